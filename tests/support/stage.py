@@ -17,9 +17,10 @@ from backend_api.application.conversation.stop_run import StopRun
 from backend_api.application.files.check_attachments import CheckAttachments
 from backend_api.application.files.own_sandbox import OwnSandbox
 from backend_api.application.identity.limits import Limits
+from backend_api.application.mcp.run_servers import McpServers
 from backend_api.application.runs.computer_keeper import KeepComputer, no_computer
 from backend_api.application.runs.masking import Mask
-from backend_api.application.runs.run_services import RunOptions, RunServices
+from backend_api.application.runs.run_services import RunOptions, RunServices, no_mcp_tools
 from backend_api.application.runs.worker import Worker
 from backend_api.application.subagents.kinds_of_users import KindsOfUsers
 from backend_api.bootstrap.capabilities import capabilities
@@ -213,6 +214,7 @@ def worker_for(
     kept_calls: KeptCalls | None = None,
     memories_of: Callable[[UserId], Awaitable[Sequence[MemoryFile]]] | None = None,
     kinds: KindsOfUsers | None = None,
+    mcp: McpServers | None = None,
     **bounds: int,
 ) -> Worker:
     """A worker on the stage; retries don't wait, their delays go to `sleeps`. `bounds` are those of a run, `table` what
@@ -244,6 +246,7 @@ def worker_for(
         presets=presets or Presets(),
         memories_of=memories_of or _no_memories,
         kinds=kinds or KindsOfUsers(),
+        mcp_tools=mcp.of_run if mcp is not None else no_mcp_tools,
     )
     return Worker(name=name, services=services, max_concurrent_runs=slots, poll_s=poll_s, announces=announces)
 

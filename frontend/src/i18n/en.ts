@@ -334,6 +334,8 @@ export default {
     max_turns: 'The run used up its {turns} steps. Send a message to go on.',
     model_fallback: 'The model could not be asked. {model} answers instead.',
     silent: 'The model said nothing, though it was asked again. Ask it anew, or choose another model.',
+    mcp_failed: 'The MCP server {server} can’t be used. {reason}',
+    mcp_left_out: 'Some tools of the MCP server {server} are left out: {tools}',
     unknown_preset: 'The preset {preset} is no longer available. {instead} is used instead.',
     secret_unreadable: 'A key of yours can’t be read with the server’s present SECRETS_KEY. {model} answers instead.',
     unknown_model: 'The chosen model is no longer available. {model} answers instead.',

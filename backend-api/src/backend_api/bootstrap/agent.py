@@ -19,6 +19,7 @@ from backend_api.application.conversation.mirror_tasks import MirrorTasks
 from backend_api.application.conversation.write_result import WriteResult
 from backend_api.application.conversation.write_transcript import WriteTranscript
 from backend_api.application.files.link_file import LinkFile
+from backend_api.application.mcp.run_servers import McpServers
 from backend_api.application.memories.change_memories import ChangeMemories
 from backend_api.application.runs.histories import Histories
 from backend_api.application.runs.masking import Mask
@@ -32,6 +33,7 @@ from backend_api.application.skills.place_skills import PlaceSkills
 from backend_api.application.skills.skill_offers import SkillOffers
 from backend_api.application.subagents.kinds_of_users import KindsOfUsers
 from backend_api.bootstrap.capabilities import capabilities
+from backend_api.bootstrap.mcp import open_mcp_connections
 from backend_api.bootstrap.settings import Settings
 from backend_api.bootstrap.skills import NO_SKILLS, skill_reading
 from backend_api.bootstrap.user_settings import base_urls
@@ -47,6 +49,7 @@ from backend_api.domain.conversation.kept_calls import KeptCalls
 from backend_api.domain.conversation.ports import EventLog, RunLedger, SessionRepository, SessionStream, Transcripts
 from backend_api.domain.conversation.titles import Titles
 from backend_api.domain.identity.entity import UserId
+from backend_api.domain.mcp.entity import McpTarget
 from backend_api.domain.memories.entity import MemoryFile
 from backend_api.domain.notifier import Notifier
 from backend_api.domain.sandbox.ports import Sandboxes, SandboxTools, Workspace
@@ -60,6 +63,7 @@ from backend_api.infrastructure.tools.ask_user import ask_user
 from backend_api.infrastructure.tools.compact import COMPACT
 from backend_api.infrastructure.tools.download_url import LinkSigner, SignedLink, generate_download_url
 from backend_api.infrastructure.tools.local import LocalTools, MainAgentTools
+from backend_api.infrastructure.tools.mcp import McpTools
 from backend_api.infrastructure.tools.memories import MemoryTools, memory_tools
 from backend_api.infrastructure.tools.plan_mode import plan_mode_tools
 from backend_api.infrastructure.tools.plan_update import PLAN_UPDATE
@@ -95,6 +99,8 @@ class AgentPorts:
     kept_calls: KeptCalls
     memories: ChangeMemories
     custom_tools: Sequence[Tool] = ()
+    mcp_servers: Sequence[McpTarget] = ()
+    """Those of the deployment."""
     own_skills: OwnSkills
     skill_folders: SkillFolders
     secrets: tuple[str, ...] = ()
@@ -168,7 +174,11 @@ async def open_agent(
     def now() -> datetime:
         return datetime.fromtimestamp(clock(), UTC)
 
-    async with catalogue, open_web_tools(settings, ports.effective_settings.open_settings) as web:
+    async with (
+        catalogue,
+        open_web_tools(settings, ports.effective_settings.open_settings) as web,
+        open_mcp_connections(settings, ports.mcp_servers) as mcp_connections,
+    ):
         sign = _link_signer(ports.link_file, settings.user_content_origin or settings.public_url)
         local = _local_tools(now, sign, web)
         files = AgentFiles(ports.sandboxes, ports.workspace)
@@ -184,6 +194,7 @@ async def open_agent(
             MemoryTools(ports.memories),
             sandbox,
             LocalTools(ports.custom_tools),
+            McpTools(),
             max_tokens=settings.max_token_budget,
             max_output_tokens=settings.max_output_tokens,
             max_cost=settings.max_run_cost,
@@ -228,6 +239,7 @@ async def open_agent(
             skills=SkillOffers(ports.own_skills),
             memories_of=_memories_of(ports.memories),
             want_title=title_sessions.want,
+            mcp_tools=McpServers(connector=mcp_connections, log=ports.log, clock=now, shared=ports.mcp_servers).of_run,
             keep_computer=ports.sandboxes.keep_alive,
             histories=histories,
         )

@@ -10,7 +10,7 @@ from backend_api.bootstrap.settings import Settings
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.agent.options import stored_options
 from backend_api.domain.agent.presets import Preset, Presets
-from backend_api.domain.agent.tool_rules import is_named
+from backend_api.domain.agent.tool_rules import FOREIGN_PREFIX, is_named
 from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.errors import InvalidError
 from backend_api.infrastructure.presets.preset_files import read_presets
@@ -32,7 +32,7 @@ def build_presets(settings: Settings, models: Sequence[ModelInfo], tools: Sequen
 
 def _fault(preset: Preset, rules: OptionRules) -> str | None:
     for rule in sorted(preset.tools or ()):
-        if not any(is_named(tool.name, [rule]) for tool in rules.tools):
+        if not rule.startswith(FOREIGN_PREFIX) and not any(is_named(tool.name, [rule]) for tool in rules.tools):
             known = ", ".join(sorted(tool.name for tool in rules.tools))
             return f"tools: there is no tool {rule}. Tools: {known}"
     model = preset.options.model

@@ -23,6 +23,7 @@ from backend_api.bootstrap.agent import (
     open_agent,
 )
 from backend_api.bootstrap.background_tasks import background_task
+from backend_api.bootstrap.mcp import deployment_servers
 from backend_api.bootstrap.presets import build_presets
 from backend_api.bootstrap.sandboxes import SandboxPorts, open_sandboxes
 from backend_api.bootstrap.settings import Settings, SettingsError, sealing_secrets, secrets_of, signing_secret
@@ -32,6 +33,7 @@ from backend_api.bootstrap.user_settings import UserSettingsParts, base_urls, de
 from backend_api.domain.agent.presets import Presets
 from backend_api.domain.agent.subagent_kinds import SubagentKind
 from backend_api.domain.agent.tools import Tool
+from backend_api.domain.mcp.entity import McpTarget
 from backend_api.infrastructure.llm.catalogue import Catalogue
 from backend_api.infrastructure.llm.user_catalogues import UserCatalogues
 from backend_api.infrastructure.metrics import ProcessMetrics
@@ -66,6 +68,7 @@ class Plan:
     catalogue: Catalogue
     presets: Presets
     custom_tools: Sequence[Tool]
+    mcp_servers: Sequence[McpTarget]
     library: FolderLibrary
     kinds: Sequence[SubagentKind]
     box: AesSecretBox
@@ -108,6 +111,7 @@ def plan(settings: Settings) -> Plan:
         product = known_tools()
         custom = read_custom_tools(settings.tools_dir, [tool.name for tool in product])
         presets = build_presets(settings, catalogue.models(), [*product, *(tool.spec for tool in custom)])
+        mcp_servers = deployment_servers(settings)
         library = read_library(settings.skills_dir)
         kinds = build_kinds(settings.agents_dir, catalogue.models(), [*product, *(tool.spec for tool in custom)])
     except ValueError as error:
@@ -120,6 +124,7 @@ def plan(settings: Settings) -> Plan:
         catalogue=catalogue,
         presets=presets,
         custom_tools=custom,
+        mcp_servers=mcp_servers,
         library=library,
         kinds=kinds,
         box=box,
@@ -158,7 +163,8 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 database, runs_per_user=settings.max_runs_per_user, unseen_most=settings.max_waiting_messages
             )
             waits = MongoWaits(database)
-            secrets = (*secrets_of(settings), planned.secret)
+            shared = (secret for target in planned.mcp_servers for secret in target.secrets())
+            secrets = (*secrets_of(settings), planned.secret, *shared)
             memories = ChangeMemories(
                 store=MongoMemories(),
                 mask=Mask(secrets),
@@ -183,6 +189,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 memories=memories,
                 effective_settings=own.open_effective_settings,
                 custom_tools=planned.custom_tools,
+                mcp_servers=planned.mcp_servers,
                 own_skills=own_skills,
                 skill_folders=sandboxes.skill_folders,
                 kinds=own.kinds_of_users,

@@ -113,6 +113,7 @@ class Settings(BaseSettings):
     agents_dir: Path | None = None
     default_preset: str = "general"
     tools_dir: Path | None = None
+    mcp_config: Path | None = None
     max_turns: int = Field(default=50, ge=1)
     thinking_enabled: bool = False
     thinking_effort: Effort = "high"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.agent.subagent_kinds import BUILT_IN, SubagentKind
-from backend_api.domain.agent.tool_rules import is_named
+from backend_api.domain.agent.tool_rules import FOREIGN_PREFIX, is_named
 from backend_api.domain.agent.tools import ToolSpec
 from backend_api.infrastructure.presets.kind_files import read_kinds
 
@@ -23,6 +23,8 @@ def build_kinds(folder: Path | None, models: Sequence[ModelInfo], tools: Sequenc
 
 def _fault(kind: SubagentKind, models: Sequence[ModelInfo], tools: Sequence[ToolSpec]) -> str | None:
     for rule in sorted(kind.tools or ()):
+        if rule.startswith(FOREIGN_PREFIX):
+            continue
         if not any(is_named(tool.name, [rule]) and not tool.asks_person for tool in tools):
             known = ", ".join(sorted(tool.name for tool in tools if not tool.asks_person))
             return f"tools: there is no tool {rule} for sub-agents. Tools: {known}"

@@ -130,6 +130,8 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
       return { ...state, title: event.title ?? state.title, model: event.model ?? state.model }
     case 'sandbox.updated':
       return timeTools(withSandboxEvent(state, event), event.at)
+    // What people are to know of it is a notice beside it.
+    case 'mcp.updated':
     case 'context.opened':
     case 'context.note':
     case 'context.compaction_wanted':

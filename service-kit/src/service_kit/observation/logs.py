@@ -28,6 +28,8 @@ _TALKATIVE = (
     # Tells the query of every socket, and a ticket stands there.
     "uvicorn.error",
 )
+_REPEATING = ("mcp.client", "mcp.shared")
+"""They tell of what a server sent by showing it, be it a secret that it was given."""
 # JSON lets pass what a terminal obeys and what deceives an eye: DEL, C1 controls, directions, other ends of lines,
 # halves of characters.
 _ODD = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb]")
@@ -64,3 +66,5 @@ def log_json_lines(level: str) -> None:
     logging.basicConfig(level=level, handlers=[handler], force=True)
     for name in _TALKATIVE:
         logging.getLogger(name).setLevel(logging.WARNING)
+    for name in _REPEATING:
+        logging.getLogger(name).setLevel(logging.CRITICAL)

@@ -9,7 +9,7 @@ from typing import Any
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.agent.options import NO_OPTIONS, Options, session_options
 from backend_api.domain.agent.presets import Preset, Presets
-from backend_api.domain.agent.tool_rules import is_named
+from backend_api.domain.agent.tool_rules import FOREIGN_PREFIX, is_named
 from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.conversation.entity import MAX_TITLE_CHARACTERS, Session
 from backend_api.domain.errors import InvalidError
@@ -24,8 +24,11 @@ def check_title(title: str | None) -> None:
 
 
 def check_tools(tools: Sequence[ToolSpec], kind: str, rules: Sequence[str], *, field: str) -> None:
-    """Whether rules of this kind name tools for which they act. Raises `InvalidError` for `field`."""
+    """Whether rules of this kind name tools for which they act, or those of MCP servers, which a run finds. Raises
+    `InvalidError` for `field`."""
     for rule in rules:
+        if rule.startswith(FOREIGN_PREFIX):
+            continue
         named = [tool for tool in tools if is_named(tool.name, [rule])]
         if not named:
             reason = f"There is no tool {rule}. GET /api/tools lists them; * stands for any characters."

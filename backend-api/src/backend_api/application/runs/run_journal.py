@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import logging
 import time
-from collections.abc import Callable, Coroutine, Generator, Sequence
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import wraps
@@ -40,6 +40,7 @@ from backend_api.domain.agent.events import (
     Usage,
     UsageUpdated,
 )
+from backend_api.domain.agent.mcp_servers import KnownMcpServer
 from backend_api.domain.agent.model_traces import TracedSoFar
 from backend_api.domain.agent.open_agents import OpenAgents
 from backend_api.domain.agent.recorded import Body, Recorded
@@ -173,6 +174,10 @@ class RunJournal:
 
     def skills_read(self) -> Sequence[str]:
         return self._history.threads.skills_read()
+
+    def mcp_servers(self) -> Mapping[str, KnownMcpServer]:
+        """What is known of each MCP server, as of the last `conversation`."""
+        return self._history.threads.mcp
 
     async def thread(self, agent_id: str | None = None) -> Thread:
         """Of one agent, as recorded by now. Raises `DrainedError` where the run is to be given back."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -31,6 +31,7 @@ from backend_api.domain.agent.pictures import Pictures
 from backend_api.domain.agent.presets import Presets
 from backend_api.domain.agent.subagent_kinds import SubagentKind
 from backend_api.domain.agent.tool_runner import ToolRunner
+from backend_api.domain.agent.tools import Tool
 from backend_api.domain.conversation.entity import Lease, SessionId
 from backend_api.domain.conversation.kept_calls import KeptCalls, KeptCallsOfSession
 from backend_api.domain.conversation.ports import EventLog, RunLedger, SessionRepository, SessionStream
@@ -76,6 +77,13 @@ async def _no_memories(user_id: UserId) -> Sequence[MemoryFile]:
     return ()
 
 
+@asynccontextmanager
+async def no_mcp_tools(lease: Lease, journal: RunJournal) -> AsyncGenerator[Sequence[Tool]]:
+    """There is no such server."""
+    del lease, journal
+    yield ()
+
+
 def _no_title(session_id: SessionId) -> None:
     """Nobody finds any."""
     del session_id
@@ -109,6 +117,8 @@ class RunServices:
     want_title: Callable[[SessionId], None] = _no_title
     """Told where a run ended whose session is to have a better title."""
     memories_of: Callable[[UserId], Awaitable[Sequence[MemoryFile]]] = _no_memories
+    mcp_tools: Callable[[Lease, RunJournal], AbstractAsyncContextManager[Sequence[Tool]]] = no_mcp_tools
+    """Those of MCP servers that a run's agents have; the connections are open for the length of a block."""
     keep_computer: KeepComputer = no_computer
     keep_computer_every_s: float = EVERY_S
     """A run that has called for its computer keeps it until it ends, or waits for a person."""
@@ -131,13 +141,16 @@ class RunServices:
     async def agent_loop(self, lease: Lease, journal: RunJournal) -> AsyncGenerator[AgentLoop]:
         """The loop of the main agent, with the model, the tools and the capabilities of this run. What its user has set
         is looked at where there is something; the models asked with the user's keys are open until the block ends."""
-        if self.effective_settings is None or not lease.has_settings:
-            yield await self._main_loop(lease, journal, EffectiveSettings(catalogue=self.catalogue))
-            return
-        async with self.effective_settings(lease.run.user_id) as effective:
-            yield await self._main_loop(lease, journal, effective)
+        async with self.mcp_tools(lease, journal) as tools:
+            if self.effective_settings is None or not lease.has_settings:
+                yield await self._main_loop(lease, journal, EffectiveSettings(catalogue=self.catalogue), tools)
+                return
+            async with self.effective_settings(lease.run.user_id) as effective:
+                yield await self._main_loop(lease, journal, effective, tools)
 
-    async def _main_loop(self, lease: Lease, journal: RunJournal, effective: EffectiveSettings) -> AgentLoop:
+    async def _main_loop(
+        self, lease: Lease, journal: RunJournal, effective: EffectiveSettings, mcp_tools: Sequence[Tool]
+    ) -> AgentLoop:
         catalogue = effective.catalogue
         defaults = defaults_of(self.defaults, effective.options)
         preset, options = self.presets.layered(defaults, lease.options)
@@ -155,6 +168,7 @@ class RunServices:
             kinds=await self.kinds(user_id) if has_own else self.kinds.shared,
             skills=await self.skills(user_id) if has_own else self.skills.shared,
             memories=await self.memories_of(user_id) if has_own else (),
+            mcp_tools=mcp_tools,
         )
 
         async def write_transcript() -> str | None:

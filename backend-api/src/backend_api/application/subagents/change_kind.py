@@ -19,7 +19,7 @@ from backend_api.domain.agent.subagent_kinds import (
     SubagentKind,
     find_kind,
 )
-from backend_api.domain.agent.tool_rules import is_named
+from backend_api.domain.agent.tool_rules import FOREIGN_PREFIX, is_named
 from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.errors import InvalidError
 from backend_api.domain.identity.entity import UserId
@@ -68,6 +68,8 @@ class ChangeKind:
     def _check_tools(self, kind: SubagentKind) -> None:
         general = SubagentKind(name=kind.name, description="")
         for rule in sorted(kind.tools or ()):
+            if rule.startswith(FOREIGN_PREFIX):
+                continue
             if not any(is_named(tool.name, [rule]) for tool in self.tools if general.has(tool)):
                 reason = f"There is no tool {rule} for agents. GET /api/tools lists them; * stands for any characters."
                 raise InvalidError(reason, field="body.tools")

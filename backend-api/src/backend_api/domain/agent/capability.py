@@ -35,7 +35,7 @@ class Setup:
     counts as that does; `kinds` are those that sub-agents may be of, and `kind` names its own; `delegate` is how the
     main one gives work to another, `todos` tells its own working list by now, as a call begins, and `tasks` are the
     session's; `skills` are those of its user, and `skills_read` tells which the session's agents have read; `memories`
-    are those of its user as the run began."""
+    are those of its user as the run began, and `mcp_tools` those that its MCP servers offer."""
 
     now: Callable[[], datetime]
     tools: Sequence[ToolSpec] = ()
@@ -53,6 +53,7 @@ class Setup:
     skills: Sequence[SkillOffer] = ()
     skills_read: Callable[[], Sequence[str]] = tuple
     memories: Sequence[MemoryFile] = ()
+    mcp_tools: Sequence[Tool] = ()
 
     def judging(self, chosen: Chosen) -> Setup:
         """As calls are judged now that the session has chosen so."""

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from backend_api.domain.agent.options import AgentMode, ThinkingLevel
 
-VOCABULARY_VERSION = 20
+VOCABULARY_VERSION = 21
 MAX_PREVIEW_CHARACTERS = 2_000
 """Of a call's output, or of what an agent said last, in the event itself."""
 
@@ -412,6 +412,21 @@ class InstructionsFound(OfAgent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class McpUpdated:
+    """What is known by now of an MCP server, of all agents of the session. `tools` are the names of those that are
+    offered, which stand whole in the body, a JSON list; what is offered stays so until the next of these of the server
+    in a later run. `config` names how the server was configured. `changed`: it lists others by now."""
+
+    type: Literal["mcp.updated"] = "mcp.updated"
+    server: str
+    status: Literal["ready", "changed", "failed"]
+    tools: list[str] = field(default_factory=list[str])
+    error: str | None = None
+    config: str = ""
+    body: BodyReference | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FilesChanged:
     type: Literal["files.changed"] = "files.changed"
     paths: list[str]
@@ -698,6 +713,7 @@ StoredPayload = (
     | TodosUpdated
     | TasksUpdated
     | InstructionsFound
+    | McpUpdated
     | FilesChanged
     | ContextOpened
     | ContextNote

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from backend_api.domain.agent.events import Event, LlmRequest, LlmResponse, RunFinished, ToolFinished, agent_of
+from backend_api.domain.agent.events import (
+    Event,
+    LlmRequest,
+    LlmResponse,
+    McpUpdated,
+    RunFinished,
+    ToolFinished,
+    agent_of,
+)
+from backend_api.domain.agent.mcp_servers import KnownMcpServer, known_after
 from backend_api.domain.agent.model_traces import TracedSoFar
 from backend_api.domain.agent.run_progress import RunProgress
 from backend_api.domain.agent.skills import together
@@ -24,6 +33,8 @@ class Threads:
         self.main = Thread()
         self.traced = TracedSoFar()
         """Model calls that were stored. Nothing else is made of them: a conversation is the same without."""
+        self.mcp: dict[str, KnownMcpServer] = {}
+        """What is known of each MCP server."""
         self._others: dict[str, Thread] = {}
 
     def apply(self, event: Event, output: str | None = None) -> None:
@@ -41,6 +52,9 @@ class Threads:
             case ToolFinished(call_id=call_id):
                 self._others.pop(subagent_of(call_id), None)
                 self.traced.forget(subagent_of(call_id))
+            case McpUpdated(server=server) as told:
+                if (known := known_after(self.mcp.get(server), event, told)) is not None:
+                    self.mcp[server] = known
             case RunFinished():
                 self._others.clear()
                 self.traced.forget_others()

@@ -6,6 +6,9 @@ from collections.abc import Collection
 from functools import lru_cache
 from typing import NamedTuple
 
+FOREIGN_PREFIX = "mcp__"
+"""Names of tools of MCP servers begin with it, and no others do. Which there are, a run finds as it begins."""
+
 
 def is_named(name: str, rules: Collection[str] | None) -> bool:
     """Whether one of the rules names the tool. `*` stands for any characters and `?` for one.

@@ -106,27 +106,47 @@ async def guarded_client(
     network: httpcore.AsyncNetworkBackend | None = None,
     certificates: ssl.SSLContext | None = None,
 ) -> AsyncGenerator[GuardedClient]:
-    """With a `proxy` it is that which resolves names, and has to refuse private addresses."""
+    """See `guarded_transport`."""
+    async with (
+        guarded_transport(rules, proxy=proxy, resolve=resolve, network=network, certificates=certificates) as transport,
+        httpx.AsyncClient(
+            transport=transport,
+            headers={"User-Agent": USER_AGENT, "Accept-Encoding": ENCODINGS},
+            timeout=httpx.Timeout(None, connect=CONNECT_S),
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+            follow_redirects=False,
+            trust_env=False,
+        ) as http,
+    ):
+        yield GuardedClient(http, rules)
+
+
+@asynccontextmanager
+async def guarded_transport(
+    rules: FetchRules,
+    *,
+    proxy: str = "",
+    resolve: Resolve | None = None,
+    network: httpcore.AsyncNetworkBackend | None = None,
+    certificates: ssl.SSLContext | None = None,
+    at_once: int = AT_ONCE,
+) -> AsyncGenerator[PoolTransport]:
+    """Connects to nothing but addresses that the rules allow; whether a URL may be asked for, its user checks. With a
+    `proxy` it is that which resolves names, and has to refuse private addresses."""
     system = SystemResolver()
     pool = httpcore.AsyncConnectionPool(
         ssl_context=certificates or trusted_certificates(),
-        max_connections=AT_ONCE,
+        max_connections=at_once,
         max_keepalive_connections=0,
         network_backend=network if proxy else GuardedNetwork(AddressGuard(rules, resolve or system), network),
         proxy=_proxy(proxy) if proxy else None,
     )
-    async with httpx.AsyncClient(
-        transport=PoolTransport(pool),
-        headers={"User-Agent": USER_AGENT, "Accept-Encoding": ENCODINGS},
-        timeout=httpx.Timeout(None, connect=CONNECT_S),
-        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
-        follow_redirects=False,
-        trust_env=False,
-    ) as http:
-        try:
-            yield GuardedClient(http, rules)
-        finally:
-            system.close()
+    try:
+        yield PoolTransport(pool)
+    finally:
+        # Its connections end with it, also where nobody gave it to a client.
+        await pool.aclose()
+        system.close()
 
 
 def _proxy(address: str) -> httpcore.Proxy:

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
+from backend_api.domain.agent.tool_rules import FOREIGN_PREFIX
 from backend_api.domain.agent.tools import Done, Tool, ToolCall, Waits
 from backend_api.infrastructure.tools.local import local_tool
 
@@ -25,7 +26,6 @@ MAX_TOOLS = 100
 """Each is offered to the model at every opening."""
 _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]{0,63}")
 """What all providers take."""
-_RESERVED = "mcp__"
 
 custom_tool = partial(local_tool, effect="writes")
 """Waits for an approval where the session wants one, and is no part of plan mode, unless its author says `reads`."""
@@ -80,10 +80,10 @@ def _tools(exported: object, where: str) -> Sequence[Tool]:
         if not isinstance(tool, Tool):
             raise ToolFileError(f"{where}: {type(tool).__name__} is no tool. Make it by custom_tool")
         name = tool.spec.name
-        if not _NAME.fullmatch(name) or name.startswith(_RESERVED):
+        if not _NAME.fullmatch(name) or name.startswith(FOREIGN_PREFIX):
             raise ToolFileError(
                 f"{where}: a tool can't be named {name[:80]!r}. A name is a letter, then at most 63 letters, digits, _ "
-                f"or -, and does not begin with {_RESERVED}"
+                f"or -, and does not begin with {FOREIGN_PREFIX}"
             )
         if tool.spec.needs_computer:
             raise ToolFileError(

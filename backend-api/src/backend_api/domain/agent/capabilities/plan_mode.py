@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from backend_api.domain.agent.capability import ALLOW, Capability, Deny, ProposedCall, Setup, Verdict
+from backend_api.domain.agent.tool_rules import FOREIGN_PREFIX
 from backend_api.domain.agent.tools import ToolSpec
 
 ENTER_TOOL = "enter_plan_mode"
 EXIT_TOOL = "exit_plan_mode"
-FOREIGN_PREFIX = "mcp__"
 """Of tools of other servers: that they only read is their own word."""
 _SECTION = f"""\
 Plan mode

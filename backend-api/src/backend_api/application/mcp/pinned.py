@@ -1,0 +1,69 @@
+"""Which tools of a server are offered, by what stands in the log, and what is written there of a new list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from backend_api.domain.agent.events import BodyReference, McpUpdated, Notice
+from backend_api.domain.agent.mcp_servers import KnownMcpServer
+from backend_api.domain.agent.recorded import Body, Recorded
+from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.conversation.errors import EventBodyNotFoundError
+from backend_api.domain.conversation.ports import EventLog
+from backend_api.domain.mcp.entity import Listing, McpTarget
+from backend_api.domain.mcp.known import MEDIA_TYPE, from_body, to_body
+
+FAILED = "The MCP server {name} can't be used. {reason}"
+LEFT_OUT = "Of the MCP server {name} some tools are left out: {tools}."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What of a server is offered in a run, and what is to be recorded of that."""
+
+    listing: Listing = field(default_factory=Listing)
+    items: Sequence[Recorded] = ()
+
+
+async def pinned_listing(log: EventLog, session_id: SessionId, known: KnownMcpServer | None) -> Listing | None:
+    """What was offered last, None where nothing is known of it. Raises `StoreUnavailableError`."""
+    if known is None or known.told.body is None:
+        return None
+    try:
+        return from_body((await log.body(session_id, known.seq)).content)
+    except (EventBodyNotFoundError, ValueError):
+        return None
+
+
+def ready(target: McpTarget, listing: Listing, known: KnownMcpServer | None) -> list[Recorded]:
+    """What is recorded of a list that was just taken, with what is left out of it where that is new."""
+    content = to_body(listing)
+    told = McpUpdated(
+        server=target.name,
+        status="ready",
+        tools=[tool.public_name for tool in listing.tools],
+        error=LEFT_OUT.format(name=target.name, tools="; ".join(listing.left_out)) if listing.left_out else None,
+        config=target.server.config,
+        body=BodyReference(size=len(content), media_type=MEDIA_TYPE),
+    )
+    items = [Recorded(payload=told, body=Body(content=content, media_type=MEDIA_TYPE))]
+    if told.error is not None and (known is None or known.told.error != told.error):
+        params: dict[str, str | int] = {"server": target.name, "tools": "; ".join(listing.left_out)}
+        items.append(Recorded(payload=Notice(text=told.error, code="mcp_left_out", params=params)))
+    return items
+
+
+def failed(target: McpTarget, reason: str, known: KnownMcpServer | None) -> list[Recorded]:
+    """What is recorded of a server that could not be asked. People are told once, as long as it stays the same."""
+    told = McpUpdated(server=target.name, status="failed", error=reason, config=target.server.config)
+    items = [Recorded(payload=told)]
+    if known is None or known.told.error != reason:
+        items.append(Recorded(payload=notice_of_failure(target, reason)))
+    return items
+
+
+def notice_of_failure(target: McpTarget, reason: str) -> Notice:
+    """For people."""
+    text = FAILED.format(name=target.name, reason=reason)
+    return Notice(text=text, code="mcp_failed", params={"server": target.name, "reason": reason})

@@ -1,0 +1,196 @@
+"""The MCP servers of one run: what of their tools the agents have, and the connections their calls go over."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TypeVar
+
+from backend_api.application.mcp.pinned import Found, failed, notice_of_failure, pinned_listing, ready
+from backend_api.application.runs.run_journal import RunJournal
+from backend_api.domain.agent.events import McpUpdated, Notice
+from backend_api.domain.agent.mcp_servers import KnownMcpServer
+from backend_api.domain.agent.tools import Done, Tool, ToolCall, ToolSpec
+from backend_api.domain.conversation.entity import Lease
+from backend_api.domain.conversation.ports import EventLog
+from backend_api.domain.identity.entity import UserId
+from backend_api.domain.mcp.entity import Listing, McpTarget, McpTool, within_bound
+from backend_api.domain.mcp.ports import McpConnection, McpConnector, McpServerError, Place
+
+T = TypeVar("T")
+
+CALL_DEADLINE_MS = 120_000
+START_ALLOWANCE_MS = 720_000
+"""Of one that is a program: its sandbox may have to be started, in line."""
+MAX_FAILURES = 3
+"""Of a server in one run: after these nothing more is tried."""
+GONE = "Nothing was run: the MCP server {name} can't be used. {reason}"
+MAY_HAVE_RUN = "The MCP server {name} can't be used any more. {reason} Part of it may have happened."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpServers:
+    """Those of everybody, `shared`, and those that users added, for the runs of a worker."""
+
+    connector: McpConnector
+    log: EventLog
+    clock: Callable[[], datetime]
+    shared: Sequence[McpTarget] = ()
+    own: Callable[[UserId], Awaitable[Sequence[McpTarget]]] | None = None
+    within_s: float = 10.0
+    """How long a server has to tell its tools. One that is a program, `START_ALLOWANCE_MS` more."""
+    refreshed_after: timedelta = timedelta(hours=1)
+    retried_after: timedelta = timedelta(minutes=1)
+
+    @asynccontextmanager
+    async def of_run(self, lease: Lease, journal: RunJournal) -> AsyncGenerator[Sequence[Tool]]:
+        """The tools of a run's agents. They stay what they are; connections are made when one is called, and closed at
+        the end. Who has no servers is asked for nothing. Raises `StoreUnavailableError`, `DrainedError`."""
+        targets = [*self.shared]
+        if self.own is not None and lease.has_settings:
+            taken = {target.name for target in targets}
+            targets += [target for target in await self.own(lease.run.user_id) if target.name not in taken]
+        if not targets:
+            yield ()
+            return
+        run = _Run(servers=self, lease=lease, journal=journal, targets={target.name: target for target in targets})
+        try:
+            yield await run.tools()
+        finally:
+            await run.close()
+
+
+@dataclass(slots=True, kw_only=True)
+class _Run:
+    servers: McpServers
+    lease: Lease
+    journal: RunJournal
+    targets: Mapping[str, McpTarget]
+    _connections: dict[str, McpConnection] = field(default_factory=dict[str, McpConnection])
+    _connecting: dict[str, asyncio.Lock] = field(default_factory=dict[str, asyncio.Lock])
+    _failures: dict[str, int] = field(default_factory=dict[str, int])
+    _told: set[str] = field(default_factory=set[str])
+    """Servers of which a call has told that they are gone."""
+    _changed_ones: set[str] = field(default_factory=set[str])
+    _listings: dict[str, Listing] = field(default_factory=dict[str, Listing])
+
+    async def tools(self) -> list[Tool]:
+        """As they were told last, as long as that holds; else the server is asked."""
+        await self.journal.conversation()
+        known = self.journal.mcp_servers()
+        found = await asyncio.gather(*(self._found(one, known.get(one.name)) for one in self.targets.values()))
+        if items := [item for one in found for item in one.items]:
+            await self.journal.record_items(items)
+        self._listings = {name: one.listing for name, one in zip(self.targets, found, strict=True)}
+        offered = within_bound(self._listings.items())
+        return [self._tool(self.targets[name], tool) for name, listing in offered for tool in listing.tools]
+
+    async def _found(self, target: McpTarget, known: KnownMcpServer | None) -> Found:
+        if known is not None and known.told.config != target.server.config:
+            known = None
+        age = self.servers.clock() - known.at if known else timedelta()
+        if known is not None and known.told.status == "failed" and age < self.servers.retried_after:
+            return Found()
+        pinned = await pinned_listing(self.servers.log, self.lease.run.session_id, known)
+        is_fresh = known is not None and not known.has_changed and age < self.servers.refreshed_after
+        if pinned is not None and (is_fresh or self.lease.has_begun_before):
+            return Found(listing=pinned)
+        try:
+            connection = await self._connected(target)
+            listing = await self._within(target, connection.listing())
+        except McpServerError as error:
+            if pinned is not None:
+                # What is offered stays so, told anew; whether it can be called, a call shows.
+                return Found(listing=pinned, items=ready(target, pinned, known))
+            return Found(items=failed(target, str(error), known))
+        return Found(listing=listing, items=ready(target, listing, known))
+
+    def _tool(self, target: McpTarget, tool: McpTool) -> Tool:
+        is_program = target.server.transport == "stdio"
+        short = tool.public_name.removeprefix(f"mcp__{target.name}__")
+        spec = ToolSpec(
+            name=tool.public_name,
+            description=tool.description,
+            parameters=tool.parameters,
+            phrase=f"Using {short} of {target.name}",
+            # Whatever it says of itself.
+            effect="writes",
+            needs_computer=is_program,
+            deadline_ms=CALL_DEADLINE_MS + (START_ALLOWANCE_MS if is_program else 0),
+        )
+        return Tool(spec=spec, run_call=partial(self._call, target, tool.name))
+
+    async def _call(self, target: McpTarget, name: str, call: ToolCall) -> Done:
+        call.mark_begun(False)
+        said: list[McpUpdated | Notice] = []
+        try:
+            is_new = target.name not in self._connections
+            connection = await self._connected(target)
+            if is_new:
+                said = await self._changed(target, connection)
+            call.mark_begun(True)
+            done = await connection.call(name, call)
+        except McpServerError as error:
+            said_of = MAY_HAVE_RUN if call.has_begun else GONE
+            output = said_of.format(name=target.name, reason=error)
+            return Done(success=False, output=output, events=self._tell(target, str(error)))
+        if connection.has_changed and not said and target.name not in self._changed_ones:
+            said = [self._other_tools(target)]
+        self._changed_ones |= {target.name} if said else set()
+        return replace(done, events=said)
+
+    async def _connected(self, target: McpTarget) -> McpConnection:
+        """The run's one connection to it, made anew where it is gone."""
+        async with self._connecting.setdefault(target.name, asyncio.Lock()):
+            connection = self._connections.get(target.name)
+            if connection is not None and connection.is_open:
+                return connection
+            if connection is not None:
+                self._failures[target.name] = self._failures.get(target.name, 0) + 1
+                await connection.close()
+            if self._failures.get(target.name, 0) >= MAX_FAILURES:
+                raise McpServerError("It failed too often in this run; nothing more is tried.")
+            place = Place(self.lease.run.session_id, self.lease.run.user_id)
+            try:
+                connection = await self._within(target, self.servers.connector.connect(target, place))
+            except McpServerError:
+                self._failures[target.name] = self._failures.get(target.name, 0) + 1
+                raise
+            self._connections[target.name] = connection
+            return connection
+
+    async def _within(self, target: McpTarget, asked: Awaitable[T]) -> T:
+        more = START_ALLOWANCE_MS / 1000 if target.server.transport == "stdio" else 0
+        try:
+            async with asyncio.timeout(self.servers.within_s + more):
+                return await asked
+        except TimeoutError as error:
+            raise McpServerError(f"It did not answer within {self.servers.within_s:g} seconds.") from error
+
+    async def _changed(self, target: McpTarget, connection: McpConnection) -> list[McpUpdated | Notice]:
+        """That it lists others by now, which are offered from the next run on."""
+        try:
+            listing = await self._within(target, connection.listing())
+        except McpServerError:
+            return []
+        return [] if [*listing.tools] == [*self._listings[target.name].tools] else [self._other_tools(target)]
+
+    def _other_tools(self, target: McpTarget) -> McpUpdated:
+        names = [tool.public_name for tool in self._listings[target.name].tools]
+        return McpUpdated(server=target.name, status="changed", tools=names, config=target.server.config)
+
+    def _tell(self, target: McpTarget, reason: str) -> list[McpUpdated | Notice]:
+        """Once in a run, so that the person knows as well as the model."""
+        if target.name in self._told:
+            return []
+        self._told.add(target.name)
+        return [notice_of_failure(target, reason)]
+
+    async def close(self) -> None:
+        """All at once, and whatever happens."""
+        await asyncio.gather(*(connection.close() for connection in self._connections.values()))
+        self._connections.clear()

@@ -1,0 +1,130 @@
+"""MCP servers as they are configured, and what is taken of the tools they list."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+Transport = Literal["stdio", "http", "sse"]
+Source = Literal["deployment", "user"]
+
+NAME = re.compile(r"(?=[a-zA-Z0-9_-]{1,32}\Z)[a-zA-Z0-9-]+(?:_[a-zA-Z0-9-]+)*")
+"""Of a server. With neither two `_` in a row nor one at an end, no two servers have tools of one name."""
+VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]{0,99})(?::-([^}]*))?\}")
+"""`${NAME}`, or `${NAME:-what stands there without it}`."""
+MAX_TOOL_NAME_CHARACTERS = 64
+MAX_TOOLS = 60
+"""Of all servers of an agent together: some providers take 128 tools, and the product has 60."""
+_SECRET_NAME = re.compile(r"key|token|secret|passw|pwd|auth|credential|cookie", re.IGNORECASE)
+_MARK_CHARACTERS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpServer:
+    """A server as its `mcp.json` says: a `command` that runs in the sandbox of a session, or a `url` that is connected
+    to. Texts may have `${VAR}` in them, which `filled` puts in. `tools` are names and globs of those that are offered,
+    None for all."""
+
+    name: str
+    transport: Transport
+    command: str = ""
+    args: Sequence[str] = ()
+    env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    enabled: bool = True
+    tools: frozenset[str] | None = None
+    source: Source = "deployment"
+
+    @property
+    def config(self) -> str:
+        """Names what it is, so that another server of its name is known for another one. Nothing of a secret is in
+        it: values of variables and headers don't count."""
+        tools = None if self.tools is None else sorted(self.tools)
+        said = [self.source, self.transport, self.command, [*self.args], self.url, tools]
+        text = json.dumps([*said, sorted(self.env), sorted(self.headers)])
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+    def variables(self) -> Mapping[str, bool]:
+        """Names of those in its texts, and whether it can do without."""
+        texts = (self.command, *self.args, self.url, *self.env.values(), *self.headers.values())
+        found = [match for text in texts for match in VARIABLE.finditer(text)]
+        return {match[1]: all(one[2] is not None for one in found if one[1] == match[1]) for match in found}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpTarget:
+    """A server with what its variables stand for."""
+
+    server: McpServer
+    values: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+
+    @property
+    def name(self) -> str:
+        return self.server.name
+
+    @property
+    def filled(self) -> McpServer:
+        """As it is started or connected to."""
+        server = self.server
+        return replace(
+            server,
+            command=self._fill(server.command),
+            args=[self._fill(one) for one in server.args],
+            url=self._fill(server.url),
+            env={name: self._fill(text) for name, text in server.env.items()},
+            headers={name: self._fill(text) for name, text in server.headers.items()},
+        )
+
+    def secrets(self) -> list[str]:
+        """What must not be read in anything that comes from it."""
+        filled = self.filled
+        named = [text for name, text in filled.env.items() if _SECRET_NAME.search(name)]
+        bare = [text.partition(" ")[2] for text in filled.headers.values()]
+        used = [self.values[name] for name in self.server.variables() if name in self.values]
+        return [text for text in (*named, *bare, *filled.headers.values(), *used) if text]
+
+    def _fill(self, text: str) -> str:
+        return VARIABLE.sub(lambda found: self.values.get(found[1], found[2] or ""), text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpTool:
+    """A tool of a server, as agents are told of it. `name` is the server's own."""
+
+    name: str
+    public_name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """What is taken of a server's list, and what was left out of it, in words."""
+
+    tools: Sequence[McpTool] = ()
+    left_out: Sequence[str] = ()
+
+
+def public_name(server: str, tool: str) -> str:
+    """The name of a server's tool among all. It follows from both alone; what does not fit is told apart by a mark that
+    is made of the whole name."""
+    prefix = f"mcp__{server}__"
+    clean = re.sub(r"[^a-zA-Z0-9_-]", "_", tool)
+    room = MAX_TOOL_NAME_CHARACTERS - len(prefix)
+    if clean == tool and 0 < len(clean) <= room:
+        return prefix + clean
+    mark = hashlib.sha256(tool.encode("utf-8", "surrogatepass")).hexdigest()[:_MARK_CHARACTERS]
+    return f"{prefix}{clean[: room - _MARK_CHARACTERS - 1]}_{mark}"
+
+
+def within_bound(listings: Iterable[tuple[str, Listing]]) -> Iterator[tuple[str, Listing]]:
+    """As many tools as an agent may have, the first ones, by the names of their servers."""
+    room = MAX_TOOLS
+    for name, listing in listings:
+        yield name, replace(listing, tools=listing.tools[:room])
+        room = max(room - len(listing.tools), 0)

@@ -1,0 +1,56 @@
+"""What agents need of MCP servers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from backend_api.domain.agent.tools import Done, ToolCall
+from backend_api.domain.mcp.entity import Listing, McpTarget
+
+
+class McpServerError(Exception):
+    """A server that can't be used, in words for people and models, without any secret. It is no error of a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Whose session a server is connected for. One that is a program runs in its sandbox."""
+
+    session_id: str
+    user_id: str
+
+
+class McpConnection(Protocol):
+    """An open connection. Whatever the server sends takes a bounded share of time and memory."""
+
+    @property
+    def is_open(self) -> bool:
+        """False once the server is gone."""
+        ...
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether it said that it lists other tools since it was asked."""
+        ...
+
+    async def listing(self) -> Listing:
+        """What the server lists by now. Raises `McpServerError`."""
+        ...
+
+    async def call(self, name: str, call: ToolCall) -> Done:
+        """One of its tools, by the server's own name; cancelling tells the server. Raises `McpServerError` where the
+        connection broke."""
+        ...
+
+    async def close(self) -> None:
+        """It ends within a moment, and with it a program that was started."""
+        ...
+
+
+class McpConnector(Protocol):
+    """Connects to servers."""
+
+    async def connect(self, target: McpTarget, place: Place) -> McpConnection:
+        """Raises `McpServerError`, and `UnavailableError` where a sandbox can't be had. Cancelling leaves nothing."""
+        ...

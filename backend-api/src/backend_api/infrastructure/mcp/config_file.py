@@ -1,0 +1,165 @@
+"""`mcp.json`, in the form that other clients of the protocol read as well."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import httpx
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator, model_validator
+
+from backend_api.domain.mcp.entity import NAME, McpServer, McpTarget, Source, Transport
+
+MAX_FILE_BYTES = 256 * 1024
+MAX_SERVERS = 20
+Text = Annotated[str, StringConstraints(max_length=4_096, pattern=r"^[^\x00\r\n]*$")]
+_OWN_HEADERS = frozenset(
+    [
+        *("host", "content-length", "content-type", "content-encoding", "transfer-encoding", "connection", "upgrade"),
+        *("te", "trailer", "expect", "accept", "accept-encoding", "mcp-session-id", "mcp-protocol-version"),
+    ]
+)
+_TYPES: Mapping[str, Transport] = {
+    "stdio": "stdio",
+    "http": "http",
+    "streamable-http": "http",
+    "streamable_http": "http",
+    "streamableHttp": "http",
+    "sse": "sse",
+}
+
+
+class ServerConfig(BaseModel):
+    """One entry of `mcpServers`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    type: Literal["stdio", "http", "streamable-http", "streamable_http", "streamableHttp", "sse"] | None = None
+    command: Text = ""
+    args: list[Text] = Field(default_factory=list, max_length=100)
+    env: dict[Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")], Text] = Field(
+        default_factory=dict, max_length=50
+    )
+    url: Text = ""
+    headers: dict[Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$")], Text] = Field(
+        default_factory=dict, max_length=50
+    )
+    enabled: bool = True
+    tools: list[Annotated[str, StringConstraints(min_length=1, max_length=200)]] | None = Field(
+        default=None, max_length=100
+    )
+
+    @field_validator("headers")
+    @classmethod
+    def _latin(cls, value: dict[str, str]) -> dict[str, str]:
+        if any(name.lower() in _OWN_HEADERS for name in value):
+            raise ValueError("Host, and headers of a connection or a message, are not set by hand")
+        if not all(text.isascii() and text.isprintable() for text in value.values()):
+            raise ValueError("a value of a header has other characters than those of ASCII")
+        return value
+
+    @model_validator(mode="after")
+    def _one_way(self) -> ServerConfig:
+        if bool(self.command) == bool(self.url):
+            raise ValueError("a server has either a command or a url")
+        if self.command and (self.headers or self.type not in (None, "stdio")):
+            raise ValueError("a command has neither headers nor a type other than stdio")
+        if self.url and (self.args or self.type == "stdio"):
+            raise ValueError("a url has neither args nor the type stdio")
+        return self
+
+    @property
+    def transport(self) -> Transport:
+        """What its type says; without one, an address that ends with /sse is one of the older protocol."""
+        if self.type is not None:
+            return _TYPES[self.type]
+        if self.command:
+            return "stdio"
+        path = self.url.partition("?")[0].rstrip("/")
+        return "sse" if path.endswith("/sse") else "http"
+
+    def server(self, name: str, source: Source) -> McpServer:
+        """Raises `ValueError` for the name."""
+        if not NAME.fullmatch(name):
+            raise ValueError(
+                f"{name[:100]!r} is no name of a server: 1 to 32 letters, digits, - and single _, with none of the "
+                "last at an end"
+            )
+        return McpServer(
+            name=name,
+            transport=self.transport,
+            command=self.command,
+            args=tuple(self.args),
+            env=self.env,
+            url=self.url,
+            headers=self.headers,
+            enabled=self.enabled,
+            tools=None if self.tools is None else frozenset(self.tools),
+            source=source,
+        )
+
+
+class McpFileError(ValueError):
+    """The message names the file, the server and what is wrong."""
+
+
+def read_mcp_file(path: Path, environment: Mapping[str, str]) -> list[McpTarget]:
+    """The servers of a deployment that are enabled, in their order. Variables are those of the environment, and no
+    others than those that are named. Raises `McpFileError`."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise McpFileError(f"MCP_CONFIG={path} can't be read: {error.strerror}") from error
+    if len(content) > MAX_FILE_BYTES:
+        raise McpFileError(f"MCP_CONFIG={path} has more than {MAX_FILE_BYTES // 1024} KB")
+    try:
+        parsed: Any = json.loads(content)
+        entries: Any = parsed["mcpServers"]
+        servers = [ServerConfig.model_validate(one).server(str(name), "deployment") for name, one in entries.items()]
+    except ValidationError as error:
+        raise McpFileError(f"{path}: {_faults(error)}") from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise McpFileError(f"{path}: it needs an object mcpServers of servers by their names: {error}") from error
+    enabled = [server for server in servers if server.enabled]
+    if len(enabled) > MAX_SERVERS:
+        raise McpFileError(f"{path}: {len(enabled)} servers are more than {MAX_SERVERS}")
+    return [_target(server, path, environment) for server in enabled]
+
+
+def fault_of(target: McpTarget) -> str | None:
+    """What is wrong with it once its variables are put in."""
+    filled = target.filled
+    if not filled.url:
+        return None
+    try:
+        url = httpx.URL(filled.url)
+    except (ValueError, httpx.InvalidURL):
+        return "its url is none"
+    if url.scheme not in ("http", "https") or not url.host:
+        return "its url has to begin with http:// or https://"
+    return None
+
+
+def missing_variables(server: McpServer, values: Mapping[str, str]) -> Sequence[str]:
+    """Those that it can't do without."""
+    return [name for name, is_optional in server.variables().items() if not is_optional and name not in values]
+
+
+def _target(server: McpServer, path: Path, environment: Mapping[str, str]) -> McpTarget:
+    if missing := missing_variables(server, environment):
+        raise McpFileError(f"{path}: {server.name} needs the variable {missing[0]}, which is not set")
+    values = {name: environment[name] for name in server.variables() if name in environment}
+    target = McpTarget(server=server, values=values)
+    if fault := fault_of(target):
+        raise McpFileError(f"{path}: {server.name}: {fault}")
+    return target
+
+
+def _faults(error: ValidationError) -> str:
+    said = [
+        f"{'.'.join(map(str, fault['loc'])) or 'a server'}: {fault['msg']}"
+        for fault in error.errors(include_url=False, include_input=False, include_context=False)
+    ]
+    return "; ".join(said[:5])

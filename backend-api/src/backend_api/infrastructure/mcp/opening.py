@@ -1,0 +1,48 @@
+"""What a connection is made of. It imports the protocol's package, and is imported when the first server is asked."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import httpx
+import httpx2
+from mcp.client._transport import TransportStreams
+from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
+
+from backend_api.domain.mcp.entity import McpServer
+from backend_api.infrastructure.fetch.rules import FetchRules
+from backend_api.infrastructure.mcp.guarded_transport import GuardedTransport, Refusals
+from backend_api.infrastructure.mcp.session import SessionConnection
+
+__all__ = ["SessionConnection", "http_streams"]
+
+CONNECT_S = 5.0
+SEND_S = 30.0
+
+
+@asynccontextmanager
+async def http_streams(
+    server: McpServer, inner: httpx.AsyncBaseTransport, rules: FetchRules, refusals: Refusals
+) -> AsyncGenerator[TransportStreams]:
+    """Those of a server with an address. Nothing of the environment is used."""
+
+    def client(
+        headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
+    ) -> httpx2.AsyncClient:
+        del headers, timeout, auth
+        return httpx2.AsyncClient(
+            transport=GuardedTransport(inner, rules, refusals),
+            headers={**server.headers, "Accept-Encoding": "identity"},
+            timeout=httpx2.Timeout(None, connect=CONNECT_S, write=SEND_S),
+            follow_redirects=False,
+            trust_env=False,
+        )
+
+    if server.transport == "sse":
+        async with sse_client(server.url, httpx_client_factory=client) as streams:
+            yield streams
+    else:
+        async with client() as http, streamable_http_client(server.url, http_client=http) as streams:
+            yield streams

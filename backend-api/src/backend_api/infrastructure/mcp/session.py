@@ -1,0 +1,194 @@
+"""One connection to a server, over whatever transport. The protocol's package is imported here: it takes a second."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Iterator
+from contextlib import AbstractAsyncContextManager
+from typing import Any, TypeVar, cast
+
+from mcp import ClientSession, MCPError
+from mcp.client.session import IncomingMessage
+from mcp_types import (
+    CONNECTION_CLOSED,
+    UNSUPPORTED_PROTOCOL_VERSION,
+    CallToolResult,
+    Implementation,
+    PaginatedRequestParams,
+    ToolListChangedNotification,
+)
+from pydantic import ValidationError
+
+from backend_api.application.runs.masking import Mask
+from backend_api.domain.agent.tools import Done, ToolCall
+from backend_api.domain.mcp.entity import Listing, McpServer
+from backend_api.domain.mcp.ports import McpServerError
+from backend_api.infrastructure.mcp.guarded_transport import Refusals
+from backend_api.infrastructure.mcp.listing import ListedTool, listing_of
+from backend_api.infrastructure.mcp.results import refused, told
+
+logger = logging.getLogger(__name__)
+
+CLOSE_S = 0.3
+MAX_PAGES = 20
+MAX_LISTED = 1_000
+CLIENT = Implementation(name="deskmate", version="1")
+NO_ANSWER = "It does not answer as an MCP server."
+ENDED = "Its connection ended."
+NO_LOG_IN = (
+    "It wants a log-in (status 401). OAuth is not supported yet: give it a token in its headers, such as Authorization."
+)
+BROKE_OFF = "The server's answer broke off, or is too large. The call may have happened."
+ODD = "The server answered with something that is no result of a tool."
+T = TypeVar("T")
+Streams = AbstractAsyncContextManager[Any]
+
+
+class _Session(ClientSession):
+    """A result is read as it is: its schema is the server's own, and may be one that takes for ever to check."""
+
+    async def validate_tool_result(self, name: str, result: CallToolResult) -> None:
+        """Nothing is checked."""
+
+
+class SessionConnection:
+    """`McpConnection`. All of it lives in one task, as the package wants it, and ends with that."""
+
+    def __init__(self, server: McpServer, mask: Mask, refusals: Refusals) -> None:
+        self._server = server
+        self._mask = mask
+        self._refusals = refusals
+        self._closing = asyncio.Event()
+        self._session: ClientSession | None = None
+        self._opened = asyncio.Event()
+        self._owner: asyncio.Task[None] | None = None
+        self.has_changed = False
+
+    @property
+    def is_open(self) -> bool:
+        return self._session is not None and self._owner is not None and not self._owner.done()
+
+    async def open(self, streams: Streams) -> None:
+        """Raises `McpServerError`. Cancelling closes it."""
+        self._owner = asyncio.create_task(self._own(streams), name="mcp")
+        opened = asyncio.create_task(self._opened.wait())
+        try:
+            await asyncio.wait({self._owner, opened}, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            await self.close()
+            raise
+        finally:
+            opened.cancel()
+        if not self.is_open:
+            raise McpServerError(self._reason(NO_ANSWER))
+
+    async def listing(self) -> Listing:
+        self.has_changed = False
+        try:
+            listed = [tool async for tool in self._listed()]
+        except (MCPError, ValidationError, RuntimeError) as error:
+            raise McpServerError(self._reason("It does not list its tools as the protocol says.")) from error
+        return listing_of(self._server, listed, self._mask)
+
+    async def call(self, name: str, call: ToolCall) -> Done:
+        try:
+            result = await self._answered(self._opened_session().call_tool(name, call.arguments))
+        except MCPError as error:
+            if not self.is_open:
+                raise McpServerError(self._reason(ENDED)) from error
+            if error.code == CONNECTION_CLOSED:
+                return Done(success=False, output=f"{BROKE_OFF} {self._reason('')}".strip())
+            return refused(str(error), self._mask)
+        except (ValidationError, RuntimeError):
+            return Done(success=False, output=ODD)
+        return told(result, self._mask)
+
+    async def close(self) -> None:
+        self._closing.set()
+        owner = self._owner
+        if owner is None:
+            return
+        await asyncio.wait({owner}, timeout=CLOSE_S)
+        if not owner.done():
+            owner.cancel()
+            await asyncio.wait({owner}, timeout=CLOSE_S)
+        if not owner.done():
+            logger.warning("a connection to an MCP server ends slowly", extra={"server": self._server.name})
+
+    async def _listed(self) -> AsyncGenerator[ListedTool]:
+        cursor: str | None = None
+        count = 0
+        for _ in range(MAX_PAGES):
+            page = await self._answered(
+                self._opened_session().list_tools(params=PaginatedRequestParams(cursor=cursor) if cursor else None)
+            )
+            for tool in page.tools:
+                count += 1
+                yield ListedTool(tool.name, tool.description or tool.title or "", tool.input_schema)
+            cursor = page.next_cursor
+            if not cursor or count >= MAX_LISTED:
+                return
+
+    async def _answered(self, asking: Awaitable[T]) -> T:
+        """Its answer, or `McpServerError` once the connection is over."""
+        if self._owner is None:
+            raise McpServerError(self._reason(ENDED))
+        answer: asyncio.Future[T] = asyncio.ensure_future(asking)
+        try:
+            await asyncio.wait({answer, self._owner}, return_when=asyncio.FIRST_COMPLETED)
+            if answer.done():
+                return answer.result()
+            raise McpServerError(self._reason(ENDED))
+        finally:
+            if not answer.done():
+                # It tells the server that nobody waits any more.
+                answer.cancel()
+                await asyncio.wait({answer}, timeout=CLOSE_S)
+
+    async def _own(self, streams: Streams) -> None:
+        try:
+            async with streams as (read, write):
+                async with _Session(read, write, client_info=CLIENT, message_handler=self._hear) as session:
+                    await _negotiate(session)
+                    self._session = session
+                    self._opened.set()
+                    await self._closing.wait()
+        except Exception as error:  # noqa: BLE001 -- whatever the package makes of it, whoever waits is told a reason
+            kinds = sorted({type(one).__name__ for one in _causes(error)})
+            logger.info("an MCP server is gone", extra={"server": self._server.name, "kinds": kinds})
+
+    async def _hear(self, message: IncomingMessage) -> None:
+        if isinstance(message, ToolListChangedNotification):
+            self.has_changed = True
+
+    def _opened_session(self) -> ClientSession:
+        if self._session is None:
+            raise McpServerError(self._reason(ENDED))
+        return self._session
+
+    def _reason(self, otherwise: str) -> str:
+        refusals = self._refusals
+        if refusals.said:
+            return self._mask.known(refusals.said)
+        if refusals.status == 401:
+            return NO_LOG_IN
+        return f"It answers with the status {refusals.status}." if refusals.status is not None else otherwise
+
+
+async def _negotiate(session: ClientSession) -> None:
+    """As nearly all servers speak it; those that know the later form alone say so."""
+    try:
+        await session.initialize()
+    except MCPError as error:
+        if error.code != UNSUPPORTED_PROTOCOL_VERSION:
+            raise
+        await session.discover()
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, ExceptionGroup):
+        for one in cast("tuple[BaseException, ...]", error.exceptions):
+            yield from _causes(one)
+    else:
+        yield error

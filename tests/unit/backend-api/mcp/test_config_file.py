@@ -1,0 +1,87 @@
+"""`mcp.json` of a deployment."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from backend_api.infrastructure.mcp.config_file import McpFileError, read_mcp_file
+
+
+def written(folder: Path, servers: Any) -> Path:
+    path = folder / "mcp.json"
+    path.write_text(json.dumps({"mcpServers": servers}))
+    return path
+
+
+def test_each_form_is_read_and_variables_are_put_in(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        {
+            "time": {"command": "uvx", "args": ["mcp-server-time", "${ZONE:-UTC}"], "env": {"KEY": "${KEY}"}},
+            "wiki": {"url": "https://wiki.example.org/${PLACE}/mcp", "headers": {"Authorization": "Bearer ${KEY}"}},
+            "old": {"url": "https://old.example.org/sse"},
+            "named": {"type": "streamable-http", "url": "https://named.example.org/sse", "tools": ["get_*"]},
+            "off": {"command": "x", "enabled": False, "env": {"X": "${MISSING}"}},
+        },
+    )
+    time, wiki, old, named = read_mcp_file(path, {"KEY": "k3y-of-all", "PLACE": "one", "OTHER": "not-asked-for"})
+    assert (time.server.transport, wiki.server.transport, old.server.transport) == ("stdio", "http", "sse")
+    assert (named.server.transport, named.server.tools) == ("http", frozenset({"get_*"}))
+    assert time.filled.args == ["mcp-server-time", "UTC"]
+    assert time.filled.env == {"KEY": "k3y-of-all"}
+    assert wiki.filled.url == "https://wiki.example.org/one/mcp"
+    assert wiki.filled.headers == {"Authorization": "Bearer k3y-of-all"}
+    assert "k3y-of-all" in time.secrets()
+    assert "k3y-of-all" in wiki.secrets()
+    assert "not-asked-for" not in str([time.values, wiki.values])
+    assert "k3y-of-all" not in repr([time, wiki])
+
+
+def test_what_one_is_known_by_says_nothing_of_a_secret_and_changes_with_what_it_is(tmp_path: Path) -> None:
+    def config(**entry: Any) -> str:
+        [target] = read_mcp_file(written(tmp_path, {"a": entry}), {"KEY": "x"})
+        return target.server.config
+
+    first = config(url="https://a.example.org", headers={"K": "one"})
+    assert first == config(url="https://a.example.org", headers={"K": "two"})
+    assert first != config(url="https://b.example.org", headers={"K": "one"})
+    assert first != config(url="https://a.example.org", headers={"K": "one"}, tools=["x"])
+
+
+@pytest.mark.parametrize(
+    ("servers", "reason"),
+    [
+        ({"a": {"command": "x", "env": {"K": "${MISSING}"}}}, "a needs the variable MISSING"),
+        ({"a": {}}, "either a command or a url"),
+        ({"a": {"command": "x", "url": "https://x.example.org"}}, "either a command or a url"),
+        ({"a": {"command": "x", "headers": {"A": "b"}}}, "neither headers"),
+        ({"a": {"url": "https://x.example.org", "type": "stdio"}}, "neither args nor"),
+        ({"a": {"url": "file:///etc/passwd"}}, "has to begin with http"),
+        ({"a": {"url": "https://x.example.org", "headers": {"Host": "b"}}}, "not set by hand"),
+        ({"a": {"url": "https://x.example.org", "headers": {"A": "b\r\nC: d"}}}, "headers.A"),
+        ({"a": {"command": "x", "cwd": "/"}}, "cwd"),
+        ({"a__b": {"command": "x"}}, "'a__b' is no name"),
+        ({"a": {"command": "x", "env": {"A=B": "c"}}}, "env"),
+        ([], "mcpServers"),
+        ({f"s{number}": {"command": "x"} for number in range(21)}, "more than 20"),
+    ],
+)
+def test_what_is_wrong_is_said_with_the_file_and_the_server(tmp_path: Path, servers: Any, reason: str) -> None:
+    path = written(tmp_path, servers)
+    with pytest.raises(McpFileError, match=reason) as refused:
+        read_mcp_file(path, {})
+    assert str(path) in str(refused.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b"\xff", b"[" * 100_000])
+def test_what_is_no_such_file_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "mcp.json"
+    path.write_bytes(content)
+    with pytest.raises(McpFileError):
+        read_mcp_file(path, {})
+    with pytest.raises(McpFileError, match="can't be read"):
+        read_mcp_file(tmp_path / "nowhere.json", {})

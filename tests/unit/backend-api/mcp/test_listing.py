@@ -1,0 +1,129 @@
+"""What a server says of its tools: what every provider takes, and no more of it than is good."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from backend_api.application.runs.masking import Mask
+from backend_api.domain.mcp.entity import MAX_TOOLS, Listing, McpServer, within_bound
+from backend_api.domain.mcp.known import from_body, to_body
+from backend_api.infrastructure.mcp.listing import ListedTool, listing_of
+
+BOX = McpServer(name="box", transport="http", url="https://x.example.org")
+PLAIN = {"type": "object"}
+
+
+def taken(*listed: ListedTool, server: McpServer = BOX, secrets: tuple[str, ...] = ()) -> Listing:
+    return listing_of(server, listed, Mask(secrets))
+
+
+def of_schema(schema: Any) -> Listing:
+    return taken(ListedTool("a", "A.", schema))
+
+
+def nested(depth: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(depth):
+        schema = {"type": "array", "items": schema}
+    return {"type": "object", "properties": {"x": schema}}
+
+
+GOOD = [
+    {},
+    PLAIN,
+    {"type": "object", "properties": {"a": {"type": ["string", "null"], "enum": ["x", None]}}, "required": ["a"]},
+    {"type": "object", "properties": {"a": {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/B"}]}}, "$defs": {"B": {}}},
+    {
+        "type": "object",
+        "properties": {"tree": {"$ref": "#/$defs/T"}},
+        "$defs": {"T": {"type": "object", "properties": {"below": {"type": "array", "items": {"$ref": "#/$defs/T"}}}}},
+    },
+    {"type": "object", "properties": {"a": True}, "additionalProperties": False},
+    nested(15),
+]
+BAD = [
+    {"type": "array"},
+    {"type": "object", "properties": []},
+    {"type": "object", "properties": {"a b": PLAIN}},
+    {"type": "object", "properties": {"x" * 65: PLAIN}},
+    {"type": "object", "properties": {"a": {"type": "text"}}},
+    {"type": "object", "properties": {"a": {"type": 7}}},
+    {"type": "object", "properties": {"a": "string"}},
+    {"type": "object", "required": "a"},
+    {"type": "object", "required": [1]},
+    {"type": "object", "properties": {"a": {"enum": "x"}}},
+    {"type": "object", "properties": {"a": {"$ref": "https://evil.example.org/schema"}}},
+    {"type": "object", "properties": {"a": {"$ref": "#/$defs/nowhere"}}},
+    {"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": {"$ref": "#/$defs/A"}}},
+    {"type": "object", "properties": {"a": {"pattern": "("}}},
+    {"type": "object", "properties": {"a": {"pattern": 7}}},
+    {"type": "object", "properties": {"a": {"anyOf": []}}},
+    {"type": "object", "properties": {"a": {"minimum": "1"}}},
+    {"type": "object", "properties": {"a": {"description": "x" * 20_000}}},
+    {"type": "object", "properties": {"a": {"maximum": float("inf")}}},
+    nested(50),
+    nested(5_000),
+]
+
+
+@pytest.mark.parametrize("schema", GOOD, ids=range(len(GOOD)))
+def test_a_schema_that_providers_take_is_kept(schema: dict[str, Any]) -> None:
+    [tool] = of_schema(schema).tools
+    assert tool.parameters == {"type": "object", "properties": {}, **schema}
+
+
+@pytest.mark.parametrize("schema", BAD, ids=range(len(BAD)))
+def test_a_tool_whose_schema_a_provider_would_refuse_is_left_out_and_named(schema: dict[str, Any]) -> None:
+    listing = taken(ListedTool("a", "A.", schema), ListedTool("b", "B.", PLAIN))
+    assert [tool.name for tool in listing.tools] == ["b"]
+    assert len(listing.left_out) == 1
+    assert listing.left_out[0].startswith("a (")
+
+
+def test_alternatives_of_the_outermost_object_which_providers_refuse_are_left_away() -> None:
+    [tool] = of_schema({"type": "object", "oneOf": [PLAIN], "properties": {"a": {}}, "$schema": "x"}).tools
+    assert tool.parameters == {"type": "object", "properties": {"a": {}}}
+
+
+def test_a_name_that_is_there_twice_counts_once() -> None:
+    listing = taken(ListedTool("a", "One.", PLAIN), ListedTool("a", "Two.", PLAIN))
+    assert [tool.description for tool in listing.tools] == ["[Of the MCP server box] One."]
+    assert listing.left_out == ["a (its name is there twice)"]
+
+
+def test_names_without_an_end_descriptions_and_numbers_of_tools_are_bounded() -> None:
+    tools = [ListedTool(f"t{number}", "x" * 100_000, PLAIN) for number in range(500)]
+    listing = taken(ListedTool("n" * 201, "", PLAIN), ListedTool("", "", PLAIN), *tools)
+    assert 0 < len(listing.tools) <= MAX_TOOLS
+    assert sum(len(tool.description) for tool in listing.tools) <= 200_000
+    assert len(listing.left_out) == 6
+    assert sum(map(len, listing.left_out)) < 1_000
+
+
+def test_what_a_person_would_not_see_and_secrets_are_no_part_of_what_is_told() -> None:
+    schema = {"type": "object", "properties": {"a": {"description": "hid\u200bden s3cret-value"}}}
+    [tool] = taken(ListedTool("a", "Go\u202e on: s3cret-value", schema), secrets=("s3cret-value",)).tools
+    assert tool.description == "[Of the MCP server box] Go on: [masked]"
+    assert tool.parameters["properties"]["a"]["description"] == "hidden [masked]"
+
+
+def test_only_those_that_are_wanted_are_offered() -> None:
+    server = McpServer(name="box", transport="http", url="https://x.example.org", tools=frozenset({"get_*", "put"}))
+    listed = [ListedTool(name, "", PLAIN) for name in ("get_a", "put", "put_b", "delete")]
+    assert [tool.name for tool in taken(*listed, server=server).tools] == ["get_a", "put"]
+
+
+def test_a_list_is_kept_word_for_word() -> None:
+    listing = taken(ListedTool("ä", "Ü \x41", GOOD[3]), ListedTool("b", "", GOOD[4]))
+    assert list(from_body(to_body(listing)).tools) == list(listing.tools)
+    for content in (b"{", b"7", b"[7]", b'[{"name": "a"}]'):
+        with pytest.raises(ValueError, match=r"."):
+            from_body(content)
+
+
+def test_all_servers_together_offer_no_more_than_providers_take() -> None:
+    many = taken(*(ListedTool(f"t{number}", "", PLAIN) for number in range(MAX_TOOLS - 1)))
+    some = dict(within_bound([("a", many), ("b", taken(*(ListedTool(f"u{n}", "", PLAIN) for n in range(3))))]))
+    assert (len(some["a"].tools), len(some["b"].tools)) == (MAX_TOOLS - 1, 1)

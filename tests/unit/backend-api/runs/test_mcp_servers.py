@@ -1,0 +1,294 @@
+"""MCP servers in runs: their tools stay what they were, one that fails costs one notice, and connections end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from backend_api.application.mcp.run_servers import McpServers
+from backend_api.application.runs.worker import Worker
+from backend_api.domain.agent.events import ContextOpened, McpUpdated, Notice, ToolFinished
+from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn
+from backend_api.domain.agent.tools import Done, ToolCall
+from backend_api.domain.mcp.entity import Listing, McpServer, McpTarget, McpTool, public_name
+from backend_api.domain.mcp.ports import McpServerError, Place
+from backend_api.infrastructure.tools.mcp import McpTools
+from support.scripted import Script, ScriptedModel
+from support.stage import Stage, worker_for, working
+
+DONE: Script = [TextPart("Done."), FinishPart("stop")]
+CALLS = FinishPart("tool_calls")
+PARAMETERS = {"type": "object", "properties": {}}
+
+
+def listing(*names: str) -> Listing:
+    tools = [
+        McpTool(name=name, public_name=public_name("box", name), description=f"{name}.", parameters=PARAMETERS)
+        for name in names
+    ]
+    return Listing(tools=tools)
+
+
+@dataclass(slots=True)
+class Server:
+    """A server, its connections, and what becomes of them."""
+
+    lists: Listing = field(default_factory=lambda: listing("get", "put"))
+    fails: str | None = None
+    answer: Callable[[ToolCall], Any] | None = None
+    connected: list[Place] = field(default_factory=list[Place])
+    calls: list[str] = field(default_factory=list[str])
+    open: int = 0
+
+    async def connect(self, target: McpTarget, place: Place) -> Connection:
+        self.connected.append(place)
+        if self.fails == "hangs":
+            await asyncio.Event().wait()
+        if self.fails is not None:
+            raise McpServerError(self.fails)
+        self.open += 1
+        return Connection(self)
+
+
+@dataclass(slots=True)
+class Connection:
+    server: Server
+    is_open: bool = True
+    has_changed: bool = False
+
+    async def listing(self) -> Listing:
+        if self.server.fails is not None:
+            raise McpServerError(self.server.fails)
+        return self.server.lists
+
+    async def call(self, name: str, call: ToolCall) -> Done:
+        self.server.calls.append(name)
+        if self.server.answer is not None:
+            await self.server.answer(call)
+        if self.server.fails is not None:
+            self.is_open = False
+            raise McpServerError(self.server.fails)
+        return Done(success=True, output=f"{name} done")
+
+    async def close(self) -> None:
+        self.server.open -= 1
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.ahead = timedelta()
+
+    def __call__(self) -> datetime:
+        return datetime.now(UTC) + self.ahead
+
+
+BOX = McpTarget(server=McpServer(name="box", transport="http", url="https://box.example.org"))
+
+
+def calls(*names: str) -> Script:
+    return [*(ToolCallPart(ToolRequest(call_id=n, name=public_name("box", n), arguments={})) for n in names), CALLS]
+
+
+def worker(
+    stage: Stage,
+    model: ScriptedModel,
+    server: Server,
+    *,
+    clock: Clock | None = None,
+    targets: Sequence[McpTarget] = (BOX,),
+    **more: Any,
+) -> Worker:
+    servers = McpServers(connector=server, log=stage.log, clock=clock or Clock(), shared=targets, within_s=0.2)
+    return worker_for(stage, model, McpTools(), mcp=servers, **more)
+
+
+def offered(model: ScriptedModel) -> list[list[str]]:
+    return [[tool.name for tool in request.tools] for request in model.requests]
+
+
+def results(model: ScriptedModel) -> list[ToolTurn]:
+    return [turn for turn in model.requests[-1].turns if isinstance(turn, ToolTurn)]
+
+
+async def test_its_tools_are_offered_called_and_kept_while_the_context_is_open_and_connections_end_with_the_run() -> (
+    None
+):
+    stage, server = Stage(), Server()
+    model = ScriptedModel(calls("get", "put"), DONE, calls("get"), DONE)
+    async with working(worker(stage, model, server)):
+        session = await stage.open_session(title="named")
+        await stage.until_finished(await stage.say(session, "go"))
+        assert [turn.output for turn in results(model)] == ["get done", "put done"]
+        assert (len(server.connected), server.open) == (1, 0)
+        # Whatever it lists by now.
+        server.lists = listing("other")
+        await stage.until_finished(await stage.say(session, "again"))
+    assert offered(model) == [["mcp__box__get", "mcp__box__put"]] * 4
+    assert len(stage.payloads(session, ContextOpened)) == 1
+    assert (len(server.connected), server.open) == (2, 0)
+    assert server.calls == ["get", "put", "get"]
+    assert [told.status for told in stage.payloads(session, McpUpdated)] == ["ready", "changed"]
+
+
+async def test_what_it_was_found_to_list_otherwise_is_offered_from_the_next_run_on() -> None:
+    stage, server = Stage(), Server()
+    model = ScriptedModel(DONE, calls("get"), DONE, DONE)
+    async with working(worker(stage, model, server)):
+        session = await stage.open_session(title="named")
+        await stage.until_finished(await stage.say(session, "go"))
+        server.lists = listing("get", "new")
+        await stage.until_finished(await stage.say(session, "again"))
+        await stage.until_finished(await stage.say(session, "and now"))
+    assert offered(model)[:3] == [["mcp__box__get", "mcp__box__put"]] * 3
+    assert offered(model)[3] == ["mcp__box__get", "mcp__box__new"]
+    assert [opened.cause for opened in stage.payloads(session, ContextOpened)] == ["started", "tools"]
+
+
+async def test_a_run_without_calls_does_not_ask_a_server_again_until_an_hour_has_passed() -> None:
+    stage, server, clock = Stage(), Server(), Clock()
+    model = ScriptedModel(DONE)
+    async with working(worker(stage, model, server, clock=clock)):
+        session = await stage.open_session(title="named")
+        for _ in range(3):
+            await stage.until_finished(await stage.say(session, "go"))
+        assert len(server.connected) == 1
+        clock.ahead = timedelta(hours=2)
+        server.fails = "Away."
+        await stage.until_finished(await stage.say(session, "go"))
+    assert len(server.connected) == 2
+    # It could not be asked: nothing changes.
+    assert len(stage.payloads(session, ContextOpened)) == 1
+    assert stage.payloads(session, Notice) == []
+
+
+async def test_another_worker_that_goes_on_offers_the_same_though_the_server_is_gone() -> None:
+    stage, server = Stage(), Server()
+    held = asyncio.Event()
+
+    async def hold() -> None:
+        held.set()
+        await asyncio.Event().wait()
+
+    first = ScriptedModel(calls("get"), [hold])
+    async with working(worker(stage, first, server)) as at_work:
+        session = await stage.open_session(title="named")
+        run = await stage.say(session, "go")
+        await held.wait()
+        at_work.cancel()
+    server.fails = "Away."
+    second = ScriptedModel(calls("put"), DONE)
+    async with working(worker(stage, second, server, name="worker_2")):
+        assert (await stage.until_finished(run)).status == "completed"
+    assert offered(second)[0] == offered(first)[0]
+    assert len(stage.payloads(session, ContextOpened)) == 1
+    assert "can't be used. Away." in results(second)[-1].output
+
+
+async def test_one_that_fails_costs_one_notice_and_never_the_run() -> None:
+    stage, server, clock = Stage(), Server(fails="It answers with the status 503."), Clock()
+    model = ScriptedModel(DONE)
+    async with working(worker(stage, model, server, clock=clock)):
+        session = await stage.open_session(title="named")
+        for _ in range(3):
+            assert (await stage.until_finished(await stage.say(session, "go"))).status == "completed"
+        assert len(server.connected) == 1
+        clock.ahead = timedelta(minutes=2)
+        await stage.until_finished(await stage.say(session, "go"))
+        assert len(server.connected) == 2
+        [notice] = stage.payloads(session, Notice)
+        assert notice.code == "mcp_failed"
+        assert notice.params == {"server": "box", "reason": "It answers with the status 503."}
+        server.fails = None
+        clock.ahead = timedelta(minutes=4)
+        await stage.until_finished(await stage.say(session, "go"))
+    assert offered(model)[0] == []
+    assert offered(model)[-1] == ["mcp__box__get", "mcp__box__put"]
+
+
+async def test_one_that_hangs_holds_nobody_for_long_and_no_other_server() -> None:
+    stage, server = Stage(), Server(fails="hangs")
+    model = ScriptedModel(DONE)
+    async with working(worker(stage, model, server)):
+        session = await stage.open_session(title="named")
+        assert (await stage.until_finished(await stage.say(session, "go"), within_s=5)).status == "completed"
+    [notice] = stage.payloads(session, Notice)
+    assert "did not answer within 0.2 seconds" in notice.text
+
+
+async def test_one_that_dies_in_a_call_is_told_tried_anew_and_then_left_alone() -> None:
+    stage, server = Stage(), Server()
+    model = ScriptedModel(DONE, *([calls("get")] * 5), DONE)
+
+    async def die(_: ToolCall) -> None:
+        server.fails = "Its connection ended."
+
+    async with working(worker(stage, model, server)):
+        session = await stage.open_session(title="named")
+        await stage.until_finished(await stage.say(session, "hello"))
+        server.answer = die
+        assert (await stage.until_finished(await stage.say(session, "go"))).status == "completed"
+    told = [finished.preview for finished in stage.payloads(session, ToolFinished)]
+    assert "Part of it may have happened." in told[0]
+    assert told[1].startswith("Nothing was run")
+    assert "failed too often" in told[-1]
+    assert len(stage.payloads(session, Notice)) == 1
+
+
+async def test_a_stop_ends_a_call_and_its_connection() -> None:
+    stage, server = Stage(), Server()
+    begun, cancelled = asyncio.Event(), asyncio.Event()
+
+    async def hang(_: ToolCall) -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+
+    server.answer = hang
+    async with working(worker(stage, ScriptedModel(calls("get")), server)):
+        session = await stage.open_session(title="named")
+        run = await stage.say(session, "go")
+        await begun.wait()
+        await stage.stop(session)
+        assert (await stage.until_finished(run)).status == "stopped"
+        await cancelled.wait()
+    assert server.open == 0
+
+
+async def test_plan_mode_has_none_of_them_whatever_they_say_of_themselves() -> None:
+    stage, server = Stage(), Server()
+    model = ScriptedModel(calls("get"), DONE)
+    async with working(worker(stage, model, server)):
+        session = await stage.open_session(title="named", enable_plan_mode=True)
+        await stage.until_finished(await stage.say(session, "go"))
+    assert offered(model)[0] == []
+    assert server.calls == []
+
+
+async def test_rules_name_them_exactly_and_by_globs() -> None:
+    stage, server = Stage(), Server()
+    model = ScriptedModel(calls("get", "put"), DONE)
+    async with working(worker(stage, model, server, approval_timeout_s=0.3)):
+        session = await stage.open_session(title="named", asked_tools=["mcp__box__p*"], denied_tools=["mcp__box__get"])
+        run = await stage.say(session, "go")
+        await asyncio.sleep(0)
+        while not (finished := stage.payloads(session, ToolFinished)):
+            await asyncio.sleep(0.01)
+        assert finished[0].preview.startswith("Nothing was run")
+        assert server.calls == []
+        await stage.stop(session)
+        await stage.until_finished(run)
+
+
+async def test_who_has_no_servers_costs_nothing() -> None:
+    stage, server = Stage(), Server()
+    model = ScriptedModel(DONE)
+    async with working(worker(stage, model, server, targets=())):
+        session = await stage.open_session(title="named")
+        await stage.until_finished(await stage.say(session, "go"))
+    assert server.connected == []
+    assert stage.payloads(session, McpUpdated) == []
