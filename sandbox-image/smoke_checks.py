@@ -56,6 +56,14 @@ async def shell(client: httpx.AsyncClient) -> str:
     return " | ".join(line[:20] for line in output.splitlines()[1 : len(PROGRAMS) + 1])
 
 
+async def code(client: httpx.AsyncClient) -> str:
+    plot = "import pandas as pd, matplotlib.pyplot as plt\nplt.plot([1, 2]); plt.show()\npd.DataFrame({'a': [1]})"
+    result = await call(client, "code_run", code=plot, timeout_s=50)
+    shown = [one["type"] for one in result["display"]["outputs"]]
+    assert shown == ["picture", "table"], result["output"]
+    return f"shown: {', '.join(shown)}"
+
+
 async def environment_is_clean(client: httpx.AsyncClient) -> str:
     output = (await call(client, "shell_exec", command="env"))["output"]
     assert "SANDBOX_PUBLIC_KEY" not in output, output
@@ -196,6 +204,7 @@ async def memory(_: httpx.AsyncClient) -> str:
 CHECKS: tuple[Callable[[httpx.AsyncClient], Awaitable[str]], ...] = (
     services,
     shell,
+    code,
     environment_is_clean,
     browser,
     desktop,

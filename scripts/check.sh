@@ -17,7 +17,7 @@ skip_check() {
 
 check_shell() {
   local files
-  mapfile -t files < <(cd "$ROOT" && grep -rlE --exclude-dir={.git,.venv,.venv-sandbox,node_modules,dist,.cache} '^#!.*\b(ba)?sh$|^# shellcheck shell=' -- *.sh .ci scripts requirements sandbox-image 2>/dev/null)
+  mapfile -t files < <(cd "$ROOT" && grep -rlE --exclude-dir={.git,.venv,.venv-sandbox,.venv-kernels,node_modules,dist,.cache} '^#!.*\b(ba)?sh$|^# shellcheck shell=' -- *.sh .ci scripts requirements sandbox-image 2>/dev/null)
   (cd "$ROOT" && "$ROOT/.venv/bin/shellcheck" -x "${files[@]}")
 }
 

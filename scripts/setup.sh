@@ -77,6 +77,9 @@ ensure_python() {
     fail "$ROOT is not yours to write. Use a checkout of your own."
   if [ "${1:-local}" = dev ]; then ensure_environment .venv dev; else ensure_environment .venv local dev; fi
   ensure_environment .venv-sandbox tool-api
+  ensure_environment .venv-kernels kernels
+  # Packages that the agent installs for its user are to be found by its kernels, too.
+  sed -i 's/^include-system-site-packages = false/include-system-site-packages = true/' "$ROOT/.venv-kernels/pyvenv.cfg"
   write_source_paths
 }
 

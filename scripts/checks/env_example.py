@@ -22,6 +22,7 @@ NOT_IN_COMPOSE = frozenset(
         # Of sandboxes that are processes; compose has containers.
         "SANDBOX_PROCESS_DIR",
         "SANDBOX_PROCESS_UNSAFE",
+        "SANDBOX_KERNEL_PYTHON",
         "SANDBOX_PYTHON",
         "SANDBOX_PYTHONPATH",
         "SANDBOX_SECCOMP_PROFILE",

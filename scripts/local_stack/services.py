@@ -155,6 +155,7 @@ def _manager(stack: Stack) -> ChildSpec:
         "SANDBOX_MANAGER_TOKEN": stack.secrets.manager_token,
         "SANDBOX_PROCESS_DIR": str(stack.folder / "sandboxes"),
         "SANDBOX_PYTHON": str(root / ".venv-sandbox" / "bin" / "python"),
+        "SANDBOX_KERNEL_PYTHON": str(root / ".venv-kernels" / "bin" / "python"),
         "SANDBOX_PYTHONPATH": os.pathsep.join(str(root / part / "src") for part in _IN_A_SANDBOX),
     }
     return ChildSpec(

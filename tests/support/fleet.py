@@ -189,6 +189,7 @@ def _plan(
         "SANDBOX_POOL_SIZE": "0",
         "SANDBOX_PROCESS_DIR": str(fleet.sandboxes),
         "SANDBOX_PYTHON": str(ROOT / ".venv-sandbox" / "bin" / "python"),
+        "SANDBOX_KERNEL_PYTHON": str(ROOT / ".venv-kernels" / "bin" / "python"),
         "SANDBOX_PYTHONPATH": python_path("tool-api"),
         "SANDBOX_SECCOMP_PROFILE": str(ROOT / "sandbox-image" / "seccomp.json"),
         **settings,

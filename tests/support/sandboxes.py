@@ -52,6 +52,7 @@ def process_options(folder: Path, given: SandboxProfile, stack: str = "test") ->
         folder=folder,
         python=ROOT / ".venv-sandbox" / "bin" / "python",
         python_path=source_folders("tool-api"),
+        kernel_python=ROOT / ".venv-kernels" / "bin" / "python",
         unsafe=False,
         blocked_subnets=PRIVATE,
         host_fib_trie=HOST_FIB_TRIE,

@@ -165,8 +165,63 @@ class DocumentDisplay(BaseModel):
     url: Url | None = None
 
 
+MAX_TABLE_ROWS = 100
+MAX_TABLE_COLUMNS = 30
+MAX_CODE_OUTPUTS = 250
+MAX_CODE_PICTURES = 8
+MAX_CODE_PICTURES_BYTES = 3_000_000
+"""Of all pictures of one call."""
+Cell = Annotated[str, Field(max_length=200)]
+Cells = Annotated[list[Cell], Field(max_length=MAX_TABLE_COLUMNS)]
+
+
+class CodeText(BaseModel):
+    """What code wrote, or how a result reads."""
+
+    type: Literal["text"] = "text"
+    text: Text
+    is_error: bool = False
+
+
+class CodeTable(BaseModel):
+    """A table that code showed; each row has as many cells as there are columns."""
+
+    type: Literal["table"] = "table"
+    columns: Cells
+    rows: list[Cells] = Field(max_length=MAX_TABLE_ROWS)
+    caption: Cell = ""
+
+
+class CodePicture(BaseModel):
+    """A picture that code showed. The gateway moves it (base64) to the event's body, of which it is a `part`."""
+
+    type: Literal["picture"] = "picture"
+    image: Image | None = None
+    image_media_type: MediaType | None = None
+    part: Count | None = None
+
+
+class CodeDisplay(BaseModel):
+    """Code view: what code showed, in its order. `is_cut` says that there is more text than that."""
+
+    type: Literal["code"] = "code"
+    language: Name
+    context: Name
+    outputs: list[Annotated[CodeText | CodeTable | CodePicture, Field(discriminator="type")]] = Field(
+        default_factory=list[CodeText | CodeTable | CodePicture], max_length=MAX_CODE_OUTPUTS
+    )
+    is_cut: bool = False
+
+
 Display = Annotated[
-    ShellDisplay | FileDisplay | DiffDisplay | BrowserDisplay | SearchDisplay | ImageDisplay | DocumentDisplay,
+    ShellDisplay
+    | FileDisplay
+    | DiffDisplay
+    | BrowserDisplay
+    | SearchDisplay
+    | ImageDisplay
+    | DocumentDisplay
+    | CodeDisplay,
     Field(discriminator="type"),
 ]
 

@@ -2,6 +2,38 @@ import type { ToolPhrases } from './phrases'
 
 /** What a call is doing or did, by the name of its tool. */
 export const enPhrases: ToolPhrases = {
+  code_run: {
+    about: 'Runs code',
+    asking: 'Run code',
+    running: 'Running code',
+    succeeded: 'Ran code',
+    failed: 'Tried to run code',
+    cut: 'Stopped running code',
+  },
+  code_contexts: {
+    about: 'Lists the contexts of code',
+    asking: 'List the contexts of code',
+    running: 'Listing the contexts of code',
+    succeeded: 'Listed the contexts of code',
+    failed: 'Tried to list the contexts of code',
+    cut: 'Stopped listing the contexts of code',
+  },
+  code_restart: {
+    about: 'Starts a context of code anew',
+    asking: 'Restart the context {context}',
+    running: 'Restarting the context {context}',
+    succeeded: 'Restarted the context {context}',
+    failed: 'Tried to restart the context {context}',
+    cut: 'Stopped restarting the context {context}',
+  },
+  code_close: {
+    about: 'Closes a context of code',
+    asking: 'Close the context {context}',
+    running: 'Closing the context {context}',
+    succeeded: 'Closed the context {context}',
+    failed: 'Tried to close the context {context}',
+    cut: 'Stopped closing the context {context}',
+  },
   shell_exec: {
     about: 'Runs a command',
     asking: 'Run {command}',

@@ -1,6 +1,38 @@
 import type { ToolPhrases } from './phrases'
 
 export const zhPhrases: ToolPhrases = {
+  code_run: {
+    about: '运行代码',
+    asking: '运行代码',
+    running: '正在运行代码',
+    succeeded: '已运行代码',
+    failed: '尝试运行代码',
+    cut: '已停止运行代码',
+  },
+  code_contexts: {
+    about: '列出代码上下文',
+    asking: '列出代码上下文',
+    running: '正在列出代码上下文',
+    succeeded: '已列出代码上下文',
+    failed: '尝试列出代码上下文',
+    cut: '已停止列出代码上下文',
+  },
+  code_restart: {
+    about: '重启代码上下文',
+    asking: '重启上下文 {context}',
+    running: '正在重启上下文 {context}',
+    succeeded: '已重启上下文 {context}',
+    failed: '尝试重启上下文 {context}',
+    cut: '已停止重启上下文 {context}',
+  },
+  code_close: {
+    about: '关闭代码上下文',
+    asking: '关闭上下文 {context}',
+    running: '正在关闭上下文 {context}',
+    succeeded: '已关闭上下文 {context}',
+    failed: '尝试关闭上下文 {context}',
+    cut: '已停止关闭上下文 {context}',
+  },
   shell_exec: {
     about: '运行命令',
     asking: '运行 {command}',

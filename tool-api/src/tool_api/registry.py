@@ -12,6 +12,9 @@ from tool_api.tools.browser.driver import BrowserDriver
 from tool_api.tools.browser.tab_controller import Restart
 from tool_api.tools.browser.tabs import Tabs
 from tool_api.tools.browser.tools import browser_tools
+from tool_api.tools.code.controller import CodeController
+from tool_api.tools.code.kernels import Kernels
+from tool_api.tools.code.tools import code_tools
 from tool_api.tools.documents.controller import DocumentController, NotMadeError
 from tool_api.tools.documents.tools import document_tools
 from tool_api.tools.files.controller import FileController
@@ -26,6 +29,7 @@ from tool_api.workspace import Workspace
 def tool_table(
     *,
     shells: ShellController,
+    code: CodeController,
     files: FileController,
     documents: DocumentController,
     browser: BrowserDriver,
@@ -39,6 +43,7 @@ def tool_table(
     """
     tools = (
         *shell_tools(shells),
+        *code_tools(code),
         *file_tools(files),
         *document_tools(documents),
         *browser_tools(browser, workspace, restart),
@@ -54,6 +59,7 @@ def idle_tool_table() -> Mapping[str, AnyTool]:
     root, programs = Path("/"), DocumentPrograms()
     return tool_table(
         shells=ShellController(shells=Shells(root), default_timeout_s=60, allowed=frozenset()),
+        code=CodeController(kernels=Kernels(root, root, root), default_timeout_s=60, allowed=frozenset()),
         files=FileController(workspace=Workspace(root), documents=DocumentReader(programs)),
         documents=DocumentController(
             workspace=Workspace(root), programs=programs, printer=_NoPrinter(), room=_nothing_asked

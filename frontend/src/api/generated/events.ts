@@ -44,7 +44,14 @@ export type WireEvent =
   | ToolOutputEvent
   | ContextUsageEvent
 export type Display =
-  ShellDisplay | FileDisplay | DiffDisplay | BrowserDisplay | SearchDisplay | ImageDisplay | DocumentDisplay
+  | ShellDisplay
+  | FileDisplay
+  | DiffDisplay
+  | BrowserDisplay
+  | SearchDisplay
+  | ImageDisplay
+  | DocumentDisplay
+  | CodeDisplay
 
 /**
  * `cause` is what it begins or goes on for; `message_id` is None where that is no message.
@@ -234,12 +241,22 @@ export interface ToolFinishedEvent {
 }
 /**
  * Where the whole of something long stands: `GET /api/sessions/{id}/events/{seq}/body`; `size` in bytes. Two of
- * one `digest` are the same; it is empty where none was made.
+ * one `digest` are the same; it is empty where none was made. A body of several things, such as the pictures of one
+ * call, has `parts`.
  */
 export interface BodyReference {
   size: number
   media_type: string
   digest: string
+  parts: BodyPart[]
+}
+/**
+ * `size` bytes of a body, from `offset` on.
+ */
+export interface BodyPart {
+  offset: number
+  size: number
+  media_type: string
 }
 /**
  * Shell view: the command, the named shell, its exit code (None while it still runs) and working directory.
@@ -317,6 +334,51 @@ export interface DocumentDisplay {
   path: string
   title: string
   url: string | null
+}
+/**
+ * Code view: what code showed, in its order. `is_cut` says that there is more text than that.
+ */
+export interface CodeDisplay {
+  type: 'code'
+  language: string
+  context: string
+  /**
+   * @maxItems 250
+   */
+  outputs: (CodeText | CodeTable | CodePicture)[]
+  is_cut: boolean
+}
+/**
+ * What code wrote, or how a result reads.
+ */
+export interface CodeText {
+  type: 'text'
+  text: string
+  is_error: boolean
+}
+/**
+ * A table that code showed; each row has as many cells as there are columns.
+ */
+export interface CodeTable {
+  type: 'table'
+  /**
+   * @maxItems 30
+   */
+  columns: string[]
+  /**
+   * @maxItems 100
+   */
+  rows: string[][]
+  caption: string
+}
+/**
+ * A picture that code showed. The gateway moves it (base64) to the event's body, of which it is a `part`.
+ */
+export interface CodePicture {
+  type: 'picture'
+  image: string | null
+  image_media_type: string | null
+  part: number | null
 }
 /**
  * The run waits for the answer to a call, without a process; the person may also write a message instead.

@@ -117,7 +117,7 @@ describe('ToolCardView', () => {
       name: 'file_read',
       outcome: 'succeeded',
       preview: 'the',
-      body: { seq: 7, size: 9, media_type: 'text/plain', digest: '' },
+      body: { seq: 7, size: 9, media_type: 'text/plain', digest: '', parts: [] },
     })
     await userEvent.click(screen.getByRole('button', { name: /Succeeded/ }))
     expect(server.calls).toHaveLength(0)

@@ -1,5 +1,6 @@
 import {
   Bot,
+  Braces,
   AppWindow,
   Brain,
   Clock,
@@ -20,6 +21,7 @@ import { defineAsyncComponent, type Component } from 'vue'
 import type { Display } from '@/api/types'
 import type { ToolCard } from './body/card'
 import BrowserView from './views/BrowserView.vue'
+import CodeView from './views/CodeView.vue'
 import FileView from './views/FileView.vue'
 import ImageView from './views/ImageView.vue'
 import PlainView from './views/PlainView.vue'
@@ -52,6 +54,7 @@ const displayed: Readonly<Record<Display['type'], ToolView>> = {
     component: ShellView,
     target: argument('command', 'input', 'shell'),
   },
+  code: { names: /^code_run/, icon: Braces, component: CodeView, target: argument('context', 'language') },
   diff: {
     names: /^file_edit/,
     icon: FileDiff,
@@ -82,6 +85,7 @@ const displayed: Readonly<Record<Display['type'], ToolView>> = {
 /** Of tools whose results are text alone. */
 const plain: readonly ToolView[] = [
   { names: /_skills?$/, icon: GraduationCap, component: PlainView, target: argument('skill', 'name') },
+  { names: /^code_/, icon: Braces, component: PlainView, target: argument('context') },
   { names: /^think$/, icon: Brain, component: PlainView, target: () => '' },
   { names: /^ask_user$/, icon: MessageCircleQuestionMark, component: PlainView, target: () => '' },
   { names: /plan/, icon: ListChecks, component: PlainView, target: () => '' },

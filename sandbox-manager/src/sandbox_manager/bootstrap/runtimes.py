@@ -62,6 +62,7 @@ def _process(settings: Settings) -> AbstractAsyncContextManager[Runtime]:
             folder=Path(settings.process.folder).absolute(),
             python=Path(settings.process.python).absolute(),
             python_path=tuple(Path(one).absolute() for one in settings.process.python_path.split(":") if one),
+            kernel_python=Path(settings.process.kernel_python).absolute() if settings.process.kernel_python else None,
             unsafe=settings.process.unsafe,
             blocked_subnets=_blocked(settings),
             seccomp_profile=Path(settings.docker.seccomp_profile).absolute(),

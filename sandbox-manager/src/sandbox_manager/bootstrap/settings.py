@@ -127,6 +127,7 @@ class ProcessSettings(BaseSettings):
     folder: str = Field(default=".data/sandboxes", validation_alias="SANDBOX_PROCESS_DIR")
     python: str = Field(default=sys.executable, validation_alias="SANDBOX_PYTHON")
     python_path: str = Field(default="", validation_alias="SANDBOX_PYTHONPATH")
+    kernel_python: str = Field(default="", validation_alias="SANDBOX_KERNEL_PYTHON")
     unsafe: bool = Field(default=False, validation_alias="SANDBOX_PROCESS_UNSAFE")
 
 

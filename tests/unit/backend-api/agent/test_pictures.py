@@ -14,6 +14,7 @@ from backend_api.application.runs.pictures import is_sendable
 from backend_api.domain.agent.capabilities.pictures import BLIND, LEFT_OUT, PICTURES, TOO_LARGE
 from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import (
+    BodyPart,
     BodyReference,
     ContentReference,
     ContextOpened,
@@ -183,6 +184,21 @@ def test_all_that_the_model_has_not_seen_yet_is_kept_as_far_as_a_request_takes_i
     found = conversation(opened(vision=True), *shots(1, MOST_PICTURES), *calls, *results)
     assert PROJECTION.limit(found, opened(vision=True)).pictures == 8
     assert PROJECTION.limit(found, opened(vision=False)).pictures == 0
+
+
+def test_an_opening_counts_the_pictures_of_calls_with_several() -> None:
+    part = BodyPart(offset=0, size=9, media_type="image/png")
+    text = BodyPart(offset=9, size=9, media_type="text/plain")
+    body = BodyReference(size=18, media_type="application/octet-stream", parts=[part, text, part])
+    calls = [ToolCalled(call_id=f"n{at}", name="plot", arguments={}, phrase="", turn=at) for at in range(11)]
+    results = [ToolFinished(call_id=call.call_id, success=True, preview="", body=body) for call in calls]
+    payloads = [one for pair in zip(calls, results, strict=True) for one in pair]
+    assert not PROJECTION.is_due(conversation(opened(vision=True), *payloads[:20]))
+    full = conversation(opened(vision=True), *payloads)
+    assert [len(turn.pictures) for turn in full.turns if isinstance(turn, ToolTurn)] == [2] * 11
+    assert PROJECTION.is_due(full)
+    anew = PROJECTION.limit(full, opened(vision=True))
+    assert not PROJECTION.is_due(full.reopened(anew))
 
 
 def test_what_was_left_out_never_comes_back() -> None:

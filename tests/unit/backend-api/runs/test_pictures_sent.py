@@ -18,7 +18,7 @@ from backend_api.application.runs.pictures import PictureCache
 from backend_api.bootstrap.capabilities import capabilities
 from backend_api.domain.agent.capabilities.pictures import BLIND, LEFT_OUT
 from backend_api.domain.agent.capability import Capabilities
-from backend_api.domain.agent.events import ContextOpened, Event, MessageCompleted, RunFinished
+from backend_api.domain.agent.events import BodyPart, ContextOpened, Event, MessageCompleted, RunFinished, ToolFinished
 from backend_api.domain.agent.model import (
     FinishPart,
     ModelInfo,
@@ -86,8 +86,19 @@ def camera() -> HandlerBox:
         is_whole = call.name != "scribble"
         return Done(success=is_whole, output=f"{call.name}.", body=body, body_media_type=media_type)
 
+    async def plot(call: ToolCall, arguments: dict[str, Any], on_output: OnOutput) -> Done:
+        contents = [(b"the whole text", "text/plain")]
+        contents += [(png(shade=shade), "image/png") for shade in (0, 100)]
+        parts: list[BodyPart] = []
+        for content, media_type in contents:
+            offset = parts[-1].offset + parts[-1].size if parts else 0
+            parts.append(BodyPart(offset=offset, size=len(content), media_type=media_type))
+        whole = b"".join(content for content, _ in contents)
+        return Done(success=True, output="plot.", body=whole, body_media_type="application/x", body_parts=parts)
+
     for name in ("shoot", "print", "scribble"):
         tools.add(name, run)
+    tools.add("plot", plot)
     return tools
 
 
@@ -236,6 +247,17 @@ async def test_a_model_that_sees_is_sent_the_picture_itself() -> None:
     await answered(stage, model)
     assert shown(model.requests[1]) == [png(shade=0)]
     assert results(model.requests[1])[0].output == "shoot."
+
+
+async def test_several_pictures_of_one_call_are_all_sent_also_by_a_worker_that_has_only_the_log() -> None:
+    stage, model = Stage(), ScriptedModel([*calls("plot"), CALLS], [TextPart("Two dots."), STOP])
+    session = await answered(stage, model)
+    (plot,) = results(model.requests[1])
+    assert shown(model.requests[1]) == [png(shade=0), png(shade=100)]
+    (finished,) = stage.payloads(session, ToolFinished)
+    assert finished.body is not None
+    assert [part.media_type for part in finished.body.parts] == ["text/plain", "image/png", "image/png"]
+    assert [picture.seq for picture in plot.pictures] == [plot.pictures[0].seq] * 2
 
 
 async def test_one_that_does_not_is_told_that_there_was_one_and_sent_none_of_its_bytes() -> None:

@@ -136,7 +136,7 @@ async def _full(services: Services) -> None:
     """What runs may be what fills it; what frees it again is a new command."""
     disk = services.keep_alive.disk
     _log.warning("the workspace holds more than it may", extra={"bytes": disk.used_bytes, "files": disk.used_files})
-    await services.shells.end_commands()
+    await asyncio.gather(services.shells.end_commands(), services.kernels.end_executions())
 
 
 async def serve(settings: Settings) -> None:

@@ -60,6 +60,7 @@ class Settings(BaseSettings):
     sandbox_public_key: Annotated[str, AfterValidator(_public_key_pem)]
     sandbox_door: Annotated[str, AfterValidator(_endpoint)] = "tcp://0.0.0.0:7000"
     sandbox_desktop: bool = True
+    sandbox_kernel_python: Annotated[Path, AfterValidator(_absolute)] = Path("/opt/kernels/venv/bin/python")
     workspace: Annotated[Path, AfterValidator(_absolute)] = Path("/workspace")
     bash_timeout: int = Field(default=60, ge=1, le=600)
     allowed_commands: str = ""

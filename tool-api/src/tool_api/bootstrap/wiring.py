@@ -26,6 +26,8 @@ from tool_api.skills.folders import SKILLS
 from tool_api.tools.browser.downloads import Downloads
 from tool_api.tools.browser.driver import BrowserDriver
 from tool_api.tools.browser.tabs import Tabs
+from tool_api.tools.code.controller import CodeController
+from tool_api.tools.code.kernels import Kernels
 from tool_api.tools.documents.controller import DocumentController
 from tool_api.tools.files.controller import FileController
 from tool_api.tools.shell.controller import ShellController
@@ -40,25 +42,37 @@ TEMPORARY = Path("/tmp")
 
 @asynccontextmanager
 async def open_services(settings: Settings) -> AsyncGenerator[Services]:
-    """All parts, started; at the end the calls are cancelled first, then shells and desktop end with all they run."""
+    """All parts, started; at the end the calls are cancelled first, then kernels, shells and desktop end with all they
+    run."""
     async with AsyncExitStack() as stack:
         desktop = None
         desktop_settings = DesktopSettings(workspace=settings.workspace)
         if settings.sandbox_desktop:
             desktop = await stack.enter_async_context(Desktop(desktop_settings))
+
+        def display() -> str | None:
+            return desktop.display if desktop is not None else None
+
         workspace = Workspace(settings.workspace)
         disk = DiskWatch(settings.workspace, settings.sandbox_disk_bytes, settings.sandbox_max_files)
         address = desktop.cdp_address if desktop is not None else _no_browser
         tabs = Tabs(address, Downloads(workspace, disk.room))
         stack.push_async_callback(tabs.close)
-        shells = await stack.enter_async_context(
-            Shells(settings.workspace, display=lambda: desktop.display if desktop is not None else None)
+        shells = await stack.enter_async_context(Shells(settings.workspace, display=display))
+        kernels = await stack.enter_async_context(
+            Kernels(settings.workspace, settings.sandbox_kernel_python, Path.home(), display=display)
         )
         calls = await stack.enter_async_context(Calls(partial(instructions_for, workspace)))
         programs = DocumentPrograms()
         tools = tool_table(
             shells=ShellController(
                 shells=shells,
+                default_timeout_s=settings.bash_timeout,
+                allowed=settings.allowed_command_names,
+                notice=lambda: disk.notice,
+            ),
+            code=CodeController(
+                kernels=kernels,
                 default_timeout_s=settings.bash_timeout,
                 allowed=settings.allowed_command_names,
                 notice=lambda: disk.notice,
@@ -92,11 +106,12 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             calls=calls,
             mcp=mcp,
             shells=shells,
+            kernels=kernels,
             workspace=workspace,
             desktop=desktop,
             keep_alive=KeepAliveResponder(
                 access=access,
-                activity=Activity(lambda: shells.is_busy),
+                activity=Activity(lambda: shells.is_busy or kernels.is_busy),
                 watchdog=Watchdog(settings.sandbox_orphan_s),
                 disk=disk,
                 desktop_rests=lambda: desktop is None or desktop.rests,

@@ -14,6 +14,7 @@ from tool_api.calls import Calls
 from tool_api.desktop.supervisor import Desktop
 from tool_api.mcp.endpoint import McpEndpoint
 from tool_api.skills.folders import SKILLS
+from tool_api.tools.code.kernels import Kernels
 from tool_api.tools.shell.shells import Shells
 from tool_api.tools.tool import AnyTool
 from tool_api.upkeep.keep_alive import KeepAliveResponder
@@ -32,6 +33,7 @@ class Services:
     calls: Calls
     mcp: McpEndpoint
     shells: Shells
+    kernels: Kernels
     workspace: Workspace
     desktop: Desktop | None
     keep_alive: KeepAliveResponder

@@ -6,7 +6,7 @@ from mcp_types import CallToolResult, ContentBlock, ImageContent, TextContent, T
 from mcp_types import Tool as ListedTool
 from pydantic import ValidationError
 
-from contracts.tools import BrowserDisplay, ImageDisplay, ToolResult
+from contracts.tools import BrowserDisplay, CodeDisplay, CodePicture, ImageDisplay, ToolResult
 from tool_api.tools.argument_faults import argument_faults
 from tool_api.tools.tool import AnyTool
 
@@ -23,7 +23,7 @@ def listed(tool: AnyTool) -> ListedTool:
 
 
 def told(result: ToolResult) -> CallToolResult:
-    """A result: its text, and the picture it shows, if it shows one."""
+    """A result: its text, and the pictures it shows."""
     content: list[ContentBlock] = [TextContent(text=result.output)]
     match result.display:
         case (
@@ -31,6 +31,13 @@ def told(result: ToolResult) -> CallToolResult:
             | ImageDisplay(image=str(image), image_media_type=str(kind))
         ):
             content.append(ImageContent(data=image, mime_type=kind))
+        case CodeDisplay(outputs=outputs):
+            for output in outputs:
+                match output:
+                    case CodePicture(image=str(image), image_media_type=str(kind)):
+                        content.append(ImageContent(data=image, mime_type=kind))
+                    case _:
+                        continue
         case _:
             pass
     return CallToolResult(content=content, is_error=not result.success)

@@ -97,6 +97,8 @@ async def _read(session_id: SessionId, picture: Picture, log: EventLog) -> Image
         content = (await log.body(session_id, picture.seq)).content
     except EventBodyNotFoundError:
         return None
+    if picture.offset is not None:
+        content = content[picture.offset : picture.offset + picture.size]
     if not is_sendable(picture, content):
         return None
     return Image(media_type=picture.media_type, base64=base64.b64encode(content).decode("ascii"))

@@ -312,7 +312,7 @@ class RunJournal:
     async def record_result(self, finished: ToolFinished, outcome: Done) -> None:
         body = None
         if outcome.body is not None:
-            body = Body(content=outcome.body, media_type=outcome.body_media_type)
+            body = Body(content=outcome.body, media_type=outcome.body_media_type, parts=outcome.body_parts)
         items = [_result(finished, outcome.output, body, outcome.read)]
         if outcome.changed_paths:
             items.append(Recorded(payload=FilesChanged(paths=outcome.changed_paths, origin="agent")))
@@ -480,7 +480,9 @@ def _result(finished: ToolFinished, output: str, body: Body | None = None, read:
         body = Body(content=output.encode("utf-8", "replace"), media_type="text/plain")
     if body is not None:
         digest = hashlib.blake2b(body.content, digest_size=16).hexdigest()
-        reference = BodyReference(size=len(body.content), media_type=body.media_type, digest=digest)
+        reference = BodyReference(
+            size=len(body.content), media_type=body.media_type, digest=digest, parts=[*body.parts]
+        )
         finished = replace(finished, body=reference)
     finished = replace(finished, preview=_sendable(shorten(output, MAX_PREVIEW_CHARACTERS)))
     read = _sendable(shorten(output if read is None else read, MAX_RESULT_CHARACTERS))

@@ -68,7 +68,7 @@ def write_request(
         "thinking": request.thinking,
         **({} if extends else {"system": system, "tools": tools}),
         "turns": turns,
-        "pictures": [picture.seq for picture in request.pictures],
+        "pictures": [*dict.fromkeys(picture.seq for picture in request.pictures)],
     }
     text = dump(payload)
     if len(text.encode()) > MAX_BYTES:

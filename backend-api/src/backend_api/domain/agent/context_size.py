@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from backend_api.domain.agent.capability import Setup
 from backend_api.domain.agent.conversation import Conversation
+from backend_api.domain.agent.model import pictures_in
 from backend_api.domain.agent.pictures import MOST_PICTURES
 from backend_api.domain.agent.sizes import PICTURE_TOKENS, CountTokens, tokens_of
 
@@ -14,7 +15,8 @@ def uncounted_tokens(setup: Setup, conversation: Conversation, count: CountToken
     opened, begin = conversation.opened, conversation.uncounted_from
     tokens = tokens_of(conversation.turns[begin:], count)
     if opened is not None and opened.vision:
-        tokens += PICTURE_TOKENS * sum(index >= begin for index in conversation.pictures[-MOST_PICTURES:])
+        last = conversation.pictures[-MOST_PICTURES:]
+        tokens += PICTURE_TOKENS * sum(pictures_in(conversation.turns[index]) for index in last if index >= begin)
     if not conversation.context_tokens:
         tokens += opened.system.size // 4 if opened is not None else 0
         tokens += sum(count(tool.offer) for tool in setup.tools)

@@ -205,13 +205,24 @@ class ToolOutput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BodyPart:
+    """`size` bytes of a body, from `offset` on."""
+
+    offset: int
+    size: int
+    media_type: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BodyReference:
     """Where the whole of something long stands: `GET /api/sessions/{id}/events/{seq}/body`; `size` in bytes. Two of
-    one `digest` are the same; it is empty where none was made."""
+    one `digest` are the same; it is empty where none was made. A body of several things, such as the pictures of one
+    call, has `parts`."""
 
     size: int
     media_type: str = "text/plain"
     digest: str = ""
+    parts: list[BodyPart] = field(default_factory=list[BodyPart])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -106,6 +106,11 @@ class NoteTurn(_Turn):
 Turn = UserTurn | NoteTurn | AssistantTurn | ToolTurn
 
 
+def pictures_in(turn: Turn) -> int:
+    """How many it has."""
+    return len(turn.pictures) if isinstance(turn, ToolTurn) else 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
     """`thinking` is only asked of a model that can do it: see `ModelInfo.thinking_for`. `pictures` are those in its

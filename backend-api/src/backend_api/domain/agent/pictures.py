@@ -23,11 +23,12 @@ MOST_PICTURES, MOST_PICTURES_BYTES = 20, 8_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """The body of the session's event `seq`, of `size` bytes."""
+    """The body of the session's event `seq`, of `size` bytes, or so many of it from `offset` on."""
 
     seq: int
     media_type: str
     size: int
+    offset: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

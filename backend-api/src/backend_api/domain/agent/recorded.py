@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from backend_api.domain.agent.events import StoredPayload, agent_of
+from backend_api.domain.agent.events import BodyPart, StoredPayload, agent_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Body:
     content: bytes
     media_type: str
+    parts: Sequence[BodyPart] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

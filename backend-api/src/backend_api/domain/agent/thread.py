@@ -307,7 +307,15 @@ def _focus_of(wanted: Sequence[CompactionWanted]) -> str | None:
 
 def _pictures_of(seq: int | None, finished: ToolFinished) -> tuple[Picture, ...]:
     body = finished.body
-    if seq is None or body is None or body.media_type not in PICTURE_TYPES:
+    if seq is None or body is None:
+        return ()
+    if body.parts:
+        return tuple(
+            Picture(seq=seq, media_type=part.media_type, size=part.size, offset=part.offset)
+            for part in body.parts
+            if part.media_type in PICTURE_TYPES
+        )
+    if body.media_type not in PICTURE_TYPES:
         return ()
     return (Picture(seq=seq, media_type=body.media_type, size=body.size),)
 

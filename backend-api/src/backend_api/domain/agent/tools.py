@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from backend_api.domain.agent.approvals import Approval
-from backend_api.domain.agent.events import StoredPayload, ToolCalled
+from backend_api.domain.agent.events import BodyPart, StoredPayload, ToolCalled
 from backend_api.domain.agent.waits import Wait
 
 Effect = Literal["reads", "notes", "writes"]
@@ -94,9 +94,10 @@ class FolderInstructions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """What the tool gave (`output`) and what the UI shows; `body` is the whole kept beside (bytes, media type), and
-    its `events` are stored in the transaction of the result. The model reads the output, or what is `read` of it, and
-    afterwards the `instructions` of the folders it worked in that it does not know yet."""
+    """What the tool gave (`output`) and what the UI shows; `body` is the whole kept beside (bytes, media type, and the
+    parts of one that is several things), and its `events` are stored in the transaction of the result. The model reads
+    the output, or what is `read` of it, and afterwards the `instructions` of the folders it worked in that it does
+    not know yet."""
 
     success: bool
     output: str
@@ -104,6 +105,7 @@ class Done:
     display: dict[str, Any] | None = None
     body: bytes | None = None
     body_media_type: str = "text/plain"
+    body_parts: Sequence[BodyPart] = ()
     changed_paths: list[str] = field(default_factory=list[str])
     events: Sequence[StoredPayload] = ()
     instructions: Sequence[FolderInstructions] = ()

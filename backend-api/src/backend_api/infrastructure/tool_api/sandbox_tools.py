@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
 import json
 import logging
 import time
@@ -16,13 +14,13 @@ from opentelemetry.trace import Span, SpanKind
 from pydantic import BaseModel, Field, TypeAdapter
 
 from backend_api.domain.agent.tools import Done, FolderInstructions, ToolCall
-from backend_api.domain.sandbox.content import image_type
 from backend_api.domain.sandbox.entity import Sandbox, Scope
 from backend_api.domain.sandbox.errors import SandboxLostError, SandboxUnavailableError
 from backend_api.infrastructure.tool_api.endpoint_faults import endpoint_faults
 from backend_api.infrastructure.tool_api.endpoints import Endpoint, Endpoints
 from backend_api.infrastructure.tool_api.problems import REFUSED, error_of, refusal
 from backend_api.infrastructure.tool_api.remote_spans import record_remote_spans
+from backend_api.infrastructure.tool_api.shown_pictures import shown_of
 from contracts.tools import MAX_OUTPUT_CHARACTERS, OutputFrame, ToolResult
 from contracts.tools import ToolCall as WireCall
 from service_kit.bounded_http import Bounds, StreamedAnswer
@@ -45,7 +43,6 @@ CALL = Bounds(body_bytes=32 * 1024 * 1024, head_s=30.0, whole_s=700.0)
 CANCEL = Bounds(body_bytes=64 * 1024, head_s=CANCEL_DEADLINE_S, whole_s=CANCEL_DEADLINE_S)
 _MOST_VALUES = 20_000
 _YIELD_EVERY = 64
-IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/webp"})
 
 
 class _ResultFrame(BaseModel):
@@ -166,21 +163,18 @@ async def _lines(answer: StreamedAnswer) -> AsyncIterator[bytes]:
 
 
 def outcome_of(result: ToolResult) -> Done:
-    """The image of a view goes to the body, if it is one; the view keeps its media type and no bytes."""
-    image, media_type = _image(result)
-    display = None
-    if result.display is not None:
-        display = result.display.model_dump(mode="json")
-        if "image" in display:
-            display |= {"image": None, "image_media_type": media_type}
-        if _size(display) > MAX_DISPLAY_BYTES:
-            display = None
+    """The pictures of a view go to the body, if they are such; the view keeps their media types and no bytes."""
+    shown = shown_of(result)
+    display = shown.display.model_dump(mode="json") if shown.display is not None else None
+    if display is not None and _size(display) > MAX_DISPLAY_BYTES:
+        display = None
     return Done(
         success=result.success,
         output=result.output,
         display=display,
-        body=image,
-        body_media_type=media_type or "text/plain",
+        body=shown.body,
+        body_media_type=shown.media_type,
+        body_parts=shown.parts,
         changed_paths=[path for path in result.changed_paths if len(path) <= MAX_PATH_CHARACTERS][:MAX_CHANGED],
         instructions=[
             FolderInstructions(path=one.path, text=one.text)
@@ -189,19 +183,6 @@ def outcome_of(result: ToolResult) -> Done:
         ],
         duration_ms=result.duration_ms,
     )
-
-
-def _image(result: ToolResult) -> tuple[bytes | None, str | None]:
-    """What its bytes say it is: what the sandbox says is not believed."""
-    encoded: str | None = getattr(result.display, "image", None)
-    if not encoded:
-        return None, None
-    try:
-        image = base64.b64decode(encoded, validate=True)
-    except (binascii.Error, ValueError):
-        return None, None
-    media_type = image_type(image[:64])
-    return (image, media_type) if media_type in IMAGE_TYPES else (None, None)
 
 
 def _size(display: dict[str, Any]) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 MARK = "SANDBOX_CALL"
@@ -83,20 +84,30 @@ def send(pids: list[int], number: signal.Signals) -> None:
             continue
 
 
+def started_since(root: int, since_ticks: int) -> list[int]:
+    """Pids of the descendants of a process that began no earlier than that."""
+    return [pid for pid, started in descendants(root) if started >= since_ticks]
+
+
 async def end_processes(bash: int, mark: str | None, since_ticks: int) -> bool:
-    """SIGTERM, a short grace, SIGKILL until nothing is left; False when something survives that."""
-    pids = processes_of_call(bash, mark, since_ticks)
+    """End what one command of a bash started; every descendant when `mark` is None."""
+    return await end_found(lambda: processes_of_call(bash, mark, since_ticks))
+
+
+async def end_found(find: Callable[[], list[int]]) -> bool:
+    """SIGTERM, a short grace, SIGKILL until nothing is found; False when something survives that."""
+    pids = find()
     send(pids, signal.SIGTERM)
     send(pids, signal.SIGCONT)
     loop = asyncio.get_running_loop()
     grace_until = loop.time() + _TERM_GRACE_S
     while pids and loop.time() < grace_until:
         await asyncio.sleep(_ROUND_S)
-        pids = processes_of_call(bash, mark, since_ticks)
+        pids = find()
     for _ in range(_ROUNDS):
         if not pids:
             return True
         send(pids, signal.SIGKILL)
         await asyncio.sleep(_ROUND_S)
-        pids = processes_of_call(bash, mark, since_ticks)
+        pids = find()
     return not pids

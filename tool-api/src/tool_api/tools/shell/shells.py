@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 from tool_api import measures
 from tool_api.tools.shell.bash import Bash, ShellState
 from tool_api.tools.shell.command import Command
+from tool_api.tools.shell.environment import program_environment
 
 MAX_SHELLS = 16
 _WARM_UP_S = 5.0
-_HIDDEN_PREFIXES = ("SANDBOX_", "PYTHON")
-_DEFAULTS = {"PATH": os.defpath, "LANG": "C.UTF-8"}
-_PLAIN = {
-    "TERM": "dumb",
-    "PAGER": "cat",
-    "GIT_PAGER": "cat",
-    "DEBIAN_FRONTEND": "noninteractive",
-    "SHELL": "/bin/bash",
-    "PS1": "",
-    "PS2": "",
-}
 
 
 class ShellBusyError(Exception):
@@ -147,7 +136,4 @@ class Shells:
         return sorted(self._shells)
 
     def _environment(self) -> dict[str, str]:
-        """The tool API's environment without its own settings, tuned for output that is read as text."""
-        kept = {key: value for key, value in os.environ.items() if not key.startswith(_HIDDEN_PREFIXES)}
-        display = self._display()
-        return _DEFAULTS | kept | _PLAIN | ({"DISPLAY": display} if display else {})
+        return program_environment(self._display())

@@ -9,7 +9,7 @@ from dataclasses import replace
 from backend_api.domain.agent.capability import Capability, Projection
 from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import ContextOpened
-from backend_api.domain.agent.model import ToolTurn, Turn
+from backend_api.domain.agent.model import ToolTurn, Turn, pictures_in
 from backend_api.domain.agent.pictures import MAX_PICTURE_BYTES, MOST_PICTURES, MOST_PICTURES_BYTES
 
 KEPT, KEPT_BYTES = 4, MAX_PICTURE_BYTES
@@ -44,7 +44,8 @@ def _is_due(conversation: Conversation) -> bool:
     if not conversation.pictures or conversation.opened is None:
         return False
     shown = _shown(conversation, conversation.opened)
-    return len(shown) > MOST_PICTURES or sum(_size(conversation.turns[index]) for index in shown) > MOST_PICTURES_BYTES
+    turns = [conversation.turns[index] for index in shown]
+    return sum(map(pictures_in, turns)) > MOST_PICTURES or sum(map(_size, turns)) > MOST_PICTURES_BYTES
 
 
 def _limit(conversation: Conversation, opened: ContextOpened) -> ContextOpened:
@@ -55,11 +56,12 @@ def _limit(conversation: Conversation, opened: ContextOpened) -> ContextOpened:
     last = conversation.opened
     shown = _shown(conversation, last) if last is not None and last.vision else _candidates(conversation)
     turns, unread_from = conversation.turns, conversation.unread_from
-    kept = size = 0
+    kept = count = size = 0
     for index in reversed(shown):
         most, most_bytes = (MOST_PICTURES, MOST_PICTURES_BYTES) if index >= unread_from else (KEPT, KEPT_BYTES)
+        count += pictures_in(turns[index])
         size += _size(turns[index])
-        if kept >= most or size > most_bytes:
+        if count > most or size > most_bytes:
             break
         kept += 1
     return replace(opened, pictures=kept)

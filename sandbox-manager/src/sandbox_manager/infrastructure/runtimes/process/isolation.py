@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sandbox_manager.infrastructure.runtimes.process.etc import FROM_HOST
-from sandbox_manager.infrastructure.runtimes.process.python_home import python_arguments
+from sandbox_manager.infrastructure.runtimes.process.python_home import all_arguments
 
 STAGE = Path("/mnt")
 SYNC_FD, GO_FD, ARGS_FD, INFO_FD, SECCOMP_FD, ENDPOINT_FD = 3, 4, 5, 6, 7, 8
@@ -43,6 +43,7 @@ class Shell:
     """What one sandbox is made of."""
 
     python: Path
+    kernel_python: Path | None
     python_path: tuple[Path, ...]
     workspace: Path
     etc: list[Path]
@@ -64,7 +65,8 @@ def inner_arguments(shell: Shell, sources: Sources) -> list[str]:
         arguments += ["--ro-bind-try", path, path]
     for file in shell.etc:
         arguments += ["--ro-bind", sources.at(file), f"/etc/{file.name}"]
-    arguments += python_arguments(shell.python, sources.at)
+    pythons = [shell.python, *([shell.kernel_python] if shell.kernel_python is not None else [])]
+    arguments += all_arguments(pythons, sources.at)
     for folder in shell.python_path:
         arguments += ["--ro-bind", sources.at(folder), str(folder)]
     arguments += ["--bind", sources.at(shell.workspace, writable=True), "/workspace"]

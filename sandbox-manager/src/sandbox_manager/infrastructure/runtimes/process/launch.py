@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from sandbox_manager.domain.identifiers import InvalidIdentifierError, parse_generation
 from sandbox_manager.domain.ports import SandboxSpec
@@ -80,6 +81,11 @@ class Launch:
         return live, state.outer, log
 
     @property
+    def _kernel_python(self) -> Path | None:
+        python = self.options.kernel_python
+        return python if python is not None and python.exists() else None
+
+    @property
     def _mark(self) -> dict[str, str]:
         return {"PATH": _PATH, MARK: mark_of(self.spec.identity, self.options.stack)}
 
@@ -88,6 +94,7 @@ class Launch:
         sources = isolation.Sources(stage=uid is not None)
         shell = isolation.Shell(
             python=self.options.python,
+            kernel_python=self._kernel_python,
             python_path=self.options.python_path,
             workspace=self.store.workspace(self.spec.identity.session_id),
             etc=write_etc(live.etc, resolver=resolver),
@@ -149,7 +156,9 @@ class Launch:
         return State(first=None, outer=outer, network=None)
 
     def _environment(self) -> dict[str, str]:
+        kernels = {"SANDBOX_KERNEL_PYTHON": str(self._kernel_python)} if self._kernel_python is not None else {}
         return {
+            **kernels,
             "PATH": _PATH,
             "HOME": "/home/agent",
             "USER": "agent",

@@ -13,6 +13,7 @@ class ProcessOptions:
     """`folder` holds workspaces and what is live; `blocked_subnets` and what `host_fib_trie` names can't be
     reached from inside.
 
+    `kernel_python` runs code of the agent, in an environment of its own; without it there are no code tools' kernels.
     `command` imports nothing from where it is started, and nothing of a user's: an agent writes both.
     """
 
@@ -25,4 +26,5 @@ class ProcessOptions:
     seccomp_profile: Path
     host_fib_trie: Path
     inside: SandboxProfile
+    kernel_python: Path | None = None
     command: tuple[str, ...] = ("-P", "-s", "-m", "tool_api")

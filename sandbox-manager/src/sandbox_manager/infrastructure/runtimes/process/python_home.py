@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 _LIBRARIES = ("lib", "lib64")
@@ -41,6 +41,24 @@ def python_arguments(python: Path, at: Callable[[Path], str] = str) -> list[str]
     for one in dict.fromkeys((program, real)):
         arguments += [] if _is_at_hand(one) else ["--ro-bind", at(real), str(one)]
     return arguments
+
+
+def all_arguments(pythons: Iterable[Path], at: Callable[[Path], str] = str) -> list[str]:
+    """Those of several, of which each place is made once: two environments are often of one interpreter."""
+    made: set[tuple[str, str]] = set()
+    arguments: list[str] = []
+    for python in pythons:
+        for operation in _operations(python_arguments(python, at)):
+            if (place := (operation[0], operation[-1])) not in made:
+                made.add(place)
+                arguments += operation
+    return arguments
+
+
+def _operations(arguments: list[str]) -> Iterator[list[str]]:
+    starts = [index for index, one in enumerate(arguments) if one.startswith("--")]
+    for start, end in zip(starts, [*starts[1:], len(arguments)], strict=True):
+        yield arguments[start:end]
 
 
 def _base(prefix: Path, pattern: str, at: Callable[[Path], str], *, hides: bool) -> Iterator[str]:

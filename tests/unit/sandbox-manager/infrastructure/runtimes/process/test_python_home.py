@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_manager.infrastructure.runtimes.process.python_home import python_arguments
+from sandbox_manager.infrastructure.runtimes.process.python_home import all_arguments, python_arguments
 
 
 def an_interpreter(prefix: Path) -> Path:
@@ -96,3 +96,15 @@ def test_a_real_interpreter_runs_with_nothing_else() -> None:
 
     assert done.stderr == ""
     assert done.stdout.startswith(sys.prefix)
+
+
+def test_two_environments_of_one_interpreter_make_each_place_once(tmp_path: Path) -> None:
+    base = an_interpreter(tmp_path / "opt")
+    first, second = (an_environment(tmp_path / name, base) for name in ("tools", "kernels"))
+    arguments = all_arguments([first, second])
+    made = [
+        place for place, before in zip(arguments[2:], arguments, strict=False) if before in ("--ro-bind", "--symlink")
+    ]
+    assert len(made) == len(set(made))
+    assert {str(one.parent.parent / "pyvenv.cfg") for one in (first, second)} <= set(made)
+    assert {*all_arguments([first])} | {*all_arguments([second])} == {*arguments}

@@ -1,0 +1,57 @@
+import { onScopeDispose, ref, shallowRef } from 'vue'
+import { readAtMost } from '@/api/bounded'
+import { callRaw } from '@/api/client'
+import { ApiError } from '@/api/problems'
+import { useProblemText } from '@/api/useProblemText'
+import { pictureUrl } from '@/shared/lib/shownContent'
+import type { ToolCard } from './card'
+
+const LARGEST_BYTES = 32_000_000
+
+/** The parts of a result's body, all fetched at once: addresses of the pictures by their numbers, and the text. */
+export function useBodyParts(sessionId: () => string, card: () => ToolCard) {
+  const urls = shallowRef<ReadonlyMap<number, string>>(new Map())
+  const text = ref<string | null>(null)
+  const problem = ref('')
+  const isLoading = ref(false)
+  const isLoaded = ref(false)
+  const problemText = useProblemText()
+  const abort = new AbortController()
+
+  async function load(): Promise<void> {
+    const { body } = card()
+    if (!body || isLoading.value || isLoaded.value) return
+    isLoading.value = true
+    problem.value = ''
+    try {
+      const path = `/sessions/${sessionId()}/events/${body.seq}/body`
+      const bytes = await readAtMost(await callRaw('GET', path, { signal: abort.signal }), LARGEST_BYTES)
+      if (bytes === null) throw new ApiError(413, 'body_too_large', '')
+      const found = new Map<number, string>()
+      for (const [index, part] of body.parts.entries()) {
+        const content = bytes.slice(part.offset, part.offset + part.size)
+        const url = part.media_type.startsWith('image/') ? await pictureUrl(content, '') : null
+        if (url !== null) found.set(index, url)
+        else if (part.media_type.startsWith('text/')) text.value = await content.text()
+      }
+      if (body.parts.length === 0) text.value = await bytes.text()
+      urls.value = found
+      isLoaded.value = true
+      // Made after the view was left, nobody else would let them go.
+      if (abort.signal.aborted) release()
+    } catch (error) {
+      if (!abort.signal.aborted) problem.value = problemText(error)
+    } finally {
+      isLoading.value = false
+    }
+  }
+  function release(): void {
+    for (const url of urls.value.values()) URL.revokeObjectURL(url)
+    urls.value = new Map()
+  }
+  onScopeDispose(() => {
+    abort.abort()
+    release()
+  })
+  return { urls, text, problem, isLoading, isLoaded, load }
+}

@@ -1,0 +1,1 @@
+"""Code in contexts that keep their state, by Jupyter kernels."""

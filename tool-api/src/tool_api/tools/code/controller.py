@@ -1,0 +1,151 @@
+"""The code tools' work."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from contracts.tools import ToolResult
+from tool_api.tools.code.execution import Execution
+from tool_api.tools.code.kernel import KernelStartError
+from tool_api.tools.code.kernels import Context, ContextBusyError, Kernels, TooManyContextsError
+from tool_api.tools.code.kernelspecs import KernelSpec
+from tool_api.tools.code.results import result_of
+from tool_api.tools.code.types import DEFAULT_LANGUAGE, CodeClose, CodeContexts, CodeRestart, CodeRun
+from tool_api.tools.tool import CallContext, done, failed
+
+_LAST_WORD_S = 5.0
+_GRACE_S = 2.0
+"""For code over its time, which nobody stopped, to let go: its variables are worth waiting for."""
+_BUSY_WAIT_S = 1.0
+_GONE = "The kernel had to be ended: variables, imports and functions of this context are gone."
+
+
+class _RefusedError(Exception):
+    """The call can't be done; the text says why, and what may work."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeController:
+    """Runs code in named contexts. `allowed` are the commands that the sandbox names, if it names any."""
+
+    kernels: Kernels
+    default_timeout_s: int
+    allowed: frozenset[str]
+    notice: Callable[[], str | None] = lambda: None
+    """What is to be said with each result."""
+
+    async def run(self, call: CallContext, arguments: CodeRun) -> ToolResult:
+        try:
+            context = await self._context(arguments)
+        except _RefusedError as refused:
+            return failed(str(refused))
+        try:
+            execution = await context.start_execution(
+                arguments.code, wait_s=min(_BUSY_WAIT_S, call.remaining_s), limit_s=call.remaining_s
+            )
+        except ContextBusyError as busy:
+            return failed(
+                f"The context {context.name} is still running: {_short(busy.execution.code)}\n"
+                "Wait, use another context, or end it (code_restart)."
+            )
+        except KernelStartError as error:
+            return failed(f"The kernel could not be started: {error}.")
+        limit = min(arguments.timeout_s or self.default_timeout_s, max(0.0, call.remaining_s - _LAST_WORD_S))
+        try:
+            if await _follow(call, execution, limit):
+                if execution.ended is not None:
+                    # What it had started is still there.
+                    await asyncio.shield(context.close())
+                return self._noted(result_of(context, execution))
+            kept = await context.abort(min(_GRACE_S, call.remaining_s))
+        except asyncio.CancelledError:
+            await asyncio.shield(context.abort())
+            raise
+        note = f"The code was interrupted, with all it had started, as it ran longer than {limit:.0f} s."
+        return self._noted(result_of(context, execution, note if kept else f"{note} {_GONE}"))
+
+    async def contexts(self, _: CallContext, __: CodeContexts) -> ToolResult:
+        lines = [f"- {context.name}: {context.spec.language}, {_state(context)}" for context in self.kernels.all()] or [
+            "No context is open."
+        ]
+        specs = [spec for spec in await self.kernels.specs() if self._is_allowed(spec)]
+        return done("\n".join([*lines, f"Languages: {_named(specs)}."]))
+
+    async def restart(self, _: CallContext, arguments: CodeRestart) -> ToolResult:
+        context = self.kernels.find(arguments.context)
+        if context is None:
+            return self._no_context(arguments.context)
+        await asyncio.shield(context.close())
+        return done(f"The context {context.name} begins anew with the next code.")
+
+    async def close(self, _: CallContext, arguments: CodeClose) -> ToolResult:
+        context = self.kernels.find(arguments.context)
+        if context is None:
+            return self._no_context(arguments.context)
+        await asyncio.shield(self.kernels.close(context))
+        return done(f"The context {context.name} is closed.")
+
+    async def _context(self, arguments: CodeRun) -> Context:
+        known = self.kernels.find(arguments.context) if arguments.context is not None else None
+        if known is not None:
+            if arguments.language is None or known.spec.runs(arguments.language):
+                return known
+            raise _RefusedError(
+                f"The context {known.name} runs {known.spec.language}. Give another context for another language."
+            )
+        spec = await self._spec(arguments.language or DEFAULT_LANGUAGE)
+        try:
+            return self.kernels.open(arguments.context or spec.language.casefold(), spec)
+        except TooManyContextsError:
+            names = ", ".join(context.name for context in self.kernels.all())
+            raise _RefusedError(f"Too many contexts are open: {names}. Use one of them, or close one.") from None
+
+    async def _spec(self, language: str) -> KernelSpec:
+        specs = await self.kernels.specs()
+        spec = next((spec for spec in specs if spec.runs(language)), None)
+        if spec is None:
+            raise _RefusedError(f"There is no kernel for {language} in this sandbox. There is: {_named(specs)}.")
+        if not self._is_allowed(spec):
+            raise _RefusedError(f"Code in {spec.language} is not allowed in this sandbox.")
+        return spec
+
+    def _is_allowed(self, spec: KernelSpec) -> bool:
+        return not self.allowed or not self.allowed.isdisjoint((spec.name, spec.language.casefold()))
+
+    def _no_context(self, name: str) -> ToolResult:
+        names = ", ".join(context.name for context in self.kernels.all()) or "none"
+        return failed(f"There is no context {name}. Open: {names}.")
+
+    def _noted(self, result: ToolResult) -> ToolResult:
+        notice = self.notice()
+        return result.model_copy(update={"output": f"{result.output}\n[{notice}]"}) if notice is not None else result
+
+
+async def _follow(call: CallContext, execution: Execution, limit_s: float) -> bool:
+    """Show what is written as it comes; True when the execution ended within the time."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + limit_s
+    while True:
+        has_news = await execution.wait_for_news(max(0.0, until - loop.time()))
+        if text := execution.take_unread():
+            await call.output(text)
+        if execution.is_finished:
+            return True
+        if not has_news or loop.time() >= until:
+            return False
+
+
+def _state(context: Context) -> str:
+    if context.is_busy and context.execution is not None:
+        return f"running: {_short(context.execution.code)}"
+    return "idle" if context.is_started else "not started"
+
+
+def _named(specs: Sequence[KernelSpec]) -> str:
+    return ", ".join(f"{spec.language} ({spec.name})" for spec in specs) or "none"
+
+
+def _short(text: str, limit: int = 200) -> str:
+    return text if len(text) <= limit else text[:limit] + "..."

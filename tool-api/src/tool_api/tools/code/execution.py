@@ -1,0 +1,150 @@
+"""One execution in a context: its code, what it showed, and how it ended."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import dataclass
+
+from contracts.tools import MAX_CODE_OUTPUTS, MAX_OUTPUT_CHARACTERS
+from tool_api.tools.code.lines import Said, Shown, Written
+
+_ROOM = MAX_OUTPUT_CHARACTERS + 50_000
+"""Characters of all texts; a bridge that is one says less."""
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_PICTURES_ROOM = 12_000_000
+
+
+@dataclass(slots=True)
+class Passage:
+    """What was written in one go, in the pieces it came in."""
+
+    is_error: bool
+    pieces: list[str]
+
+    @property
+    def text(self) -> str:
+        return "".join(self.pieces)
+
+
+class Execution:
+    """Filled by the kernel, followed by whoever waits for it."""
+
+    def __init__(self, code: str) -> None:
+        self.code = code
+        self.is_finished = False
+        self.success = False
+        self.ended: str | None = None
+        """Why the kernel is gone, where it ended before the execution did."""
+        self._said: dict[int, Passage | Shown] = {}
+        self._last: Passage | None = None
+        self._keys: dict[str, int] = {}
+        self._next = 0
+        self._room = _ROOM
+        self._pictures_room = _PICTURES_ROOM
+        self._unread: list[str] = []
+        self._wake = asyncio.Event()
+        self._end = asyncio.Event()
+
+    @property
+    def said(self) -> list[Passage | Shown]:
+        """In its order."""
+        return list(self._said.values())
+
+    def add(self, line: Said) -> None:
+        """Take what was said; past the bounds it is dropped."""
+        match line:
+            case Written():
+                self._write(line)
+            case Shown():
+                self._show(line)
+            case _:
+                # What was written is kept: it has been shown to whoever watches.
+                self._said.clear()
+                self._keys.clear()
+                self._last = None
+
+    def finish(self, *, success: bool, ended: str | None = None) -> None:
+        if self.is_finished:
+            return
+        self.success, self.ended, self.is_finished = success, ended, True
+        self._wake.set()
+        self._end.set()
+
+    def take_unread(self) -> str:
+        """What was written since the last time it was taken."""
+        text = "".join(self._unread)
+        self._unread.clear()
+        return text
+
+    async def wait(self, timeout_s: float) -> bool:
+        """True when it has ended within the time."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._end.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    async def wait_for_news(self, timeout_s: float) -> bool:
+        """True when there is something to look at within the time."""
+        if self.is_finished:
+            return True
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._wake.wait()
+        except TimeoutError:
+            return False
+        self._wake.clear()
+        return True
+
+    def _write(self, line: Written) -> None:
+        text = line.text[: self._room]
+        if not text:
+            return
+        self._room -= len(text)
+        if line.type == "text" and self._last is not None:
+            self._last.pieces.append(text)
+        else:
+            passage = Passage(is_error=line.type == "error", pieces=[text])
+            self._append(passage)
+            self._last = passage if line.type == "text" else None
+        self._tell(text)
+
+    def _show(self, line: Shown) -> None:
+        text = line.text[: self._room]
+        self._room -= len(text)
+        picture = line.picture
+        if picture is not None and len(picture) > self._pictures_room:
+            picture = None
+        self._pictures_room -= len(picture or "")
+        shown = line.model_copy(update={"text": text, "picture": picture})
+        before = self._keys.get(line.key) if line.key else None
+        if before is not None and before in self._said:
+            self._said[before] = shown
+            return
+        if line.is_update:
+            return
+        if line.key:
+            self._keys[line.key] = self._next
+        self._append(shown)
+        self._last = None
+        self._tell(f"{text}\n" if text else "")
+
+    def _append(self, one: Passage | Shown) -> None:
+        if len(self._said) < MAX_CODE_OUTPUTS:
+            self._said[self._next] = one
+            self._next += 1
+
+    def _tell(self, text: str) -> None:
+        if text:
+            self._unread.append(readable(text))
+        self._wake.set()
+
+
+def readable(text: str) -> str:
+    """Without colours, and of a line that was written over and over again, as by a progress bar, the last state."""
+    text = _ANSI.sub("", text)
+    if "\r" not in text:
+        return text
+    return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))

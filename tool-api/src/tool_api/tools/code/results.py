@@ -1,0 +1,105 @@
+"""What an execution showed as a result: what the model reads, and what the page shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from contracts.tools import (
+    MAX_CODE_OUTPUTS,
+    MAX_CODE_PICTURES,
+    MAX_CODE_PICTURES_BYTES,
+    CodeDisplay,
+    CodePicture,
+    CodeTable,
+    CodeText,
+    ToolResult,
+)
+from tool_api.tools.code.execution import Execution, Passage, readable
+from tool_api.tools.code.kernels import Context
+from tool_api.tools.code.lines import Shown
+from tool_api.tools.tool import done, failed
+
+MAX_DISPLAYED = 8_000
+"""Characters of text in the view; the whole is the result's."""
+MAX_CELLS = 6_000
+MAX_CELL_CHARACTERS = 200_000
+
+
+def result_of(context: Context, execution: Execution, note: str | None = None) -> ToolResult:
+    """`note` says why the execution was ended."""
+    told = _Told()
+    for one in execution.said:
+        told.add(one)
+    if execution.ended is not None and note is None:
+        note = f"The kernel is gone: {execution.ended.strip()}. The next code starts a new one; variables are gone."
+    notes = [*told.notes, *([note] if note is not None else [])]
+    parts = [part for part in ("".join(told.texts).rstrip(), *(f"[{one}]" for one in notes)) if part]
+    if not parts:
+        parts = ["[no output]"]
+    outputs = [*told.outputs[: MAX_CODE_OUTPUTS - len(notes)], *(CodeText(text=f"[{one}]") for one in notes)]
+    display = CodeDisplay(language=context.spec.language, context=context.name, outputs=outputs, is_cut=told.is_cut)
+    make = done if execution.success and note is None else failed
+    return make("\n".join(parts), display=display)
+
+
+@dataclass(slots=True)
+class _Told:
+    texts: list[str] = field(default_factory=list[str])
+    outputs: list[CodeText | CodeTable | CodePicture] = field(default_factory=list[CodeText | CodeTable | CodePicture])
+    is_cut: bool = False
+    notes: list[str] = field(default_factory=list[str])
+    _room: int = MAX_DISPLAYED
+    _cells: int = MAX_CELLS
+    _cell_characters: int = MAX_CELL_CHARACTERS
+    _pictures: int = 0
+    _pictures_room: int = MAX_CODE_PICTURES_BYTES
+    _left_out: bool = False
+
+    def add(self, one: Passage | Shown) -> None:
+        """In the order it was shown."""
+        text = readable(one.text)
+        if isinstance(one, Passage):
+            self._write(text, is_error=one.is_error)
+        elif one.picture is not None:
+            self._picture(one.picture, one.media_type, text)
+        elif one.table is not None and self._table(one.table):
+            self._line(text)
+        elif text:
+            self._write(f"{text}\n")
+
+    def _write(self, text: str, *, is_error: bool = False) -> None:
+        self._line(text, ends_line=is_error)
+        shown = text[: self._room]
+        self._room -= len(shown)
+        self.is_cut = self.is_cut or len(shown) < len(text)
+        if shown:
+            self.outputs.append(CodeText(text=shown, is_error=is_error))
+
+    def _line(self, text: str, *, ends_line: bool = True) -> None:
+        if self.texts and not self.texts[-1].endswith("\n") and ends_line:
+            self.texts.append("\n")
+        self.texts.append(f"{text}\n" if ends_line and not text.endswith("\n") else text)
+
+    def _table(self, table: CodeTable) -> bool:
+        cells = [*table.columns, *(cell for row in table.rows for cell in row)]
+        size = sum(map(len, cells))
+        if len(cells) > self._cells or size > self._cell_characters:
+            return False
+        self._cells -= len(cells)
+        self._cell_characters -= size
+        self.outputs.append(table)
+        return True
+
+    def _picture(self, picture: str, media_type: str | None, text: str) -> None:
+        size = len(picture) * 3 // 4
+        self._pictures += 1
+        if self._pictures > MAX_CODE_PICTURES or size > self._pictures_room:
+            self._line(f"[figure {self._pictures} is left out] {text}")
+            if not self._left_out:
+                limit = f"{MAX_CODE_PICTURES} figures of {MAX_CODE_PICTURES_BYTES // 1_000_000} MB together"
+                self.notes.append(f"At most {limit} are shown. Save others to files.")
+            self._left_out = True
+            return
+        self._pictures_room -= size
+        self.outputs.append(CodePicture(image=picture, image_media_type=media_type))
+        self._line(f"[figure {self._pictures}] {text}")
