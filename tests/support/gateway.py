@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, fields
 
@@ -25,6 +25,7 @@ from backend_api.domain.agent.presets import Presets
 from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.sandbox.ports import Workspace
 from backend_api.infrastructure.memory.sandboxes import MemorySandboxes, MemoryScreens, MemoryWorkspace
+from backend_api.infrastructure.memory.skills import MemorySkillDownloads
 from backend_api.infrastructure.memory.snapshots import MemorySnapshots
 from backend_api.infrastructure.mongo.connection import connect
 from backend_api.infrastructure.mongo.database import Database
@@ -106,9 +107,10 @@ async def run_gateway(
     trusted_proxies: tuple[str, ...] = (),
     files: Workspace | None = None,
     own: UserSettingsParts | None = None,
+    downloads: Mapping[str, bytes] | None = None,
 ) -> AsyncGenerator[Gateway]:
     """On a free loopback port; `is_local` of the options decides the mode. `files` replace those in memory,
-    `own` the models there are for everybody."""
+    `own` the models there are for everybody; `downloads` are skills by their addresses."""
     options = options or WebOptions()
     own = own or settings_parts(MongoSettingsStore(), MODEL, PLAIN, kinds=MongoSubagentKinds())
     limits = limits or Limits(**dict.fromkeys((field.name for field in fields(Limits)), 0))
@@ -145,6 +147,7 @@ async def run_gateway(
             tickets=RedisTickets(redis),
             links=JwtFileLinks(SECRET, algorithm="HS256"),
             own_skills=OwnSkills(MongoSkillStore(database), LIBRARY),
+            skill_downloads=MemorySkillDownloads(downloads),
             own=own,
             memories=ChangeMemories(store=MongoMemories(), mask=Mask(), open_settings=own.open_settings),
             tools=(TOOL,),

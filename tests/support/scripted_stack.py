@@ -163,7 +163,7 @@ async def scripted_stack(folder: Path, form: Form) -> AsyncGenerator[Scripted]:
             yield Scripted(form, stack, model, pages)
 
 
-def call(name: str, **arguments: Any) -> Call:
+def call(name: str, /, **arguments: Any) -> Call:
     return Call(name=name, arguments=json.dumps(arguments))
 
 

@@ -547,6 +547,10 @@ export default {
     text: 'A skill says how work of one kind is done. The agent sees what each is for, and reads it when there is such work.',
     upload: 'Upload a skill',
     uploadHint: 'A zip with SKILL.md in it, or a SKILL.md alone.',
+    install: 'Install',
+    address: 'From an address',
+    addressHint:
+      'A public address of such a file. Install only what you trust: the agent follows it and runs its programs.',
     loading: 'Loading skills…',
     origin: { bundled: 'built in', deployment: 'of this server', user: 'yours' },
     added: '{name} is there now.',

@@ -474,6 +474,14 @@ export const enPhrases: ToolPhrases = {
     failed: 'Tried to look at the skills',
     cut: 'Stopped looking at the skills',
   },
+  install_skill: {
+    about: 'Installs a skill from an address, for later conversations too',
+    asking: 'Install the skill {name} from {url}',
+    running: 'Installing the skill {name} from {url}',
+    succeeded: 'Installed the skill {name}',
+    failed: 'Tried to install the skill {name}',
+    cut: 'Stopped installing the skill {name}',
+  },
   read_skill: {
     about: 'Reads how work of one kind is done',
     asking: 'Read the skill {skill}',

@@ -473,6 +473,14 @@ export const zhPhrases: ToolPhrases = {
     failed: '尝试查看技能',
     cut: '已停止查看技能',
   },
+  install_skill: {
+    about: '从网址安装技能，以后的对话也可使用',
+    asking: '从 {url} 安装技能 {name}',
+    running: '正在从 {url} 安装技能 {name}',
+    succeeded: '安装了技能 {name}',
+    failed: '尝试安装技能 {name}',
+    cut: '已停止安装技能 {name}',
+  },
   read_skill: {
     about: '阅读某类工作的做法',
     asking: '阅读技能 {skill}',

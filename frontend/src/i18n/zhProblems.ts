@@ -99,6 +99,7 @@ export const zhProblems = {
   agent_not_found: '找不到这个智能体，可能已被删除。',
   agent_name_taken: '所有人都已有同名的智能体，请换一个名称。',
   too_many_agents: '你的智能体数量已到上限，请先删除一个。',
+  skill_taken: '已有同名技能，且不是从这个地址安装的。',
   skill_refused: '无法使用这项技能：{detail}',
   memory_disabled: '这台服务器不保存记忆。',
   memory_not_found: '没有这条记忆。',

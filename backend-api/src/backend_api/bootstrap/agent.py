@@ -28,6 +28,7 @@ from backend_api.application.runs.session_traces import SessionTraces
 from backend_api.application.runs.title_sessions import TitleSessions
 from backend_api.application.runs.worker import Worker
 from backend_api.application.settings.effective_settings import OpenEffectiveSettings
+from backend_api.application.skills.install_skill import InstallSkill
 from backend_api.application.skills.own_skills import OwnSkills
 from backend_api.application.skills.place_skills import PlaceSkills
 from backend_api.application.skills.skill_offers import SkillOffers
@@ -54,6 +55,7 @@ from backend_api.domain.memories.entity import MemoryFile
 from backend_api.domain.notifier import Notifier
 from backend_api.domain.sandbox.ports import Sandboxes, SandboxTools, Workspace
 from backend_api.domain.skills.ports import SkillFolders
+from backend_api.infrastructure.fetch.guarded_client import GuardedClient
 from backend_api.infrastructure.llm.calls import RetryPolicy
 from backend_api.infrastructure.llm.catalogue import Catalogue
 from backend_api.infrastructure.llm.providers import LlmSettings
@@ -62,6 +64,7 @@ from backend_api.infrastructure.skills.archives import ZipArchives
 from backend_api.infrastructure.tools.ask_user import ask_user
 from backend_api.infrastructure.tools.compact import COMPACT
 from backend_api.infrastructure.tools.download_url import LinkSigner, SignedLink, generate_download_url
+from backend_api.infrastructure.tools.install_skill import install_skill
 from backend_api.infrastructure.tools.local import LocalTools, MainAgentTools
 from backend_api.infrastructure.tools.mcp import McpTools
 from backend_api.infrastructure.tools.memories import MemoryTools, memory_tools
@@ -102,7 +105,9 @@ class AgentPorts:
     mcp_servers: Sequence[McpTarget] = ()
     """Those of the deployment."""
     own_skills: OwnSkills
+    install_skill: InstallSkill
     skill_folders: SkillFolders
+    fetcher: GuardedClient
     secrets: tuple[str, ...] = ()
     """What must not be read in anything that is kept of model calls."""
 
@@ -176,7 +181,7 @@ async def open_agent(
 
     async with (
         catalogue,
-        open_web_tools(settings, ports.effective_settings.open_settings) as web,
+        open_web_tools(settings, ports.effective_settings.open_settings, ports.fetcher) as web,
         open_mcp_connections(settings, ports.mcp_servers) as mcp_connections,
     ):
         sign = _link_signer(ports.link_file, settings.user_content_origin or settings.public_url)
@@ -186,7 +191,7 @@ async def open_agent(
         sandbox = SandboxToolSource(manifest_tools(), ports.sandboxes, ports.sandbox_tools, place_skills=place_skills)
         table = capabilities(
             LocalTools(local),
-            MainAgentTools(_main_agent_tools()),
+            MainAgentTools(_main_agent_tools(ports.install_skill)),
             TaskTool(),
             LocalTools(skill_tools(skill_reading(ports.own_skills, place_skills))),
             TodoTools(),
@@ -264,7 +269,7 @@ def known_tools() -> list[ToolSpec]:
     local = _local_tools(lambda: datetime.now(UTC), _no_links, known_web_tools())
     own = (
         *local,
-        *_main_agent_tools(),
+        *_main_agent_tools(None),
         task_tool(None),
         *todo_tools(),
         *task_tools(TaskBoard()),
@@ -284,8 +289,8 @@ def _local_tools(now: Callable[[], datetime], sign: LinkSigner, web: Sequence[To
     ]
 
 
-def _main_agent_tools() -> list[Tool]:
-    return [*plan_mode_tools(), PLAN_UPDATE, COMPACT]
+def _main_agent_tools(install: InstallSkill | None) -> list[Tool]:
+    return [*plan_mode_tools(), PLAN_UPDATE, COMPACT, install_skill(install)]
 
 
 async def _no_links(session_id: str, user_id: str, path: str, *, expires_s: int) -> SignedLink:

@@ -51,11 +51,11 @@ from backend_api.application.settings.change_setting import ChangeSetting
 from backend_api.application.settings.read_settings import ReadSettings
 from backend_api.application.settings.try_key import TryKey
 from backend_api.application.settings.user_rules import UserRules
-from backend_api.application.skills.add_skill import AddSkill
 from backend_api.application.skills.delete_skill import DeleteSkill
 from backend_api.application.skills.own_skills import OwnSkills
 from backend_api.application.subagents.change_kind import ChangeKind
 from backend_api.application.subagents.read_kinds import ReadKinds
+from backend_api.bootstrap.skills import skill_installer
 from backend_api.bootstrap.user_settings import UserSettingsParts
 from backend_api.domain.agent.options import NO_OPTIONS, Options
 from backend_api.domain.agent.presets import Presets
@@ -85,7 +85,7 @@ from backend_api.domain.sandbox.ports import Sandboxes, Screens, Workspace
 from backend_api.domain.sandbox.snapshots import Snapshots
 from backend_api.domain.sandbox.tickets import FileLinks, Tickets
 from backend_api.domain.settings.table import DEFAULT_MODEL
-from backend_api.infrastructure.skills.archives import ZipArchives
+from backend_api.domain.skills.ports import SkillDownloads
 from backend_api.interfaces.http.use_cases import Metrics, Probe, UseCases, no_metrics
 
 
@@ -118,6 +118,7 @@ class Ports:
     links: FileLinks
     own: UserSettingsParts
     own_skills: OwnSkills
+    skill_downloads: SkillDownloads
     memories: ChangeMemories
     tools: tuple[ToolSpec, ...]
     slots: Slots | None = None
@@ -165,6 +166,7 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
     remembered_for = policy.refresh_lifetime + timedelta(seconds=ports.access_tokens.lifetime_s)
     log_out = LogOut(ports.users, ports.refresh_tokens, remembered_for, ports.notifier)
     own = ports.own
+    install_skill = skill_installer(ports.own_skills, ports.skill_downloads)
     rules_of = UserRules(own.open_effective_settings, rules)
     return UseCases(
         register=Register(ports.users, ports.passwords, issue_grant, limiter, limits, policy.has_registration),
@@ -238,7 +240,8 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
             limits=limits,
         ),
         own_skills=ports.own_skills,
-        add_skill=AddSkill(ports.own_skills.store, ZipArchives()),
+        add_skill=install_skill.add,
+        install_skill=install_skill,
         delete_skill=DeleteSkill(ports.own_skills.store, ports.own_skills.library),
         read_kinds=ReadKinds(own.kinds_of_users),
         change_kind=ChangeKind(

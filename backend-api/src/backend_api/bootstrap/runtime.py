@@ -27,9 +27,11 @@ from backend_api.bootstrap.mcp import deployment_servers
 from backend_api.bootstrap.presets import build_presets
 from backend_api.bootstrap.sandboxes import SandboxPorts, open_sandboxes
 from backend_api.bootstrap.settings import Settings, SettingsError, sealing_secrets, secrets_of, signing_secret
+from backend_api.bootstrap.skills import skill_installer
 from backend_api.bootstrap.stores import Stores, open_stores
 from backend_api.bootstrap.subagent_kinds import build_kinds
 from backend_api.bootstrap.user_settings import UserSettingsParts, base_urls, deployment_values
+from backend_api.bootstrap.web import open_fetcher
 from backend_api.domain.agent.presets import Presets
 from backend_api.domain.agent.subagent_kinds import SubagentKind
 from backend_api.domain.agent.tools import Tool
@@ -54,6 +56,7 @@ from backend_api.infrastructure.mongo.user_settings import MongoSettingsStore
 from backend_api.infrastructure.search.registry import uses_own_key
 from backend_api.infrastructure.security.secret_box import AesSecretBox
 from backend_api.infrastructure.security.tokens import JwtFileLinks
+from backend_api.infrastructure.skills.downloads import FetchedSkills
 from backend_api.infrastructure.skills.library import FolderLibrary, read_library
 from backend_api.infrastructure.tools.custom_tools import read_custom_tools
 from backend_api.interfaces.http.use_cases import Probe
@@ -89,6 +92,7 @@ class Runtime:
     agent: Agent
     own: UserSettingsParts
     own_skills: OwnSkills
+    skill_downloads: FetchedSkills
     memories: ChangeMemories
     metrics: ProcessMetrics
 
@@ -154,9 +158,10 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
     async with (
         open_stores(settings) as stores,
         build_user_catalogues(settings, planned.catalogue) as catalogues,
+        open_fetcher(settings) as fetcher,
     ):
         database, own = stores.database, _user_settings(planned, catalogues)
-        own_skills = OwnSkills(MongoSkillStore(database), planned.library)
+        own_skills, downloads = OwnSkills(MongoSkillStore(database), planned.library), FetchedSkills(fetcher)
         sessions, log = MongoSessionRepository(database), MongoEventLog(database)
         async with open_sandboxes(settings, MongoChangeCursor(), log, stores.stream) as sandboxes:
             ledger = MongoRunLedger(
@@ -191,6 +196,8 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 custom_tools=planned.custom_tools,
                 mcp_servers=planned.mcp_servers,
                 own_skills=own_skills,
+                install_skill=skill_installer(own_skills, downloads),
+                fetcher=fetcher,
                 skill_folders=sandboxes.skill_folders,
                 kinds=own.kinds_of_users,
                 kept_calls=MongoKeptCalls(database, most=settings.max_model_calls_mb_per_user * 1024**2),
@@ -217,6 +224,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     agent=agent,
                     own=own,
                     own_skills=own_skills,
+                    skill_downloads=downloads,
                     memories=memories,
                     metrics=ProcessMetrics(database),
                 )

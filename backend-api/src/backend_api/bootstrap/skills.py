@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from backend_api.application.skills.add_skill import AddSkill
+from backend_api.application.skills.install_skill import InstallSkill
 from backend_api.application.skills.own_skills import OwnSkills
 from backend_api.application.skills.place_skills import PlaceSkills
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.skills.entity import Skill, SkillEntry
+from backend_api.domain.skills.ports import SkillDownloads
+from backend_api.infrastructure.skills.archives import ZipArchives
 from backend_api.infrastructure.tools.skills import SkillReading
+
+
+def skill_installer(own: OwnSkills, downloads: SkillDownloads) -> InstallSkill:
+    """For users and their agents alike."""
+    return InstallSkill(AddSkill(own.store, ZipArchives()), own, downloads)
 
 
 def skill_reading(own: OwnSkills, place: PlaceSkills) -> SkillReading:

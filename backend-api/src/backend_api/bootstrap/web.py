@@ -28,9 +28,11 @@ async def open_fetcher(settings: Settings) -> AsyncGenerator[GuardedClient]:
 
 
 @asynccontextmanager
-async def open_web_tools(settings: Settings, open_settings: OpenSettings) -> AsyncGenerator[list[Tool]]:
+async def open_web_tools(
+    settings: Settings, open_settings: OpenSettings, fetcher: GuardedClient
+) -> AsyncGenerator[list[Tool]]:
     """Their connections are closed at the end."""
-    async with search_http() as http, open_fetcher(settings) as fetcher:
+    async with search_http() as http:
         key = settings.tavily_api_key.get_secret_value() if settings.tavily_api_key else ""
         search = search_provider(settings.search_provider, tavily_key=key, http=http)
         own = OwnSearch(open_settings, http) if uses_own_key(settings.search_provider) else None

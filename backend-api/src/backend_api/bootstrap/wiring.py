@@ -171,6 +171,7 @@ def _ports(runtime: Runtime, feed: SessionFeed, planned: Plan, access_tokens: Jw
         clock=planned.clock,
         own=runtime.own,
         own_skills=runtime.own_skills,
+        skill_downloads=runtime.skill_downloads,
         memories=runtime.memories,
         tools=runtime.agent.tools,
         slots=slots,

@@ -82,6 +82,33 @@ describe('the page of skills', () => {
     expect((await screen.findByRole('alert')).textContent).toContain('leads out')
     expect(screen.getAllByRole('listitem')).toHaveLength(1)
   })
+  it('installs one from an address by the keyboard, and keeps the address where it was refused', async () => {
+    const list = [pdf]
+    let refusal: Response | null = problem(422, 'address_refused', '10.0.0.1 is not a public address.')
+    const server = show(list, {
+      'POST /skills': () => {
+        if (refusal) return refusal
+        list.unshift({ ...knots, source: 'https://a.example/k.zip' })
+        return json(knots, 201)
+      },
+    })
+    await screen.findByRole('listitem')
+    const field = screen.getByLabelText<HTMLInputElement>('From an address')
+    await userEvent.type(field, '{Enter}')
+    expect(server.calls.some((one) => one.method === 'POST')).toBe(false)
+    await userEvent.type(field, ' https://a.example/k.zip {Enter}')
+    expect((await screen.findByRole('alert')).textContent).toContain('not a public address')
+    expect(field.value).toContain('k.zip')
+    refusal = null
+    await userEvent.click(screen.getByRole('button', { name: 'Install' }))
+    expect((await screen.findByRole('status')).textContent).toContain('knots')
+    expect(await screen.findAllByRole('listitem')).toHaveLength(2)
+    expect(field.value).toBe('')
+    expect(screen.queryByRole('alert')).toBeNull()
+    expect(server.calls.filter((one) => one.method === 'POST').map((one) => one.body)).toEqual(
+      Array(2).fill({ url: 'https://a.example/k.zip' }),
+    )
+  })
   it('asks before one is deleted, and then moves the focus to what is left', async () => {
     let list = [knots, pdf]
     show(list, {

@@ -55,6 +55,13 @@ export function useSkills() {
       },
       file,
     )
+  /** The skill that is there now, from a public address. */
+  const install = (url: string): Promise<Skill | undefined> =>
+    during('install', '', async () => {
+      const made = await call<Skill>('POST', '/skills', { body: { url } })
+      await fetched()
+      return made
+    })
   const remove = (name: string): Promise<true | undefined> =>
     during<true>('delete', name, async () => {
       await call('DELETE', `/skills/${name}`)
@@ -71,5 +78,5 @@ export function useSkills() {
     const found = await attempt(name, () => call<WholeSkill>('GET', `/skills/${name}`, { signal: ending.signal }))
     if (found) shown.value = found
   }
-  return { list, shown, doing, problem, about, load, upload, remove, toggle }
+  return { list, shown, doing, problem, about, load, upload, install, remove, toggle }
 }

@@ -7,6 +7,7 @@ import zipfile
 
 import httpx
 
+from backend_api.infrastructure.memory.skills import MemorySkillDownloads
 from support.gateway import Gateway
 
 TEXT = "---\nname: {name}\ndescription: How to tie.\n---\nTie it."
@@ -25,6 +26,14 @@ async def upload(
     gateway: Gateway, who: dict[str, str], content: bytes, name: str = "k.zip", field: str = "archive"
 ) -> httpx.Response:
     return await gateway.client.post("/api/skills", files={field: (name, content)}, headers=who)
+
+
+def publish(gateway: Gateway, name: str, content: bytes) -> str:
+    """Its address."""
+    downloads = gateway.ports.skill_downloads
+    assert isinstance(downloads, MemorySkillDownloads)
+    downloads.files[f"https://a.example/{name}"] = content
+    return f"https://a.example/{name}"
 
 
 async def test_one_is_uploaded_read_listed_and_deleted(gateway: Gateway) -> None:
@@ -53,6 +62,44 @@ async def test_a_single_file_is_a_skill_and_takes_the_place_of_the_servers(gatew
     assert (await gateway.client.get("/api/skills/pdf", headers=anna)).json()["instructions"] == "Tie it."
     assert (await gateway.client.delete("/api/skills/pdf", headers=anna)).status_code == 204
     assert (await gateway.client.get("/api/skills/pdf", headers=anna)).json()["origin"] == "bundled"
+
+
+async def test_one_is_installed_from_an_address_and_its_owner_alone_reads_from_where(gateway: Gateway) -> None:
+    anna, ben = await gateway.user("anna"), await gateway.user("ben")
+    url = publish(gateway, "k.zip", zipped(tie="#!"))
+    made = await gateway.client.post("/api/skills", json={"url": url, "name": "knots"}, headers=anna)
+    assert (made.status_code, made.json()["source"], made.json()["files"]) == (201, url, 2)
+    assert (await gateway.client.get("/api/skills/knots", headers=anna)).json()["source"] == url
+    assert (await gateway.client.get("/api/skills/knots", headers=ben)).status_code == 404
+
+
+async def test_an_address_with_no_skill_is_refused_with_the_reason_and_nothing_is_kept(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    before = (await gateway.client.get("/api/skills", headers=anna)).json()
+    for body, reason in (
+        ({"url": "https://a.example/none.zip"}, "answered 404"),
+        ({"url": publish(gateway, "up.zip", zipped(**{"../x": "y"}))}, "leads out"),
+        ({"url": publish(gateway, "k.zip", zipped()), "name": "nets"}, "not nets"),
+        ({"url": ""}, "body.url"),
+        ({"url": "https://a.example/" + "x" * 5_000}, "body.url"),
+        ({"url": 5}, "body.url"),
+        ({"url": "https://a.example/k.zip", "force": True}, "body.force"),
+        ({}, "body.url"),
+        ([], "body"),
+    ):
+        refused = await gateway.client.post("/api/skills", json=body, headers=anna)
+        assert refused.status_code == 422, body
+        assert reason in refused.json()["detail"]
+    broken = await gateway.client.post(
+        "/api/skills", content=b"{", headers={**anna, "Content-Type": "application/json"}
+    )
+    assert (broken.status_code, broken.json()["errors"][0]["field"]) == (422, "body")
+    large = b'{"url": "' + b"x" * (3 * 1024 * 1024) + b'"}'
+    refused = await gateway.client.post(
+        "/api/skills", content=large, headers={**anna, "Content-Type": "application/json"}
+    )
+    assert refused.status_code == 413
+    assert (await gateway.client.get("/api/skills", headers=anna)).json() == before
 
 
 async def test_nobody_sees_anothers(gateway: Gateway) -> None:

@@ -19,6 +19,8 @@ MAX_BYTES = 8 * 1024 * 1024
 """Of all files together."""
 MAX_ARCHIVE_BYTES = 8 * 1024 * 1024
 MAX_PER_USER = 50
+MAX_URL_CHARACTERS = 4_096
+"""Of the address that one is installed from."""
 MAIN = "SKILL.md"
 ROOT = "/skills"
 """Where the folders of skills stand in a sandbox."""

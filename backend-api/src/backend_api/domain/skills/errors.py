@@ -26,6 +26,12 @@ class SkillLimitError(ConflictError):
     code = "skill_limit"
 
 
+class SkillTakenError(ConflictError):
+    """There is another skill of this name, which only the person may put another one in the place of."""
+
+    code = "skill_taken"
+
+
 class SkillNotOwnError(ForbiddenError):
     """It is one of the server's, which nobody can delete."""
 

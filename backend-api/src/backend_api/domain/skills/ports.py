@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from backend_api.domain.identity.entity import UserId
@@ -51,6 +52,23 @@ class SkillArchives(Protocol):
 
     def packed(self, skill: Skill) -> bytes:
         """As a zip archive, of the skill's own files and nothing else."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillDownload:
+    """What is at an address: nothing of it is checked yet."""
+
+    file_name: str
+    content: bytes = field(repr=False)
+
+
+class SkillDownloads(Protocol):
+    """What people have put at public addresses."""
+
+    async def get(self, url: str) -> SkillDownload:
+        """At most as much as a skill's archive may have. Raises `InvalidError` for an address that is not asked or has
+        nothing, `TooLargeError`, and `UpstreamError` where nothing whole came in time."""
         ...
 
 

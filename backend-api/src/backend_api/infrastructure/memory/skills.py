@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.settings.entity import StoredSettings
 from backend_api.domain.skills.entity import Skill, SkillEntry
-from backend_api.domain.skills.errors import SkillLimitError
+from backend_api.domain.skills.errors import SkillLimitError, SkillRefusedError
+from backend_api.domain.skills.ports import SkillDownload
 from backend_api.infrastructure.memory.store import MemoryStore
 from backend_api.infrastructure.skills.records import LIMIT, entry_of
 
@@ -39,3 +40,15 @@ class MemorySkillStore:
 
     async def delete(self, user_id: UserId, name: str) -> bool:
         return self._kept.get(user_id, {}).pop(name, None) is not None
+
+
+class MemorySkillDownloads:
+    """`SkillDownloads` of these files by their addresses."""
+
+    def __init__(self, files: Mapping[str, bytes] | None = None) -> None:
+        self.files = dict(files or {})
+
+    async def get(self, url: str) -> SkillDownload:
+        if url not in self.files:
+            raise SkillRefusedError("Nothing was found at this address: the server there answered 404.")
+        return SkillDownload(file_name=url.rpartition("/")[2], content=self.files[url])

@@ -63,7 +63,7 @@ class Edge:
         limit = self._options.max_body_bytes
         if scope["method"] == "POST" and _UPLOAD.fullmatch(scope["path"]):
             limit += self._options.max_upload_bytes * self._options.max_files
-        elif scope["method"] == "POST" and _SKILLS.fullmatch(scope["path"]):
+        elif scope["method"] == "POST" and _SKILLS.fullmatch(scope["path"]) and _has_parts(scope):
             limit += self._options.max_skill_bytes
         return limit
 

@@ -6,18 +6,34 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import Field, ValidationError
+from python_multipart.multipart import parse_options_header
 
 from backend_api.domain.errors import InvalidError
-from backend_api.domain.skills.entity import MAX_ARCHIVE_BYTES, MAX_NAME_CHARACTERS
+from backend_api.domain.skills.entity import MAX_ARCHIVE_BYTES, MAX_NAME_CHARACTERS, MAX_URL_CHARACTERS
 from backend_api.interfaces.http.caller import CurrentCaller, address_of
 from backend_api.interfaces.http.forms import uploaded_files
-from backend_api.interfaces.http.schemas import AnswerBody
+from backend_api.interfaces.http.schemas import AnswerBody, RequestBody
 from backend_api.interfaces.http.use_cases import Calls
 
 router = APIRouter(prefix="/api/skills", tags=["skills"])
 Name = Annotated[str, Path(max_length=MAX_NAME_CHARACTERS)]
 _FIELD = "archive"
-_FORM: dict[str, Any] = {
+
+
+class InstallBody(RequestBody):
+    url: str = Field(
+        min_length=1, max_length=MAX_URL_CHARACTERS, description="A public address of a zip archive or a SKILL.md."
+    )
+    name: str | None = Field(
+        default=None,
+        max_length=MAX_NAME_CHARACTERS,
+        description="Refused if the skill there has another one.",
+    )
+
+
+_BODIES: dict[str, Any] = {
     "requestBody": {
         "required": True,
         "content": {
@@ -27,7 +43,8 @@ _FORM: dict[str, Any] = {
                     "required": [_FIELD],
                     "properties": {_FIELD: {"type": "string", "format": "binary"}},
                 }
-            }
+            },
+            "application/json": {"schema": InstallBody.model_json_schema()},
         },
     }
 }
@@ -66,23 +83,41 @@ async def get_skill(name: Name, caller: CurrentCaller, calls: Calls) -> WholeSki
     return WholeSkillBody(**told, instructions=skill.instructions, paths=list(skill.paths))
 
 
-@router.post("", status_code=201, responses={409: {}, 413: {}, 422: {}, 429: {}}, openapi_extra=_FORM)
-async def upload_skill(request: Request, caller: CurrentCaller, calls: Calls) -> SkillBody:
-    """Keep a skill from a zip archive or a single SKILL.md, in the place of the caller's own of its name.
+@router.post("", status_code=201, responses={409: {}, 413: {}, 422: {}, 429: {}, 502: {}}, openapi_extra=_BODIES)
+async def add_skill(request: Request, caller: CurrentCaller, calls: Calls) -> SkillBody:
+    """Keep a skill from a zip archive or a single SKILL.md, in the place of the caller's own of its name: the form has
+    the file, or JSON the `url` it is fetched from.
 
     What is no skill is refused whole with the reason, and so is an archive with links, absolute names or names that
     lead out of it, names that are there twice, or more than 100 files or 8 MiB.
     """
     user_id = caller.user.id
-    async with (
-        calls.upload_files.admitted(user_id, address_of(request)),
-        uploaded_files(request, max_files=1, max_file_bytes=MAX_ARCHIVE_BYTES, field=_FIELD) as files,
-    ):
+    async with calls.upload_files.admitted(user_id, address_of(request)):
+        if _is_json(request):
+            wanted = await _install_body(request)
+            return SkillBody.model_validate(await calls.install_skill(user_id, wanted.url, name=wanted.name))
+        name, content = await _uploaded(request)
+    return SkillBody.model_validate(await calls.add_skill(user_id, name, content))
+
+
+def _is_json(request: Request) -> bool:
+    return parse_options_header(request.headers.get("content-type", ""))[0] == b"application/json"
+
+
+async def _install_body(request: Request) -> InstallBody:
+    try:
+        return InstallBody.model_validate_json(await request.body())
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_input=False, include_context=False)
+        raise RequestValidationError([{**one, "loc": ("body", *one["loc"])} for one in found]) from error
+
+
+async def _uploaded(request: Request) -> tuple[str, bytes]:
+    async with uploaded_files(request, max_files=1, max_file_bytes=MAX_ARCHIVE_BYTES, field=_FIELD) as files:
         file = await anext(files, None)
         if file is None:
             raise InvalidError("Send one file.", field=f"body.{_FIELD}")
-        content = b"".join([piece async for piece in file.chunks])
-    return SkillBody.model_validate(await calls.add_skill(user_id, file.name, content))
+        return file.name, b"".join([piece async for piece in file.chunks])
 
 
 @router.delete("/{name}", status_code=204, responses={403: {}, 404: {}})

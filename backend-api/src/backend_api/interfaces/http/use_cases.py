@@ -51,6 +51,7 @@ from backend_api.application.settings.read_settings import ReadSettings
 from backend_api.application.settings.try_key import TryKey
 from backend_api.application.skills.add_skill import AddSkill
 from backend_api.application.skills.delete_skill import DeleteSkill
+from backend_api.application.skills.install_skill import InstallSkill
 from backend_api.application.skills.own_skills import OwnSkills
 from backend_api.application.subagents.change_kind import ChangeKind
 from backend_api.application.subagents.read_kinds import ReadKinds
@@ -127,6 +128,7 @@ class UseCases:
     try_key: TryKey
     own_skills: OwnSkills
     add_skill: AddSkill
+    install_skill: InstallSkill
     delete_skill: DeleteSkill
     change_memories: ChangeMemories
     read_kinds: ReadKinds

@@ -1,0 +1,41 @@
+"""Keep a skill for a user from an address."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from backend_api.application.skills.add_skill import AddSkill
+from backend_api.application.skills.own_skills import OwnSkills
+from backend_api.domain.identity.entity import UserId
+from backend_api.domain.skills.entity import SkillEntry
+from backend_api.domain.skills.errors import SkillTakenError
+from backend_api.domain.skills.ports import SkillDownloads
+
+
+@dataclass(frozen=True, slots=True)
+class InstallSkill:
+    """Recorded with the address. What is there is refused whole or kept whole, as an upload is.
+
+    Raises what `SkillDownloads` and `AddSkill` raise; nothing is kept then.
+    """
+
+    add: AddSkill
+    own: OwnSkills
+    downloads: SkillDownloads
+
+    async def __call__(self, user_id: UserId, url: str, *, name: str | None = None) -> SkillEntry:
+        """In the place of the user's skill of the same name; with a `name` only where it is that one."""
+        source = url.strip()
+        found = await self.downloads.get(source)
+        return await self.add(user_id, found.file_name, found.content, source=source, name=name)
+
+    async def beside_others(self, user_id: UserId, url: str, *, name: str) -> SkillEntry:
+        """As an agent may, to whom anybody can have named the address: in the place of one from this very address, and
+        of no other one, be it the user's or the server's. Raises `SkillTakenError`."""
+        for entry in await self.own.entries(user_id):
+            if entry.name == name and entry.source != url.strip():
+                raise SkillTakenError(
+                    f"There is a skill {name} already, which is not from this address. The person can put another one "
+                    "in its place, or delete it, on the page Skills of the settings."
+                )
+        return await self(user_id, url, name=name)
