@@ -14,14 +14,24 @@ import pytest
 
 from backend_api.infrastructure.search import bounded_search
 from backend_api.infrastructure.search.bounded_search import search_http
+from backend_api.infrastructure.search.brave import BraveSearch
+from backend_api.infrastructure.search.custom import CustomSearch
 from backend_api.infrastructure.search.duckduckgo import DuckDuckGoSearch
 from backend_api.infrastructure.search.provider import SearchProvider, SearchUnavailableError
+from backend_api.infrastructure.search.searxng import SearxngSearch
+from backend_api.infrastructure.search.serper import SerperSearch
 from backend_api.infrastructure.search.tavily import TavilySearch
 
+NOTHING = b'{"results": [], "organic": [], "web": {"results": []}}'
+"""As any of them says that it found nothing."""
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 100000000000\r\n\r\n"
 PROVIDERS: dict[str, Callable[[httpx.AsyncClient, str], SearchProvider]] = {
     "duckduckgo": lambda http, address: DuckDuckGoSearch(http, address=address),
     "tavily": lambda http, address: TavilySearch(http, "key", address=address),
+    "brave": lambda http, address: BraveSearch(http, "key", address=address),
+    "serper": lambda http, address: SerperSearch(http, "key", address=address),
+    "searxng": lambda http, address: SearxngSearch(http, address),
+    "custom": lambda http, address: CustomSearch(http, address, "key"),
 }
 
 
@@ -152,7 +162,7 @@ async def test_what_is_compressed_is_not_unpacked(build: Build) -> None:
 
 
 async def test_no_cookie_is_kept_for_the_next_user(build: Build) -> None:
-    answer = b'200 OK\r\nSet-Cookie: who=anna; Path=/\r\n\r\n{"results": []}'
+    answer = b"200 OK\r\nSet-Cookie: who=anna; Path=/\r\n\r\n" + NOTHING
     async with answering(answer, answer) as (address, asked), search_http() as http:
         for _ in range(2):
             assert await build(http, address).search("q", limit=5) == []
@@ -160,7 +170,17 @@ async def test_no_cookie_is_kept_for_the_next_user(build: Build) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"[" * 100_000, b"{}", b'{"results": {"a": 1}}', b'{"results": [7]}', b"<![x" * 9, b"[]"]
+    "body",
+    [
+        *(b"[" * 100_000, b"{}", b"<![x" * 9, b"[]", b"\xff\xfe", b"9" * 100_000, b"NaN"),
+        *(
+            b'{"%b": %b}' % (name, value)
+            for name in (b"results", b"organic", b"web")
+            for value in (b'{"a": 1}', b"[7]")
+        ),
+        *(b'{"web": {"results": %b}}' % value for value in (b"7", b"[[]]", b'[{"url": 7}]', b'[{"url": {"a": 1}}]')),
+        b'{"results": [], "unresponsive_engines": [["x", "timeout"]]}',
+    ],
 )
 async def test_what_no_provider_says_is_a_refusal_or_nothing(build: Build, body: bytes) -> None:
     async with answering(b"200 OK\r\n\r\n" + body) as (address, _), search_http() as http:
@@ -171,16 +191,26 @@ async def test_what_no_provider_says_is_a_refusal_or_nothing(build: Build, body:
 @pytest.mark.parametrize("name", [b"hex", b"bz2", b"idna", b"utf-16"])
 async def test_a_page_in_any_coding_of_characters_is_a_page(build: Build, name: bytes) -> None:
     head = b"200 OK\r\nContent-Type: text/html; charset=" + name
-    async with answering(head + b'\r\n\r\n{"results": []}') as (address, _), search_http() as http:
+    async with answering(head + b"\r\n\r\n" + NOTHING) as (address, _), search_http() as http:
         assert await build(http, address).search("q", limit=5) == []
 
 
-async def test_a_result_is_three_lines_and_leads_to_a_page() -> None:
-    page = {"url": "https://a", "title": "a\n2. forged\n" + "x" * 9_000, "content": "b\n" * 9_000}
-    others = [{"url": url} for url in ("javascript:alert(1)", "https://a\nb", "https://" + "a" * 9_000, "file:///etc")]
-    said = json.dumps({"results": [*others, page]}).encode()
+@pytest.mark.parametrize(
+    ("name", "wrapped", "url", "snippet"),
+    [
+        ("tavily", '{"results": %s}', "url", "content"),
+        ("brave", '{"web": {"results": %s}}', "url", "description"),
+        ("serper", '{"organic": %s}', "link", "snippet"),
+        ("searxng", '{"results": %s}', "url", "content"),
+        ("custom", '{"results": %s}', "url", "snippet"),
+    ],
+)
+async def test_a_result_is_three_lines_and_leads_to_a_page(name: str, wrapped: str, url: str, snippet: str) -> None:
+    page = {url: "https://a", "title": "a\n2. forged\n" + "x" * 9_000, snippet: "b\n" * 9_000}
+    others = [{url: one} for one in ("javascript:alert(1)", "https://a\nb", "https://" + "a" * 9_000, "file:///etc", 7)]
+    said = (wrapped % json.dumps([*others, page, page, page])).encode()
     async with answering(b"200 OK\r\n\r\n" + said) as (address, _), search_http() as http:
-        (hit,) = await TavilySearch(http, "key", address=address).search("q", limit=9)
+        hit, _ = await PROVIDERS[name](http, address).search("q", limit=2)
     assert (hit.url, len(hit.title), len(hit.snippet)) == ("https://a", 500, 500)
     assert "\n" not in hit.title + hit.snippet
 

@@ -48,6 +48,7 @@ from backend_api.infrastructure.presets.preset_files import read_presets
 from backend_api.infrastructure.redis.client import connect_redis
 from backend_api.infrastructure.redis.rate_limiter import RedisRateLimiter
 from backend_api.infrastructure.redis.tickets import RedisTickets
+from backend_api.infrastructure.search.own_search import SearchKeyTrials
 from backend_api.infrastructure.security.passwords import Argon2Passwords
 from backend_api.infrastructure.security.tokens import JwtAccessTokens, JwtFileLinks
 from backend_api.infrastructure.skills.library import read_library
@@ -94,6 +95,17 @@ class Gateway:
         return str(answer.json()["id"])
 
 
+RIGHT_KEY, SPENT_KEY = "search-key-that-is-right", "search-key-that-is-spent"
+
+
+def _searched(request: httpx.Request) -> httpx.Response:
+    """As any provider of web search answers to a key."""
+    sent = " ".join(request.headers.values())
+    if RIGHT_KEY in sent:
+        return httpx.Response(200, json={"results": [], "organic": [], "web": {"results": []}})
+    return httpx.Response(429 if SPENT_KEY in sent else 401)
+
+
 @asynccontextmanager
 async def run_gateway(
     mongo_uri: str,
@@ -120,6 +132,7 @@ async def run_gateway(
         connect(mongo_uri, database_name) as database,
         redis_channels(redis_uri) as live,
         MongoSessionFeed(database) as feed,
+        httpx.AsyncClient(transport=httpx.MockTransport(_searched)) as search,
     ):
         users = MongoUsers(database)
         ports = Ports(
@@ -148,6 +161,7 @@ async def run_gateway(
             links=JwtFileLinks(SECRET, algorithm="HS256"),
             own_skills=OwnSkills(MongoSkillStore(database), LIBRARY),
             skill_downloads=MemorySkillDownloads(downloads),
+            search_trials=SearchKeyTrials(search),
             own=own,
             memories=ChangeMemories(store=MongoMemories(), mask=Mask(), open_settings=own.open_settings),
             tools=(TOOL,),

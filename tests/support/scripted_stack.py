@@ -29,6 +29,7 @@ MODELS: dict[Form, str] = {"chat": "deepseek-v4-pro", "responses": "gpt-5.5", "m
 """Each wants thinking asked for and sent back in a way of its own."""
 SAID = Answer(texts=("All", " is", " well."))
 TITLES, SUMMARIES, HELPERS, INSTEAD, PRICED, LARGE = "titles", "summaries", "helpers", "instead", "priced", "large"
+SEARCH_KEY = "key-of-the-search-server"
 _MODELS_FILE = f"""
 [[model]]
 names = ["{PRICED}", "{TITLES}", "{SUMMARIES}", "{HELPERS}"]
@@ -158,6 +159,8 @@ async def scripted_stack(folder: Path, form: Form) -> AsyncGenerator[Scripted]:
             "MAX_RUNS_PER_USER": "0",
             "SANDBOX_DESKTOP": "false",
             "FETCH_ALLOWED_HOSTS": f"127.0.0.1:{pages.port}",
+            "CUSTOM_SEARCH_URL": pages.url("/search"),
+            "CUSTOM_SEARCH_API_KEY": SEARCH_KEY,
         }
         with run_stack(folder / "stack", ordinary=False, **settings) as stack:
             yield Scripted(form, stack, model, pages)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -24,7 +25,7 @@ PUBLIC = "198.41.0.4"
 
 @dataclass(slots=True)
 class Site:
-    """Answers by path. `asked` are the heads of requests, `left` is set once somebody closes a connection."""
+    """Answers by path. `asked` are the requests, `left` is set once somebody closes a connection."""
 
     answers: dict[str, Answer]
     port: int = 0
@@ -42,7 +43,8 @@ class Site:
             self.serving.append(task)
         with suppress(OSError, asyncio.IncompleteReadError):
             head = (await reader.readuntil(b"\r\n\r\n")).decode()
-            self.asked.append(head)
+            length = re.search(r"(?i)\ncontent-length: (\d+)", head)
+            self.asked.append(head + (await reader.readexactly(int(length[1]) if length else 0)).decode())
             answer = self.answers.get(head.split(" ", 2)[1], b"404 Not Found\r\n\r\n")
             if isinstance(answer, bytes):
                 start, _, body = answer.partition(b"\r\n\r\n")

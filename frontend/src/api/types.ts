@@ -18,6 +18,8 @@ export type {
   OptionsBody,
   PresetBody as PresetInfo,
   PresetTextBody as PresetText,
+  SearchTrialBody,
+  SearchTrialResultBody as SearchTrialResult,
   SettingBody,
   SkillBody as Skill,
   TrialResultBody as TrialResult,

@@ -690,7 +690,12 @@ export default {
       off: 'This server keeps no keys of its users: whoever runs it has not set SECRETS_KEY.',
       openai: 'OpenAI, or a service that speaks its protocol',
       anthropic: 'Anthropic',
-      tavily: 'Tavily, for searching the web',
+      searchTitle: 'Your keys for searching the web',
+      searchText: 'Your agent searches with the first of these that you set, in place of the search of this server.',
+      searchTextOne: 'Your agent searches with it, in place of this server’s key.',
+      tavily: 'Tavily',
+      brave: 'Brave Search',
+      serper: 'Serper (results of Google)',
       key: 'Key',
       another: 'Another key',
       address: 'Address',
@@ -714,6 +719,7 @@ export default {
         unreadable:
           'This key can’t be read with the SECRETS_KEY the server has now. It is kept; whoever runs the server can bring the former one back, or you set it again.',
         not_allowed: 'This server does not allow this address any more.',
+        not_asked: 'This server does not search with this key. You can remove it.',
         not_available: 'The chosen model is not available any more.',
       },
       outcome: {

@@ -677,7 +677,12 @@ const zh: typeof en = {
       off: '这台服务器不保存用户的密钥：管理员没有设置 SECRETS_KEY。',
       openai: 'OpenAI，或兼容其协议的服务',
       anthropic: 'Anthropic',
-      tavily: 'Tavily，用于搜索网页',
+      searchTitle: '你的网页搜索密钥',
+      searchText: '智能体用你设置的第一个密钥搜索网页，代替本服务器的搜索。',
+      searchTextOne: '智能体用它搜索网页，代替本服务器的密钥。',
+      tavily: 'Tavily',
+      brave: 'Brave Search',
+      serper: 'Serper（谷歌的结果）',
       key: '密钥',
       another: '换一个密钥',
       address: '地址',
@@ -700,6 +705,7 @@ const zh: typeof en = {
         unreadable:
           '用服务器现在的 SECRETS_KEY 无法读取这个密钥。密钥仍然保留：管理员可以恢复原来的 SECRETS_KEY，你也可以重新设置。',
         not_allowed: '这台服务器不再允许这个地址。',
+        not_asked: '本服务器不用这个密钥搜索。你可以移除它。',
         not_available: '所选的模型已不可用。',
       },
       outcome: {

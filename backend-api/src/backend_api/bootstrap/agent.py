@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import get_args
 
+import httpx
 from pydantic import SecretStr
 
 from backend_api.application.conversation.agent_files import AgentFiles
@@ -38,7 +39,7 @@ from backend_api.bootstrap.mcp import open_mcp_connections
 from backend_api.bootstrap.settings import Settings
 from backend_api.bootstrap.skills import NO_SKILLS, skill_reading
 from backend_api.bootstrap.user_settings import base_urls
-from backend_api.bootstrap.web import known_web_tools, open_web_tools
+from backend_api.bootstrap.web import known_web_tools, search_settings, web_tools
 from backend_api.domain.agent.capability import Setup, tools_of
 from backend_api.domain.agent.catalogue import Role
 from backend_api.domain.agent.presets import Presets
@@ -108,6 +109,7 @@ class AgentPorts:
     install_skill: InstallSkill
     skill_folders: SkillFolders
     fetcher: GuardedClient
+    search_http: httpx.AsyncClient
     secrets: tuple[str, ...] = ()
     """What must not be read in anything that is kept of model calls."""
 
@@ -179,11 +181,9 @@ async def open_agent(
     def now() -> datetime:
         return datetime.fromtimestamp(clock(), UTC)
 
-    async with (
-        catalogue,
-        open_web_tools(settings, ports.effective_settings.open_settings, ports.fetcher) as web,
-        open_mcp_connections(settings, ports.mcp_servers) as mcp_connections,
-    ):
+    async with catalogue, open_mcp_connections(settings, ports.mcp_servers) as mcp_connections:
+        own = ports.effective_settings.open_settings
+        web = web_tools(search_settings(settings), own, ports.search_http, ports.fetcher)
         sign = _link_signer(ports.link_file, settings.user_content_origin or settings.public_url)
         local = _local_tools(now, sign, web)
         files = AgentFiles(ports.sandboxes, ports.workspace)

@@ -50,6 +50,7 @@ from backend_api.application.sandbox.open_screen import OpenScreen
 from backend_api.application.settings.change_setting import ChangeSetting
 from backend_api.application.settings.read_settings import ReadSettings
 from backend_api.application.settings.try_key import TryKey
+from backend_api.application.settings.try_search_key import TrySearchKey
 from backend_api.application.settings.user_rules import UserRules
 from backend_api.application.skills.delete_skill import DeleteSkill
 from backend_api.application.skills.own_skills import OwnSkills
@@ -84,6 +85,7 @@ from backend_api.domain.notifier import Notifier
 from backend_api.domain.sandbox.ports import Sandboxes, Screens, Workspace
 from backend_api.domain.sandbox.snapshots import Snapshots
 from backend_api.domain.sandbox.tickets import FileLinks, Tickets
+from backend_api.domain.settings.ports import SearchKeyTrials
 from backend_api.domain.settings.table import DEFAULT_MODEL
 from backend_api.domain.skills.ports import SkillDownloads
 from backend_api.interfaces.http.use_cases import Metrics, Probe, UseCases, no_metrics
@@ -119,6 +121,7 @@ class Ports:
     own: UserSettingsParts
     own_skills: OwnSkills
     skill_downloads: SkillDownloads
+    search_trials: SearchKeyTrials
     memories: ChangeMemories
     tools: tuple[ToolSpec, ...]
     slots: Slots | None = None
@@ -218,7 +221,9 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         issue_ticket=IssueTicket(ports.sessions, ports.tickets, limiter, limits),
         open_screen=OpenScreen(ports.tickets, connections, slots, own_sandbox, ports.screens),
         effective_settings=own.open_effective_settings,
-        read_settings=ReadSettings(own.open_settings, own.box, own.catalogues, own.base_urls, own.deployment),
+        read_settings=ReadSettings(
+            own.open_settings, own.box, own.catalogues, own.base_urls, own.deployment, own.search_keys
+        ),
         change_setting=ChangeSetting(
             store=own.store,
             box=own.box,
@@ -226,7 +231,7 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
             catalogues=own.catalogues,
             base_urls=own.base_urls,
             tools=ports.tools,
-            may_search_with_own_key=own.may_search_with_own_key,
+            search_keys=own.search_keys,
             deployment_model=str(own.deployment.values.get(DEFAULT_MODEL.name) or ""),
             limiter=limiter,
             limits=limits,
@@ -236,6 +241,13 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
             open_settings=own.open_settings,
             catalogues=own.catalogues,
             base_urls=own.base_urls,
+            limiter=limiter,
+            limits=limits,
+        ),
+        try_search_key=TrySearchKey(
+            open_settings=own.open_settings,
+            trials=ports.search_trials,
+            search_keys=own.search_keys,
             limiter=limiter,
             limits=limits,
         ),

@@ -31,11 +31,12 @@ from backend_api.bootstrap.skills import skill_installer
 from backend_api.bootstrap.stores import Stores, open_stores
 from backend_api.bootstrap.subagent_kinds import build_kinds
 from backend_api.bootstrap.user_settings import UserSettingsParts, base_urls, deployment_values
-from backend_api.bootstrap.web import open_fetcher
+from backend_api.bootstrap.web import open_fetcher, search_settings
 from backend_api.domain.agent.presets import Presets
 from backend_api.domain.agent.subagent_kinds import SubagentKind
 from backend_api.domain.agent.tools import Tool
 from backend_api.domain.mcp.entity import McpTarget
+from backend_api.domain.settings.table import SEARCH_KEYS
 from backend_api.infrastructure.llm.catalogue import Catalogue
 from backend_api.infrastructure.llm.user_catalogues import UserCatalogues
 from backend_api.infrastructure.metrics import ProcessMetrics
@@ -53,7 +54,9 @@ from backend_api.infrastructure.mongo.subagent_kinds import MongoSubagentKinds
 from backend_api.infrastructure.mongo.titles import MongoTitles
 from backend_api.infrastructure.mongo.transcripts import MongoTranscripts
 from backend_api.infrastructure.mongo.user_settings import MongoSettingsStore
-from backend_api.infrastructure.search.registry import uses_own_key
+from backend_api.infrastructure.search.bounded_search import search_http
+from backend_api.infrastructure.search.own_search import SearchKeyTrials
+from backend_api.infrastructure.search.registry import check_search, own_keys
 from backend_api.infrastructure.security.secret_box import AesSecretBox
 from backend_api.infrastructure.security.tokens import JwtFileLinks
 from backend_api.infrastructure.skills.downloads import FetchedSkills
@@ -93,6 +96,7 @@ class Runtime:
     own: UserSettingsParts
     own_skills: OwnSkills
     skill_downloads: FetchedSkills
+    search_trials: SearchKeyTrials
     memories: ChangeMemories
     metrics: ProcessMetrics
 
@@ -111,6 +115,7 @@ def plan(settings: Settings) -> Plan:
     """Raises `SettingsError`."""
     secret, box = signing_secret(settings), AesSecretBox(sealing_secrets(settings))
     try:
+        check_search(search_settings(settings))
         catalogue = build_catalogue(settings)
         product = known_tools()
         custom = read_custom_tools(settings.tools_dir, [tool.name for tool in product])
@@ -147,7 +152,7 @@ def _user_settings(planned: Plan, catalogues: UserCatalogues) -> UserSettingsPar
         shared_kinds=planned.kinds,
         base_urls=base_urls(settings),
         deployment=deployment_values(settings, planned.catalogue.default().id),
-        may_search_with_own_key=uses_own_key(settings.search_provider),
+        search_keys={SEARCH_KEYS[name] for name in own_keys(search_settings(settings).search_provider)},
     )
 
 
@@ -159,6 +164,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
         open_stores(settings) as stores,
         build_user_catalogues(settings, planned.catalogue) as catalogues,
         open_fetcher(settings) as fetcher,
+        search_http() as search,
     ):
         database, own = stores.database, _user_settings(planned, catalogues)
         own_skills, downloads = OwnSkills(MongoSkillStore(database), planned.library), FetchedSkills(fetcher)
@@ -198,6 +204,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 own_skills=own_skills,
                 install_skill=skill_installer(own_skills, downloads),
                 fetcher=fetcher,
+                search_http=search,
                 skill_folders=sandboxes.skill_folders,
                 kinds=own.kinds_of_users,
                 kept_calls=MongoKeptCalls(database, most=settings.max_model_calls_mb_per_user * 1024**2),
@@ -225,6 +232,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     own=own,
                     own_skills=own_skills,
                     skill_downloads=downloads,
+                    search_trials=SearchKeyTrials(search),
                     memories=memories,
                     metrics=ProcessMetrics(database),
                 )

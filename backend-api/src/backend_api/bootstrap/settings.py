@@ -135,6 +135,11 @@ class Settings(BaseSettings):
     worker_port: int = Field(default=0, ge=0, le=65535)
     search_provider: str = "auto"
     tavily_api_key: SecretStr | None = None
+    brave_api_key: SecretStr | None = None
+    serper_api_key: SecretStr | None = None
+    searxng_url: str = ""
+    custom_search_url: str = ""
+    custom_search_api_key: SecretStr | None = None
     fetch_allowed_hosts: Names = ()
     fetch_proxy: SecretStr = SecretStr("")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 
 from backend_api.application.settings.effective_settings import OpenEffectiveSettings
@@ -29,7 +29,8 @@ class UserSettingsParts:
     shared_kinds: Sequence[SubagentKind] = BUILT_IN
     base_urls: BaseUrls = field(default_factory=BaseUrls)
     deployment: Deployment = field(default_factory=Deployment)
-    may_search_with_own_key: bool = True
+    search_keys: Set[Setting] = frozenset(table.SEARCH_KEYS.values())
+    """Those of search providers that are asked with them."""
 
     @property
     def open_settings(self) -> OpenSettings:
@@ -70,6 +71,8 @@ def deployment_values(settings: Settings, default_model: str) -> Deployment:
         table.OPENAI_BASE_URL: settings.openai_base_url,
         table.ANTHROPIC_API_KEY: settings.anthropic_api_key,
         table.TAVILY_API_KEY: settings.tavily_api_key,
+        table.BRAVE_API_KEY: settings.brave_api_key,
+        table.SERPER_API_KEY: settings.serper_api_key,
     }
     return Deployment(
         values={setting.name: value for setting, value in values.items()},

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
+import httpx
+from pydantic import SecretStr
+
 from backend_api.application.settings.open_settings import OpenSettings
 from backend_api.bootstrap.settings import Settings
 from backend_api.domain.agent.tools import Tool
 from backend_api.infrastructure.fetch.guarded_client import Fetched, FetchLimits, GuardedClient, guarded_client
 from backend_api.infrastructure.fetch.page_text import PageReader
 from backend_api.infrastructure.fetch.rules import FetchRules, allowed_hosts
-from backend_api.infrastructure.search.bounded_search import search_http
 from backend_api.infrastructure.search.own_search import OwnSearch
 from backend_api.infrastructure.search.provider import Hit
-from backend_api.infrastructure.search.registry import search_provider, uses_own_key
+from backend_api.infrastructure.search.registry import SearchSettings, own_keys, search_provider
 from backend_api.infrastructure.tools.web_fetch import web_fetch
 from backend_api.infrastructure.tools.web_search import web_search
 
@@ -27,16 +29,30 @@ async def open_fetcher(settings: Settings) -> AsyncGenerator[GuardedClient]:
         yield client
 
 
-@asynccontextmanager
-async def open_web_tools(
-    settings: Settings, open_settings: OpenSettings, fetcher: GuardedClient
-) -> AsyncGenerator[list[Tool]]:
-    """Their connections are closed at the end."""
-    async with search_http() as http:
-        key = settings.tavily_api_key.get_secret_value() if settings.tavily_api_key else ""
-        search = search_provider(settings.search_provider, tavily_key=key, http=http)
-        own = OwnSearch(open_settings, http) if uses_own_key(settings.search_provider) else None
-        yield [*([web_search(search, own)] if search is not None else []), web_fetch(fetcher, PageReader())]
+def search_settings(settings: Settings) -> SearchSettings:
+    """Of the deployment."""
+
+    def secret(value: SecretStr | None) -> str:
+        return value.get_secret_value() if value else ""
+
+    return SearchSettings(
+        search_provider=settings.search_provider.strip().lower(),
+        tavily_api_key=secret(settings.tavily_api_key),
+        brave_api_key=secret(settings.brave_api_key),
+        serper_api_key=secret(settings.serper_api_key),
+        searxng_url=settings.searxng_url,
+        custom_search_url=settings.custom_search_url,
+        custom_search_api_key=secret(settings.custom_search_api_key),
+    )
+
+
+def web_tools(
+    given: SearchSettings, open_settings: OpenSettings, http: httpx.AsyncClient, fetcher: GuardedClient
+) -> list[Tool]:
+    """Those that the settings allow; `http` asks search providers."""
+    search = search_provider(given, http)
+    own = OwnSearch(open_settings, http, own_keys(given.search_provider))
+    return [*([web_search(search, own)] if search is not None else []), web_fetch(fetcher, PageReader())]
 
 
 def known_web_tools() -> list[Tool]:

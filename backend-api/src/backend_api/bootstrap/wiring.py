@@ -172,6 +172,7 @@ def _ports(runtime: Runtime, feed: SessionFeed, planned: Plan, access_tokens: Jw
         own=runtime.own,
         own_skills=runtime.own_skills,
         skill_downloads=runtime.skill_downloads,
+        search_trials=runtime.search_trials,
         memories=runtime.memories,
         tools=runtime.agent.tools,
         slots=slots,

@@ -624,6 +624,25 @@ export interface SandboxBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "SearchTrialBody".
+ */
+export interface SearchTrialBody {
+  provider: 'tavily' | 'brave' | 'serper'
+  /**
+   * Left out: the one the caller has saved.
+   */
+  key?: string | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "SearchTrialResultBody".
+ */
+export interface SearchTrialResultBody {
+  outcome: 'ok' | 'wrong_key' | 'limit' | 'unreachable'
+  detail: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "SessionBody".
  */
 export interface SessionBody {
@@ -683,13 +702,13 @@ export interface SettingBody {
    */
   ends_with: string | null
   /**
-   * false: this server keeps no keys of its users.
+   * false: this server keeps no keys of its users, or asks nobody with this one.
    */
   may_set: boolean
   /**
-   * Why it does not act: the key can't be read with the server's present SECRETS_KEY, the address is not allowed here any more, or the model is not on offer.
+   * Why it does not act: the key can't be read with the server's present SECRETS_KEY, the address is not allowed here any more, the model is not on offer, or this server asks nobody with this key.
    */
-  problem: ('unreadable' | 'not_allowed' | 'not_available') | null
+  problem: ('unreadable' | 'not_allowed' | 'not_available' | 'not_asked') | null
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema

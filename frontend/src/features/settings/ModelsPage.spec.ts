@@ -11,10 +11,12 @@ import ModelsPage from './ModelsPage.vue'
 const KEY = 'sk-0123456789abcdefghij'
 let stored: Map<string, unknown>
 let mayStore: boolean
+let refused: string[]
 
 beforeEach(() => {
   stored = new Map()
   mayStore = true
+  refused = []
   setActivePinia(createPinia())
 })
 afterEach(() => {
@@ -34,7 +36,7 @@ function shown(name: string): SettingBody {
     is_secret: isSecret,
     is_set: value !== undefined,
     ends_with: isSecret && typeof value === 'string' ? value.slice(-4) : null,
-    may_set: mayStore,
+    may_set: mayStore && !refused.includes(name),
     problem: null,
   } as SettingBody
 }
@@ -46,6 +48,8 @@ const names = [
   'models/anthropic_api_key',
   'models/anthropic_models',
   'search/tavily_api_key',
+  'search/brave_api_key',
+  'search/serper_api_key',
 ]
 
 async function show() {
@@ -67,6 +71,10 @@ async function show() {
       (body as { key?: string }).key === KEY
         ? json({ outcome: 'ok', model: 'gpt-5.5', detail: '' })
         : json({ outcome: 'wrong_key', model: 'gpt-5.5', detail: 'It says no.' }),
+    'POST /settings/search/test': ({ body }) =>
+      (body as { key?: string }).key === KEY
+        ? json({ outcome: 'ok', detail: '' })
+        : json({ outcome: 'limit', detail: 'It is spent.' }),
     ...Object.assign({}, ...names.map(put)),
   })
   render(ModelsPage, { global: { plugins: [i18n] } })
@@ -121,6 +129,27 @@ describe('the page of models and keys', () => {
     await userEvent.click(form.getByRole('button', { name: 'Save' }))
     await form.findByText('Your address, without a key')
     expect([...stored.keys()]).toEqual(['models/openai_base_url'])
+  })
+  it('tries a key for searching the web, typed or saved, and keeps it', async () => {
+    const { server } = await show()
+    const form = within(screen.getByRole('form', { name: /Brave/ }))
+    await userEvent.type(form.getByLabelText('Key'), `${KEY} `)
+    await userEvent.click(form.getByRole('button', { name: 'Test' }))
+    expect((await form.findByRole('status')).textContent).toContain('It works: Brave Search has answered.')
+    await userEvent.click(form.getByRole('button', { name: 'Save' }))
+    await form.findByText('Saved. It is used from the next message on.')
+    expect(stored.get('search/brave_api_key')).toBe(KEY)
+    await userEvent.click(form.getByRole('button', { name: 'Test' }))
+    expect((await form.findByRole('alert')).textContent).toContain('It is spent.')
+    const tried = server.calls.filter(({ path }) => path === '/settings/search/test')
+    expect(tried.map(({ body }) => body)).toEqual([{ provider: 'brave', key: KEY }, { provider: 'brave' }])
+  })
+  it('offers only the providers of search that this server asks with keys of its users', async () => {
+    refused = ['search/tavily_api_key', 'search/serper_api_key']
+    await show()
+    const forms = screen.getAllByRole('form').map((one) => one.getAttribute('aria-label'))
+    expect(forms.filter((one) => /Tavily|Brave|Serper/.test(one ?? ''))).toEqual(['Brave Search'])
+    expect(screen.getByText(/in place of this server’s key/)).toBeTruthy()
   })
   it('says why where the server keeps no keys', async () => {
     mayStore = false

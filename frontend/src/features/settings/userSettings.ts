@@ -1,11 +1,12 @@
 import { defineStore } from 'pinia'
 import { computed, ref } from 'vue'
 import { call } from '@/api/client'
-import type { SettingBody, TrialResult } from '@/api/types'
+import type { SearchTrialBody, SearchTrialResult, SettingBody, TrialResult } from '@/api/types'
 import { useModels } from './models'
 import type { ChosenOptions } from './options'
 
 export type Provider = 'openai' | 'anthropic'
+export type SearchProvider = SearchTrialBody['provider']
 
 /** What this person has set, over what the server has. */
 export const useUserSettings = defineStore('user-settings', () => {
@@ -49,5 +50,10 @@ export const useUserSettings = defineStore('user-settings', () => {
   }): Promise<TrialResult> {
     return await call<TrialResult>('POST', '/settings/models/test', { body })
   }
-  return { list, isLoaded, options, load, find, isOn, change, tryKey }
+  /** By one small search; without a key the saved one. */
+  async function trySearchKey(provider: SearchProvider, key: string): Promise<SearchTrialResult> {
+    const body: SearchTrialBody = key ? { provider, key } : { provider }
+    return await call<SearchTrialResult>('POST', '/settings/search/test', { body })
+  }
+  return { list, isLoaded, options, load, find, isOn, change, tryKey, trySearchKey }
 })

@@ -22,8 +22,7 @@ from backend_api.infrastructure.memory.store import MemoryStore
 from backend_api.infrastructure.memory.user_settings import MemorySettingsStore
 from backend_api.infrastructure.search.duckduckgo import DuckDuckGoSearch
 from backend_api.infrastructure.search.own_search import OwnSearch
-from backend_api.infrastructure.search.provider import Hit, SearchProvider, SearchUnavailableError
-from backend_api.infrastructure.search.registry import SearchSettingError, search_provider
+from backend_api.infrastructure.search.provider import Hit, SearchUnavailableError
 from backend_api.infrastructure.search.tavily import TavilySearch
 from backend_api.infrastructure.tool_api.sandbox_tools import outcome_of
 from backend_api.infrastructure.tools.download_url import SignedLink, generate_download_url
@@ -110,29 +109,12 @@ async def test_tavily_results_are_read() -> None:
     [httpx.ConnectError("no"), httpx.Response(429), httpx.Response(500), httpx.Response(401), httpx.Response(202)],
 )
 async def test_a_search_that_cannot_be_made_is_a_clear_result(answer: Any) -> None:
-    for build in (DuckDuckGoSearch, lambda http: TavilySearch(http, "key")):
+    for is_keyed in (True, False):
         async with answering(answer) as http:
-            provider: SearchProvider = build(http)
+            provider = TavilySearch(http, "key") if is_keyed else DuckDuckGoSearch(http)
             outcome = await call(LocalTools([web_search(provider)]), "web_search", query="q")
         assert not outcome.success
         assert "can't be searched" in outcome.output
-
-
-async def test_the_search_provider_follows_the_settings() -> None:
-    async with answering() as http:
-        for setting, key, name in (
-            ("auto", "", "duckduckgo"),
-            ("auto", "k", "tavily"),
-            ("duckduckgo", "k", "duckduckgo"),
-        ):
-            provider = search_provider(setting, tavily_key=key, http=http)
-            assert provider is not None
-            assert provider.name == name
-        assert search_provider("none", tavily_key="k", http=http) is None
-        with pytest.raises(SearchSettingError, match="TAVILY_API_KEY"):
-            search_provider("tavily", tavily_key="", http=http)
-        with pytest.raises(SearchSettingError, match="SEARCH_PROVIDER"):
-            search_provider("altavista", tavily_key="", http=http)
 
 
 async def test_search_results_are_shown_and_told() -> None:

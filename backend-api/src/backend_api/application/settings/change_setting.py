@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
 from backend_api.application.conversation.session_rules import check_tools
 from backend_api.application.identity.limits import Limits
 from backend_api.application.settings.open_settings import OpenSettings, bound_to
+from backend_api.application.settings.try_search_key import NOT_ASKED
 from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RateLimiter
 from backend_api.domain.settings.base_urls import BaseUrls
 from backend_api.domain.settings.entity import OwnSettings
 from backend_api.domain.settings.ports import SecretBox, SettingsStore, UserCatalogues
-from backend_api.domain.settings.table import ROLE_MODELS, TAVILY_API_KEY, Setting
+from backend_api.domain.settings.table import ROLE_MODELS, SEARCH_KEYS, Setting
 from backend_api.domain.settings.values import FIELD, refused
 
 
@@ -32,7 +33,8 @@ class ChangeSetting:
     catalogues: UserCatalogues
     base_urls: BaseUrls
     tools: Sequence[ToolSpec]
-    may_search_with_own_key: bool
+    search_keys: Set[Setting]
+    """Those of search providers that are asked with them."""
     deployment_model: str
     """What sessions begin with where neither they nor their user chose a model."""
     limiter: RateLimiter
@@ -60,8 +62,8 @@ class ChangeSetting:
             value = self.base_urls.check(value)
         if setting.kind == "tools":
             check_tools(self.tools, setting.key, value, field=FIELD)
-        if setting == TAVILY_API_KEY and not self.may_search_with_own_key:
-            raise refused("This server searches without a key of Tavily (SEARCH_PROVIDER).")
+        if setting in SEARCH_KEYS.values() and setting not in self.search_keys:
+            raise refused(NOT_ASKED)
         wanted = own.with_value(setting, value)
         if setting.kind == "model":
             async with self.catalogues.of(own) as catalogue:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -13,11 +13,11 @@ from backend_api.domain.identity.entity import UserId
 from backend_api.domain.settings.base_urls import BaseUrls
 from backend_api.domain.settings.entity import OwnSettings
 from backend_api.domain.settings.ports import SecretBox, UserCatalogues
-from backend_api.domain.settings.table import DEFAULT_MODEL, ROLE_MODELS, SETTINGS, Setting
+from backend_api.domain.settings.table import DEFAULT_MODEL, ROLE_MODELS, SEARCH_KEYS, SETTINGS, Setting
 
-Problem = Literal["unreadable", "not_allowed", "not_available"]
+Problem = Literal["unreadable", "not_allowed", "not_available", "not_asked"]
 """Why one that is set does not act: it is sealed under another SECRETS_KEY, its host is not on the list any more, or
-the model is not on offer."""
+the model is not on offer, or nobody is asked with the key."""
 SHORTEST_SHOWN = 16
 """Of a shorter key the last characters would tell too much."""
 
@@ -26,7 +26,7 @@ SHORTEST_SHOWN = 16
 class ShownSetting:
     """`default` is what holds where the user sets nothing. A secret has no value: `is_set` says whether there is one,
     `ends_with` are the last four characters of the user's own. `may_set` is false where the deployment keeps no
-    secrets."""
+    secrets, or has no use for this one."""
 
     category: str
     key: str
@@ -57,6 +57,7 @@ class ReadSettings:
     catalogues: UserCatalogues
     base_urls: BaseUrls
     deployment: Deployment
+    search_keys: Set[Setting]
 
     async def __call__(self, user_id: UserId) -> list[ShownSetting]:
         """In the order of the table."""
@@ -92,13 +93,21 @@ class ReadSettings:
             is_secret=is_secret,
             is_set=is_own or value is not None or setting.name in self.deployment.held,
             ends_with=secret[-4:] if len(secret) >= SHORTEST_SHOWN else None,
-            may_set=not is_secret or self.box.key_id is not None,
+            may_set=self._may_set(setting),
             problem=self._problem(own, setting, offered),
         )
+
+    def _may_set(self, setting: Setting) -> bool:
+        return setting.kind != "secret" or (self.box.key_id is not None and not self._is_unused(setting))
+
+    def _is_unused(self, setting: Setting) -> bool:
+        return setting in SEARCH_KEYS.values() and setting not in self.search_keys
 
     def _problem(self, own: OwnSettings, setting: Setting, offered: Mapping[str, ModelInfo]) -> Problem | None:
         if setting.name in own.unreadable:
             return "unreadable"
+        if own.has(setting) and self._is_unused(setting):
+            return "not_asked"
         value = own.value(setting)
         if setting.kind == "model" and value is not None:
             model = offered.get(value)

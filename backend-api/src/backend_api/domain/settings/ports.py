@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
 
 from backend_api.domain.agent.catalogue import ModelCatalogue
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.settings.entity import OwnSettings, Sealed, StoredSettings
+from backend_api.domain.settings.table import KeyedSearch
 
 
 class SettingsStore(Protocol):
@@ -74,4 +76,23 @@ class UserCatalogues(Protocol):
 
     async def check(self, own: OwnSettings) -> None:
         """Raises `InvalidError` where these settings can't be used together."""
+        ...
+
+
+SearchOutcome = Literal["ok", "wrong_key", "limit", "unreachable"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchTrialResult:
+    """`detail` says what is wrong, without the key; empty where nothing is."""
+
+    outcome: SearchOutcome
+    detail: str = ""
+
+
+class SearchKeyTrials(Protocol):
+    """Search of the web by keys that are tried out."""
+
+    async def __call__(self, provider: KeyedSearch, key: str) -> SearchTrialResult:
+        """With one small search, within seconds; nothing is kept."""
         ...

@@ -77,6 +77,15 @@ ALLOWED_TOOLS = Setting(category="approvals", key="allowed_tools", check=values.
 ASKED_TOOLS = Setting(category="approvals", key="asked_tools", check=values.names(), kind="tools")
 DENIED_TOOLS = Setting(category="approvals", key="denied_tools", check=values.names(), kind="tools")
 TAVILY_API_KEY = Setting(category="search", key="tavily_api_key", check=values.secret, kind="secret")
+BRAVE_API_KEY = Setting(category="search", key="brave_api_key", check=values.secret, kind="secret")
+SERPER_API_KEY = Setting(category="search", key="serper_api_key", check=values.secret, kind="secret")
+KeyedSearch = Literal["tavily", "brave", "serper"]
+SEARCH_KEYS: Mapping[KeyedSearch, Setting] = {
+    "tavily": TAVILY_API_KEY,
+    "brave": BRAVE_API_KEY,
+    "serper": SERPER_API_KEY,
+}
+"""Providers of web search that people have keys of their own for; of several the first is asked."""
 THEME = Setting(category="appearance", key="theme", check=values.one_of("system", "light", "dark"))
 LANGUAGE = Setting(category="appearance", key="language", check=values.one_of("en", "zh"))
 NOTIFY_WAITING = Setting(category="notifications", key="waiting", check=values.flag)
@@ -97,7 +106,7 @@ SETTINGS: tuple[Setting, ...] = (
     ALLOWED_TOOLS,
     ASKED_TOOLS,
     DENIED_TOOLS,
-    TAVILY_API_KEY,
+    *SEARCH_KEYS.values(),
     THEME,
     LANGUAGE,
     NOTIFY_WAITING,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import Any
+from typing import Any, Literal
 
 import httpx
 
@@ -17,6 +17,7 @@ DEADLINE_S = 15.0
 MAX_BYTES = 512 * 1024
 """A page of results has about 30 KB."""
 MOST_REDIRECTS = 3
+Method = Literal["GET", "POST"]
 _HEADERS = {"Accept-Encoding": "identity"}
 
 
@@ -30,8 +31,8 @@ def search_http() -> httpx.AsyncClient:
     )
 
 
-async def post(
-    http: httpx.AsyncClient, address: str, provider: str, *, headers: Mapping[str, str], **body: Any
+async def ask(
+    http: httpx.AsyncClient, method: Method, address: str, provider: str, *, headers: Mapping[str, str], **sent: Any
 ) -> httpx.Response:
     """The whole answer, whatever its status. Cancelling closes the connection. A redirect is followed unread, and to
     the provider's own host alone.
@@ -40,7 +41,7 @@ async def post(
     """
     try:
         async with asyncio.timeout(DEADLINE_S):
-            request = http.build_request("POST", address, headers={**_HEADERS, **headers}, **body)
+            request = http.build_request(method, address, headers={**_HEADERS, **headers}, **sent)
             for _ in range(MOST_REDIRECTS + 1):
                 response = await http.send(request, stream=True)
                 try:

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 
-from backend_api.infrastructure.search.bounded_search import post
+from backend_api.infrastructure.search.bounded_search import ask
 from backend_api.infrastructure.search.provider import Hit, SearchUnavailableError, hit_of
 
 ADDRESS = "https://html.duckduckgo.com/html/"
@@ -24,11 +24,11 @@ class DuckDuckGoSearch:
 
     async def search(self, query: str, *, limit: int) -> list[Hit]:
         headers = {"User-Agent": BROWSER}
-        response = await post(self._http, self._address, "DuckDuckGo", headers=headers, data={"q": query})
+        response = await ask(self._http, "POST", self._address, "DuckDuckGo", headers=headers, data={"q": query})
         # Not by what it says of its characters, which may be any coding that Python has.
         page = response.content.decode("utf-8", "replace")
         if response.status_code == 202 or "anomaly" in page:
-            raise SearchUnavailableError("DuckDuckGo asks for a captcha. Wait, or set TAVILY_API_KEY.")
+            raise SearchUnavailableError("DuckDuckGo asks for a captcha. Wait, or set a key of another provider.")
         if response.is_error:
             raise SearchUnavailableError(f"DuckDuckGo answered {response.status_code}.")
         # Not on the event loop: a page of nothing but tags takes seconds.

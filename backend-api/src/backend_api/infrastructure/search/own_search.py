@@ -2,26 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import httpx
 
 from backend_api.application.settings.open_settings import OpenSettings
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.settings.table import TAVILY_API_KEY
-from backend_api.infrastructure.search.provider import SearchProvider
-from backend_api.infrastructure.search.tavily import ADDRESS, TavilySearch
+from backend_api.domain.settings.ports import SearchTrialResult
+from backend_api.domain.settings.table import SEARCH_KEYS, KeyedSearch
+from backend_api.infrastructure.search.provider import (
+    SearchKeyError,
+    SearchLimitError,
+    SearchProvider,
+    SearchUnavailableError,
+)
+from backend_api.infrastructure.search.registry import OWN
+
+KEY_NAME = "your key in the settings"
 
 
 @dataclass(frozen=True, slots=True)
 class OwnSearch:
-    """One read a search, so that a key acts at once."""
+    """One read a search, so that a key acts at once. `providers` are those that users' keys are for."""
 
     open_settings: OpenSettings
     http: httpx.AsyncClient
-    address: str = ADDRESS
+    providers: Sequence[KeyedSearch] = tuple(OWN)
 
     async def of(self, user_id: str) -> SearchProvider | None:
-        """None for a user without a key. Raises `StoreUnavailableError`."""
-        key = (await self.open_settings(UserId(user_id))).secret(TAVILY_API_KEY)
-        return TavilySearch(self.http, key, address=self.address, key_name="your key in the settings") if key else None
+        """Of several keys the first; None for a user without one. Raises `StoreUnavailableError`."""
+        if not self.providers:
+            return None
+        own = await self.open_settings(UserId(user_id))
+        for provider in self.providers:
+            if key := own.secret(SEARCH_KEYS[provider]):
+                return OWN[provider](self.http, key, KEY_NAME)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchKeyTrials:
+    """The port of this name: one search for one result."""
+
+    http: httpx.AsyncClient
+
+    async def __call__(self, provider: KeyedSearch, key: str) -> SearchTrialResult:
+        try:
+            await OWN[provider](self.http, key, "it").search("weather", limit=1)
+        except SearchKeyError as error:
+            return SearchTrialResult(outcome="wrong_key", detail=error.detail)
+        except SearchLimitError as error:
+            return SearchTrialResult(outcome="limit", detail=error.detail)
+        except SearchUnavailableError as error:
+            return SearchTrialResult(outcome="unreachable", detail=error.detail)
+        return SearchTrialResult(outcome="ok")

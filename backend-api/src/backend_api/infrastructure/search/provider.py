@@ -30,9 +30,17 @@ def _line(text: str) -> str:
 
 
 class SearchUnavailableError(UnavailableError):
-    """The provider refused, did not answer, or none is set."""
+    """The provider refused, did not answer, or with something that is no answer."""
 
     code = "search_unavailable"
+
+
+class SearchKeyError(SearchUnavailableError):
+    """The provider refuses the key."""
+
+
+class SearchLimitError(SearchUnavailableError):
+    """The key is right, but its limit is reached or nothing is paid for."""
 
 
 class SearchProvider(Protocol):

@@ -2,43 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, field
 
 import httpx
 
-from backend_api.infrastructure.search.bounded_search import post
-from backend_api.infrastructure.search.provider import Hit, SearchUnavailableError, hit_of
+from backend_api.infrastructure.search.answers import check_status, hits_of, members_of
+from backend_api.infrastructure.search.bounded_search import ask
+from backend_api.infrastructure.search.provider import Hit
 
 ADDRESS = "https://api.tavily.com"
 
 
+@dataclass(frozen=True, slots=True)
 class TavilySearch:
-    name = "tavily"
-
-    def __init__(
-        self, http: httpx.AsyncClient, key: str, *, address: str = ADDRESS, key_name: str = "TAVILY_API_KEY"
-    ) -> None:
-        self._http = http
-        self._key = key
-        self._address = address
-        self._key_name = key_name
+    http: httpx.AsyncClient
+    key: str = field(repr=False)
+    address: str = ADDRESS
+    key_name: str = "TAVILY_API_KEY"
+    name: str = "tavily"
 
     async def search(self, query: str, *, limit: int) -> list[Hit]:
         body = {"query": query, "max_results": limit, "search_depth": "basic"}
-        headers = {"Authorization": f"Bearer {self._key}"}
-        response = await post(self._http, f"{self._address}/search", "Tavily", headers=headers, json=body)
-        if response.status_code in (401, 403):
-            raise SearchUnavailableError(f"Tavily refuses the key. Check {self._key_name}.")
-        if response.status_code in (429, 432, 433):
-            raise SearchUnavailableError("Tavily's limit is reached.")
-        if response.is_error:
-            raise SearchUnavailableError(f"Tavily answered {response.status_code}.")
-        try:
-            results: list[dict[str, Any]] = response.json()["results"]
-            said = [
-                hit_of(str(one.get("title") or one["url"]), str(one["url"]), str(one.get("content", "")))
-                for one in results[:limit]
-            ]
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-            raise SearchUnavailableError("Tavily answered something unexpected.") from error
-        return [hit for hit in said if hit is not None]
+        headers = {"Authorization": f"Bearer {self.key}"}
+        response = await ask(self.http, "POST", f"{self.address}/search", "Tavily", headers=headers, json=body)
+        check_status(response, "Tavily", key_name=self.key_name, limits=(432, 433))
+        return hits_of(members_of(response, "Tavily").get("results"), "Tavily", limit=limit, snippet="content")

@@ -9,7 +9,8 @@ from pydantic import Field
 
 from backend_api.application.settings.try_key import Trial
 from backend_api.domain.agent.catalogue import ProviderName
-from backend_api.domain.settings.table import setting_named
+from backend_api.domain.settings.ports import SearchOutcome
+from backend_api.domain.settings.table import KeyedSearch, setting_named
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.schemas import AnswerBody, RequestBody
 from backend_api.interfaces.http.use_cases import Calls
@@ -27,10 +28,10 @@ class SettingBody(AnswerBody):
     is_secret: bool
     is_set: bool = Field(description="By whom it says `source`. What the deployment has of keys is not told.")
     ends_with: str | None = Field(description="The last four characters of a key of the caller's own.")
-    may_set: bool = Field(description="false: this server keeps no keys of its users.")
-    problem: Literal["unreadable", "not_allowed", "not_available"] | None = Field(
+    may_set: bool = Field(description="false: this server keeps no keys of its users, or asks nobody with this one.")
+    problem: Literal["unreadable", "not_allowed", "not_available", "not_asked"] | None = Field(
         description="Why it does not act: the key can't be read with the server's present SECRETS_KEY, the address is "
-        "not allowed here any more, or the model is not on offer."
+        "not allowed here any more, the model is not on offer, or this server asks nobody with this key."
     )
 
 
@@ -54,6 +55,16 @@ class TrialResultBody(AnswerBody):
     detail: str
 
 
+class SearchTrialBody(RequestBody):
+    provider: KeyedSearch
+    key: str | None = Field(default=None, max_length=1000, description="Left out: the one the caller has saved.")
+
+
+class SearchTrialResultBody(AnswerBody):
+    outcome: SearchOutcome
+    detail: str
+
+
 @router.get("")
 async def list_settings(caller: CurrentCaller, calls: Calls) -> list[SettingBody]:
     """List all settings as they hold for the caller."""
@@ -65,6 +76,13 @@ async def try_key(body: TrialBody, caller: CurrentCaller, calls: Calls) -> Trial
     """Try a key with one small call to its provider. Nothing is kept, and only a key of the caller's own is tried."""
     trial = Trial(provider=body.provider, key=body.key, base_url=body.base_url, model=body.model)
     return TrialResultBody.model_validate(await calls.try_key(caller.user.id, trial))
+
+
+@router.post("/search/test")
+async def try_search_key(body: SearchTrialBody, caller: CurrentCaller, calls: Calls) -> SearchTrialResultBody:
+    """Try a key with one small search. Nothing is kept, and only a key of the caller's own is tried."""
+    found = await calls.try_search_key(caller.user.id, body.provider, body.key)
+    return SearchTrialResultBody.model_validate(found)
 
 
 @router.get("/{category}/{key}")

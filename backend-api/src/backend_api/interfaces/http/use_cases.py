@@ -49,6 +49,7 @@ from backend_api.application.settings.change_setting import ChangeSetting
 from backend_api.application.settings.effective_settings import OpenEffectiveSettings
 from backend_api.application.settings.read_settings import ReadSettings
 from backend_api.application.settings.try_key import TryKey
+from backend_api.application.settings.try_search_key import TrySearchKey
 from backend_api.application.skills.add_skill import AddSkill
 from backend_api.application.skills.delete_skill import DeleteSkill
 from backend_api.application.skills.install_skill import InstallSkill
@@ -126,6 +127,7 @@ class UseCases:
     read_settings: ReadSettings
     change_setting: ChangeSetting
     try_key: TryKey
+    try_search_key: TrySearchKey
     own_skills: OwnSkills
     add_skill: AddSkill
     install_skill: InstallSkill

@@ -1,0 +1,282 @@
+"""Which provider searches, what it is sent, and what is told of its answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from backend_api.application.settings.open_settings import bound_to
+from backend_api.bootstrap.runtime import plan
+from backend_api.bootstrap.settings import SettingsError, load_settings
+from backend_api.domain.identity.entity import UserId
+from backend_api.domain.settings.table import SEARCH_KEYS, KeyedSearch
+from backend_api.infrastructure.memory.store import MemoryStore
+from backend_api.infrastructure.memory.user_settings import MemorySettingsStore
+from backend_api.infrastructure.search.brave import BraveSearch
+from backend_api.infrastructure.search.custom import CustomSearch
+from backend_api.infrastructure.search.own_search import OwnSearch, SearchKeyTrials
+from backend_api.infrastructure.search.provider import (
+    Hit,
+    SearchKeyError,
+    SearchLimitError,
+    SearchProvider,
+    SearchUnavailableError,
+)
+from backend_api.infrastructure.search.registry import (
+    OWN,
+    SearchSettingError,
+    SearchSettings,
+    check_search,
+    own_keys,
+    search_provider,
+)
+from backend_api.infrastructure.search.searxng import SearxngSearch
+from backend_api.infrastructure.search.serper import SerperSearch
+from backend_api.infrastructure.search.tavily import TavilySearch
+from support.user_settings import settings_parts
+
+GOOD = "Zk3vXq81LmN0pRtYw7uBcD5eFgH2iJ4a"
+HIT = Hit(title="T", url="https://t", snippet="s")
+
+
+class Web:
+    """Answers each request the same, and keeps it."""
+
+    def __init__(self, answer: httpx.Response | dict[str, Any]) -> None:
+        self.answer = httpx.Response(200, json=answer) if isinstance(answer, dict) else answer
+        self.asked: list[httpx.Request] = []
+
+    def client(self) -> httpx.AsyncClient:
+        def handle(request: httpx.Request) -> httpx.Response:
+            self.asked.append(request)
+            return httpx.Response(self.answer.status_code, content=self.answer.content)
+
+        return httpx.AsyncClient(transport=httpx.MockTransport(handle))
+
+
+Build = Callable[[httpx.AsyncClient], SearchProvider]
+KEYED: dict[str, Build] = {
+    "tavily": lambda http: TavilySearch(http, "key-1"),
+    "brave": lambda http: BraveSearch(http, "key-1"),
+    "serper": lambda http: SerperSearch(http, "key-1"),
+    "custom": lambda http: CustomSearch(http, "https://search.example/find?site=a", "key-1"),
+}
+
+
+async def test_brave_is_asked_and_read() -> None:
+    web = Web({"web": {"results": [{"title": "T", "url": "https://t", "description": "s"}]}})
+    async with web.client() as http:
+        assert await BraveSearch(http, "key-1").search("two  words " * 40, limit=3) == [HIT]
+    (asked,) = web.asked
+    assert (asked.method, asked.url.host, asked.url.path) == ("GET", "api.search.brave.com", "/res/v1/web/search")
+    assert asked.headers["x-subscription-token"] == "key-1"
+    assert (len(asked.url.params["q"].split()), asked.url.params["count"]) == (50, "3")
+
+
+async def test_brave_says_that_nothing_was_found_by_leaving_it_out() -> None:
+    async with Web({"type": "search"}).client() as http:
+        assert await BraveSearch(http, "key-1").search("q", limit=3) == []
+
+
+async def test_serper_is_asked_and_read() -> None:
+    web = Web({"organic": [{"title": "T", "link": "https://t", "snippet": "s"}]})
+    async with web.client() as http:
+        assert await SerperSearch(http, "key-1").search("q", limit=3) == [HIT]
+    (asked,) = web.asked
+    assert (asked.method, str(asked.url)) == ("POST", "https://google.serper.dev/search")
+    assert asked.headers["x-api-key"] == "key-1"
+    assert json.loads(asked.content) == {"q": "q", "num": 3}
+
+
+async def test_searxng_is_asked_below_its_own_address_and_read() -> None:
+    web = Web({"results": [{"title": "T", "url": "https://t", "content": "s"}] * 5})
+    async with web.client() as http:
+        assert await SearxngSearch(http, "http://searxng:8080/of/").search("a&b", limit=2) == [HIT, HIT]
+    (asked,) = web.asked
+    assert (asked.url.host, asked.url.port, asked.url.path) == ("searxng", 8080, "/of/search")
+    assert dict(asked.url.params) == {"q": "a&b", "format": "json"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (httpx.Response(403), "search.formats"),
+        (httpx.Response(200, json={"results": [], "unresponsive_engines": [["a", "timeout"]]}), "engines answered"),
+        (httpx.Response(200, text="<html>"), "unexpected"),
+    ],
+)
+async def test_what_is_wrong_with_a_searxng_is_said(answer: httpx.Response, words: str) -> None:
+    async with Web(answer).client() as http:
+        with pytest.raises(SearchUnavailableError, match=words):
+            await SearxngSearch(http, "http://searxng:8080").search("q", limit=2)
+
+
+@pytest.mark.parametrize("key", ["key-1", ""])
+async def test_a_server_of_ones_own_is_asked_as_documented(key: str) -> None:
+    web = Web({"results": [{"title": "T", "url": "https://t", "snippet": "s"}]})
+    async with web.client() as http:
+        assert await CustomSearch(http, "https://search.example/find?site=a", key).search("q", limit=3) == [HIT]
+    (asked,) = web.asked
+    assert (asked.method, str(asked.url)) == ("POST", "https://search.example/find?site=a")
+    assert asked.headers.get("authorization") == ("Bearer key-1" if key else None)
+    assert json.loads(asked.content) == {"query": "q", "max_results": 3}
+
+
+@pytest.mark.parametrize("name", KEYED)
+@pytest.mark.parametrize(
+    ("status", "fault"),
+    [
+        (401, SearchKeyError),
+        (403, SearchKeyError),
+        (429, SearchLimitError),
+        (402, SearchLimitError),
+        (500, SearchUnavailableError),
+        (304, SearchUnavailableError),
+    ],
+)
+async def test_what_is_wrong_is_told_without_the_key(name: str, status: int, fault: type[Exception]) -> None:
+    async with Web(httpx.Response(status, text="no: key-1")).client() as http:
+        with pytest.raises(SearchUnavailableError) as told:
+            await KEYED[name](http).search("q", limit=2)
+    assert type(told.value) is fault
+    assert "key-1" not in told.value.detail
+    assert "key-1" not in repr(KEYED[name](http))
+
+
+async def test_what_providers_say_of_keys_in_their_own_way_is_understood() -> None:
+    async with Web(httpx.Response(422, json={"error": {"code": "SUBSCRIPTION_TOKEN_INVALID"}})).client() as http:
+        with pytest.raises(SearchKeyError):
+            await BraveSearch(http, "key-1").search("q", limit=1)
+    async with Web(httpx.Response(400, json={"message": "Not enough credits"})).client() as http:
+        with pytest.raises(SearchLimitError):
+            await SerperSearch(http, "key-1").search("q", limit=1)
+
+
+ALL = {
+    "tavily_api_key": "k",
+    "brave_api_key": "k",
+    "serper_api_key": "k",
+    "searxng_url": "http://s:8080",
+    "custom_search_url": "https://c/find",
+}
+
+
+async def test_the_first_that_is_set_searches_and_else_the_one_that_needs_nothing() -> None:
+    given = dict(ALL)
+    async with httpx.AsyncClient() as http:
+        for name in ("tavily", "brave", "serper", "searxng", "custom", "duckduckgo"):
+            found = search_provider(SearchSettings(**given), http)
+            assert found is not None
+            assert found.name == name
+            named = search_provider(SearchSettings(search_provider=name, **ALL), http)
+            assert named is not None
+            assert named.name == name
+            if given:
+                del given[next(iter(given))]
+        assert search_provider(SearchSettings(search_provider="none", **ALL), http) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"search_provider": "altavista"}, "SEARCH_PROVIDER=altavista is unknown"),
+        ({"search_provider": ""}, "SEARCH_PROVIDER"),
+        *(({"search_provider": name}, f"needs {key}") for name, key in (("brave", "BRAVE_API_KEY"),)),
+        ({"search_provider": "tavily", "brave_api_key": "k"}, "needs TAVILY_API_KEY"),
+        ({"search_provider": "serper"}, "needs SERPER_API_KEY"),
+        ({"search_provider": "searxng"}, "needs SEARXNG_URL"),
+        ({"search_provider": "custom", "custom_search_api_key": "k"}, "needs CUSTOM_SEARCH_URL"),
+        ({"serper_api_key": "schl\u00fcssel"}, "SERPER_API_KEY"),
+        ({"custom_search_api_key": "a b"}, "CUSTOM_SEARCH_API_KEY"),
+        *(
+            ({"searxng_url": url}, "SEARXNG_URL")
+            for url in (
+                "searxng:8080",
+                "ftp://s",
+                "http://",
+                "http://s:x",
+                "http://a b",
+                "http://anna:pw@s",
+                "http://[",
+            )
+        ),
+        ({"custom_search_url": "file:///etc"}, "CUSTOM_SEARCH_URL"),
+    ],
+)
+def test_wrong_settings_of_search_are_named(given: dict[str, str], named: str) -> None:
+    with pytest.raises(SearchSettingError, match=named):
+        check_search(SearchSettings(**given))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("SEARCH_PROVIDER", "altavista"), ("SEARCH_PROVIDER", "brave"), ("SEARXNG_URL", "searxng")]
+)
+def test_they_stop_the_start_before_anything_is_opened(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv("JWT_SECRET_KEY", GOOD)
+    monkeypatch.setenv(name, value)
+    with pytest.raises(SettingsError, match=name):
+        plan(load_settings())
+
+
+def test_a_provider_may_be_written_in_capitals(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JWT_SECRET_KEY", GOOD)
+    monkeypatch.setenv("SEARCH_PROVIDER", " DuckDuckGo ")
+    assert plan(load_settings())
+
+
+def test_users_keys_are_for_what_the_deployment_lets_choose() -> None:
+    assert own_keys("auto") == ("tavily", "brave", "serper")
+    assert own_keys("brave") == ("brave",)
+    assert [own_keys(name) for name in ("searxng", "custom", "duckduckgo", "none")] == [()] * 4
+    assert set(OWN) == set(SEARCH_KEYS)
+
+
+async def test_of_several_keys_of_a_user_the_first_that_is_asked_searches_for_that_user_alone() -> None:
+    store = MemorySettingsStore(MemoryStore())
+    parts, web = settings_parts(store), Web({"results": [], "organic": []})
+
+    async def keep(user: str, provider: KeyedSearch) -> None:
+        name = SEARCH_KEYS[provider].name
+        sealed = parts.box.seal(f"{provider}-of-{user}", bound_to=bound_to(UserId(user), name))
+        await store.change(UserId(user), name, sealed)
+
+    async with web.client() as http:
+        own = OwnSearch(parts.open_settings, http)
+        assert await own.of("anna") is None
+        await keep("anna", "serper")
+        await keep("bert", "brave")
+        for keys in (own, OwnSearch(parts.open_settings, http, ("serper",))):
+            found = await keys.of("anna")
+            assert found is not None
+            await found.search("q", limit=1)
+        assert await OwnSearch(parts.open_settings, http, ("brave",)).of("anna") is None
+        assert await OwnSearch(parts.open_settings, http, ()).of("anna") is None
+        await keep("anna", "tavily")
+        found = await own.of("anna")
+        assert found is not None
+        assert found.name == "tavily"
+    assert [asked.headers.get("x-api-key") for asked in web.asked] == ["serper-of-anna"] * 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [
+        (httpx.Response(200, json={"results": [], "organic": [], "web": {"results": []}}), "ok"),
+        (httpx.Response(401), "wrong_key"),
+        (httpx.Response(429), "limit"),
+        (httpx.Response(500), "unreachable"),
+        (httpx.Response(200, text="no JSON"), "unreachable"),
+    ],
+)
+@pytest.mark.parametrize("provider", SEARCH_KEYS)
+async def test_a_key_is_tried_with_one_search(provider: KeyedSearch, answer: httpx.Response, outcome: str) -> None:
+    web = Web(answer)
+    async with web.client() as http:
+        found = await SearchKeyTrials(http)(provider, "key-1")
+    assert (found.outcome, len(web.asked)) == (outcome, 1)
+    assert bool(found.detail) == (outcome != "ok")
+    assert "key-1" not in found.detail
