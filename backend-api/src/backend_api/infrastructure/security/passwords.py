@@ -8,7 +8,7 @@ import secrets
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
-from argon2.low_level import ARGON2_VERSION
+from argon2.low_level import ARGON2_VERSION  # pyright: ignore[reportUnknownVariableType]  # of the C library
 
 _AT_ONCE = 4
 
