@@ -15,6 +15,8 @@ from tool_api.desktop.settings import DesktopSettings
 from tool_api.tools.browser.cdp import CdpClosedError, CdpConnection, CdpError, Payload, connected
 from tool_api.tools.documents.controller import NotMadeError
 
+_OPEN_S = 20.0
+"""For a browser that is still starting while the session's other programs have the processors."""
 _LONGEST_S = 3600.0
 """Of one step; whoever calls has less time."""
 _ADDRESS = "http://document.invalid/"
@@ -60,7 +62,7 @@ class HeadlessPrinter:
             async with running("printer", command, programs.environment(self._settings), self._settings) as program:
                 address = await program.said(programs.cdp_address, self._settings.start_timeout_s)
                 conversation = _Conversation(page)
-                async with connected(address, conversation.on_event) as connection:
+                async with connected(address, conversation.on_event, open_timeout_s=_OPEN_S) as connection:
                     return await conversation.print_by(connection, program)
         finally:
             await asyncio.to_thread(shutil.rmtree, profile, ignore_errors=True)

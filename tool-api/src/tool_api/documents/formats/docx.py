@@ -30,8 +30,13 @@ def open_document(data: bytes) -> WholeDocument:
         include_embedded_style_map=False,
         convert_image=_library.images.img_element(_described),
     )
-    return WholeDocument(about="[Word document]", text=as_markdown(_ANCHOR.sub("", made.value)))
+    return WholeDocument(about="[Word document]", text=_markdown(made.value))
 
 
 def _described(image: Any) -> dict[str, str]:
     return {"src": "", "alt": image.alt_text or "picture"}
+
+
+def _markdown(page: str) -> str:
+    # A picture has no address that anybody could follow.
+    return as_markdown(_ANCHOR.sub("", page)).replace("](<>)", "]")

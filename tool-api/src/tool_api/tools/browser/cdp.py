@@ -111,12 +111,17 @@ class CdpConnection:
 
 @asynccontextmanager
 async def connected(
-    address: str, on_event: OnEvent, largest_bytes: int = LARGEST_MESSAGE_BYTES
+    address: str, on_event: OnEvent, largest_bytes: int = LARGEST_MESSAGE_BYTES, open_timeout_s: float = 5.0
 ) -> AsyncGenerator[CdpConnection]:
     """A connection for as long as the block lasts. Raises `CdpClosedError` where none can be had."""
     try:
         socket = await connect(
-            address, max_size=largest_bytes, compression=None, ping_interval=None, proxy=None, open_timeout=5
+            address,
+            max_size=largest_bytes,
+            compression=None,
+            ping_interval=None,
+            proxy=None,
+            open_timeout=open_timeout_s,
         )
     except (OSError, TimeoutError, WebSocketException) as error:
         raise CdpClosedError("the browser does not answer") from error
