@@ -9,23 +9,33 @@ import zipfile
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
+from pictures import Picture, read_picture
+
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+DRAW = "http://schemas.openxmlformats.org/drawingml/2006"
+SPACES = (
+    f'xmlns:w="{WORD}" xmlns:r="{OFFICE}" xmlns:a="{DRAW}/main" xmlns:pic="{DRAW}/picture" '
+    f'xmlns:wp="{DRAW}/wordprocessingDrawing"'
+)
 PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 INLINE = re.compile(
     r"(?P<code>`[^`]+`)|\*\*(?P<bold>.+?)\*\*|(?<!\w)[*_](?P<italic>[^*_\s](?:[^*_]*[^*_\s])?)[*_](?!\w)"
-    r"|!\[(?P<image>[^\]]*)\]\([^)]*\)|\[(?P<text>[^\]]+)\]\((?P<link>[^)\s]+)\)"
+    r"|!\[(?P<image>[^\]]*)\]\((?P<place>[^)]*)\)|\[(?P<text>[^\]]+)\]\((?P<link>[^)\s]+)\)"
 )
 ITEM = re.compile(r"(?P<indent>\s*)(?:(?P<bullet>[-*+])|(?P<number>\d{1,3})[.)])\s+(?P<text>.+)")
 SIZES = {1: 36, 2: 28, 3: 24}
+WIDEST, HIGHEST = 5_700_000, 7_500_000
 NUMBERED_FROM = 2
 """Each numbered list has a numbering of its own, so that it begins at 1."""
 
 
 class Document:
-    def __init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.pictures: list[Picture] = []
         self.body: list[str] = []
         self.links: list[str] = []
         self.left_out: list[str] = []
@@ -51,8 +61,18 @@ class Document:
             elif found["link"]:
                 parts.append(self.link(found["text"], found["link"]))
             else:
-                self.left_out.append(f"image {found['image']}")
+                parts.append(self.picture(found["image"], found["place"].strip()))
         return "".join([*parts, run(text[at:], marks)])
+
+    def picture(self, described: str, place: str) -> str:
+        try:
+            if ":" in place:
+                raise ValueError(f"{place} is no file of the workspace")
+            self.pictures.append(read_picture(self.folder / place, WIDEST, HIGHEST))
+        except (OSError, ValueError) as error:
+            self.left_out.append(f"image {described} ({error})")
+            return run(f"[{described}]", "<w:i/>")
+        return drawing(len(self.pictures), described, self.pictures[-1])
 
     def link(self, text: str, address: str) -> str:
         if not address.startswith(("https://", "http://", "mailto:")):
@@ -85,6 +105,18 @@ class Document:
         )
 
 
+def drawing(number: int, described: str, picture: Picture) -> str:
+    size = f'cx="{picture.width}" cy="{picture.height}"'
+    named = f'id="{number}" name="Picture {number}" descr={quoteattr(UNSEEN.sub("", described))}'
+    return (
+        f'<w:r><w:drawing><wp:inline distT="0" distB="0" distL="0" distR="0"><wp:extent {size}/><wp:docPr {named}/>'
+        f'<a:graphic><a:graphicData uri="{DRAW}/picture"><pic:pic><pic:nvPicPr><pic:cNvPr {named}/><pic:cNvPicPr/>'
+        f'</pic:nvPicPr><pic:blipFill><a:blip r:embed="picture{number}"/><a:stretch><a:fillRect/></a:stretch>'
+        f'</pic:blipFill><pic:spPr><a:xfrm><a:off x="0" y="0"/><a:ext {size}/></a:xfrm><a:prstGeom prst="rect">'
+        "<a:avLst/></a:prstGeom></pic:spPr></pic:pic></a:graphicData></a:graphic></wp:inline></w:drawing></w:r>"
+    )
+
+
 def run(text: str, marks: str) -> str:
     if not text:
         return ""
@@ -101,8 +133,8 @@ def is_rule(line: str) -> bool:
     return bool(re.fullmatch(r"\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*", line)) and "|" in line
 
 
-def build(text: str) -> Document:
-    document = Document()
+def build(text: str, folder: Path) -> Document:
+    document = Document(folder)
     lines = text.replace("\r\n", "\n").split("\n")
     at, listed = 0, False
     while at < len(lines):
@@ -211,6 +243,9 @@ def write(document: Document, out: Path, title: str) -> None:
     links = "".join(
         f'<Relationship Id="rId{at}" Type="{OFFICE}/hyperlink" Target={quoteattr(address)} TargetMode="External"/>'
         for at, address in enumerate(document.links, 3)
+    ) + "".join(
+        f'<Relationship Id="picture{at}" Type="{OFFICE}/image" Target="media/image{at}.{picture.extension}"/>'
+        for at, picture in enumerate(document.pictures, 1)
     )
     core = (
         f'{HEAD}<cp:coreProperties xmlns:cp="{PACKAGE}/metadata/core-properties" '
@@ -227,6 +262,7 @@ def write(document: Document, out: Path, title: str) -> None:
             f'{HEAD}<Types xmlns="{PACKAGE}/content-types">'
             '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
             '<Default Extension="xml" ContentType="application/xml"/>'
+            '<Default Extension="png" ContentType="image/png"/><Default Extension="jpeg" ContentType="image/jpeg"/>'
             '<Override PartName="/docProps/core.xml" '
             f'ContentType="application/vnd.openxmlformats-package.core-properties+xml"/>{types}</Types>',
         )
@@ -244,12 +280,13 @@ def write(document: Document, out: Path, title: str) -> None:
             f'<Relationship Id="rId1" Type="{OFFICE}/styles" Target="styles.xml"/>'
             f'<Relationship Id="rId2" Type="{OFFICE}/numbering" Target="numbering.xml"/>{links}</Relationships>',
         )
+        for at, picture in enumerate(document.pictures, 1):
+            packed.writestr(f"word/media/image{at}.{picture.extension}", picture.data)
         packed.writestr("word/styles.xml", styles())
         packed.writestr("word/numbering.xml", numbering(max(document.numberings, 1)))
         packed.writestr(
             "word/document.xml",
-            f'{HEAD}<w:document xmlns:w="{WORD}" xmlns:r="{OFFICE}"><w:body>{"".join(document.body)}{section}</w:body>'
-            "</w:document>",
+            f"{HEAD}<w:document {SPACES}><w:body>{''.join(document.body)}{section}</w:body></w:document>",
         )
 
 
@@ -260,7 +297,7 @@ def main() -> None:
     parser.add_argument("--title", default="")
     given = parser.parse_args()
     try:
-        document = build(given.markdown.read_text(encoding="utf-8-sig"))
+        document = build(given.markdown.read_text(encoding="utf-8-sig"), given.markdown.parent)
         write(document, given.out, given.title or given.markdown.stem)
     except (OSError, UnicodeDecodeError) as error:
         sys.exit(f"Nothing was written: {error}")

@@ -9,7 +9,9 @@ import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
-from xml.sax.saxutils import escape
+from xml.sax.saxutils import escape, quoteattr
+
+from pictures import Picture, read_picture
 
 SHOW = "http://schemas.openxmlformats.org/presentationml/2006/main"
 DRAW = "http://schemas.openxmlformats.org/drawingml/2006/main"
@@ -21,6 +23,7 @@ KIND = "application/vnd.openxmlformats-officedocument.presentationml"
 UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 MOST_POINTS, MOST_WORDS = 6, 14
 WIDE, HIGH = 12_192_000, 6_858_000
+PICTURE_WIDE, BODY_HIGH = 5_200_000, 4_300_000
 TREE = (
     '<p:nvGrpSpPr><p:cNvPr id="1" name=""/><p:cNvGrpSpPr/><p:nvPr/></p:nvGrpSpPr><p:grpSpPr><a:xfrm>'
     '<a:off x="0" y="0"/><a:ext cx="0" cy="0"/><a:chOff x="0" y="0"/><a:chExt cx="0" cy="0"/></a:xfrm></p:grpSpPr>'
@@ -32,9 +35,10 @@ class Slide:
     title: str
     lines: list[tuple[int, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    picture: tuple[str, Picture] | None = None
 
 
-def parse(text: str) -> list[Slide]:
+def parse(text: str, folder: Path) -> list[Slide]:
     slides: list[Slide] = []
     for line in text.replace("\r\n", "\n").split("\n"):
         if heading := re.fullmatch(r"#{1,2}\s+(.+?)\s*", line):
@@ -43,6 +47,12 @@ def parse(text: str) -> list[Slide]:
             continue
         elif line.strip().lower().startswith("note:"):
             slides[-1].notes.append(plain(line.strip()[5:].strip()))
+        elif shown := re.fullmatch(r"\s*!\[([^\]]*)\]\(([^)]*)\)\s*", line):
+            if len(slides) == 1 or slides[-1].picture or ":" in shown[2]:
+                raise ValueError(
+                    f"the picture {shown[2]}: one a slide, a file of the workspace, none on the first slide"
+                )
+            slides[-1].picture = (plain(shown[1]), read_picture(folder / shown[2].strip(), PICTURE_WIDE, BODY_HIGH))
         elif point := re.fullmatch(r"(\s*)(?:[-*+]|\d+[.)])\s+(.+)", line):
             slides[-1].lines.append((min(len(point[1].expandtabs(4)) // 2, 2), plain(point[2])))
         else:
@@ -164,10 +174,23 @@ def links(*targets: tuple[str, str]) -> str:
 def slide_part(slide: Slide, *, is_first: bool) -> str:
     kinds = ("ctrTitle", "subTitle") if is_first else ("title", "body")
     body = "".join(paragraph(-1 if is_first else level, text) for level, text in slide.lines)
-    shapes = shape(2, kinds[0], paragraph(0, slide.title)) + (shape(3, kinds[1], body) if body else "")
+    beside = box(838_200, 1_800_000, 5_000_000, BODY_HIGH) if slide.picture else ""
+    shapes = shape(2, kinds[0], paragraph(0, slide.title)) + (shape(3, kinds[1], body, beside) if body else "")
+    if slide.picture:
+        shapes += picture_shape(*slide.picture, is_alone=not body)
     return (
         f"{HEAD}<p:sld {SPACES}><p:cSld><p:spTree>{TREE}{shapes}</p:spTree></p:cSld>"
         "<p:clrMapOvr><a:masterClrMapping/></p:clrMapOvr></p:sld>"
+    )
+
+
+def picture_shape(described: str, picture: Picture, *, is_alone: bool) -> str:
+    x = (WIDE - picture.width) // 2 if is_alone else 838_200 + 10_515_600 - picture.width
+    y = 1_800_000 + (BODY_HIGH - picture.height) // 2
+    return (
+        f'<p:pic><p:nvPicPr><p:cNvPr id="4" name="Picture" descr={quoteattr(described)}/><p:cNvPicPr/><p:nvPr/>'
+        '</p:nvPicPr><p:blipFill><a:blip r:embed="picture"/><a:stretch><a:fillRect/></a:stretch></p:blipFill>'
+        f"<p:spPr>{box(x, y, picture.width, picture.height)}</p:spPr></p:pic>"
     )
 
 
@@ -206,6 +229,7 @@ def write(slides: list[Slide], out: Path) -> None:
         relations[f"ppt/slideLayouts/_rels/slideLayout{at}.xml.rels"] = links(
             ("slideMaster", "../slideMasters/slideMaster1.xml")
         )
+    media: dict[str, bytes] = {}
     for at, slide in enumerate(slides, 1):
         parts[f"ppt/slides/slide{at}.xml"] = ("slide", slide_part(slide, is_first=at == 1))
         used = [("slideLayout", f"../slideLayouts/slideLayout{1 if at == 1 else 2}.xml")]
@@ -216,6 +240,13 @@ def write(slides: list[Slide], out: Path) -> None:
                 ("notesMaster", "../notesMasters/notesMaster1.xml"), ("slide", f"../slides/slide{at}.xml")
             )
         relations[f"ppt/slides/_rels/slide{at}.xml.rels"] = links(*used)
+        if slide.picture:
+            name = f"image{at}.{slide.picture[1].extension}"
+            media[f"ppt/media/{name}"] = slide.picture[1].data
+            relations[f"ppt/slides/_rels/slide{at}.xml.rels"] = links(*used).replace(
+                "</Relationships>",
+                f'<Relationship Id="picture" Type="{OFFICE}/image" Target="../media/{name}"/></Relationships>',
+            )
     listed = "".join(f'<p:sldId id="{255 + at}" r:id="rId{at + 1}"/>' for at in range(1, count + 1))
     main_links = [("slideMaster", "slideMasters/slideMaster1.xml")]
     main_links += [("slide", f"slides/slide{at}.xml") for at in range(1, count + 1)]
@@ -247,6 +278,7 @@ def write(slides: list[Slide], out: Path) -> None:
             "[Content_Types].xml",
             f'{HEAD}<Types xmlns="{PACKAGE}/content-types">'
             '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+            '<Default Extension="png" ContentType="image/png"/><Default Extension="jpeg" ContentType="image/jpeg"/>'
             f'<Default Extension="xml" ContentType="application/xml"/>{types}</Types>',
         )
         packed.writestr("_rels/.rels", links(("officeDocument", "ppt/presentation.xml")))
@@ -256,6 +288,8 @@ def write(slides: list[Slide], out: Path) -> None:
             packed.writestr(name, theme())
         for name, (_, text) in parts.items():
             packed.writestr(name, text)
+        for name, data in media.items():
+            packed.writestr(name, data)
         for name, text in relations.items():
             packed.writestr(name, text)
 
@@ -284,7 +318,7 @@ def main() -> None:
             return
         if given.out is None:
             parser.error("name the file to write")
-        slides = parse(given.source.read_text(encoding="utf-8-sig"))
+        slides = parse(given.source.read_text(encoding="utf-8-sig"), given.source.parent)
         if not slides:
             sys.exit("There is no slide: each begins with a line such as `# Title`.")
         write(slides, given.out)
