@@ -24,6 +24,7 @@ from backend_api.domain.conversation.ports import (
 from backend_api.domain.conversation.spending import Spending
 from backend_api.domain.conversation.titles import Titles
 from backend_api.domain.identity.entity import UserId
+from backend_api.domain.mcp.own import OwnMcpServers
 from backend_api.domain.memories.ports import MemoriesStore
 from backend_api.domain.notifier import Notifier
 from backend_api.domain.settings.ports import SettingsStore
@@ -31,6 +32,7 @@ from backend_api.domain.settings.subagent_kinds import OwnKinds
 from backend_api.domain.skills.ports import SkillStore
 from backend_api.infrastructure.memory.deletions import MemoryDeletions
 from backend_api.infrastructure.memory.kept_calls import MemoryKeptCalls
+from backend_api.infrastructure.memory.mcp_servers import MemoryMcpServers
 from backend_api.infrastructure.memory.memories import MemoryMemories
 from backend_api.infrastructure.memory.notifier import MemoryNotifier
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
@@ -54,6 +56,7 @@ from backend_api.infrastructure.mongo.deletions import MongoDeletions
 from backend_api.infrastructure.mongo.documents import DOCUMENTS
 from backend_api.infrastructure.mongo.event_log import MongoEventLog
 from backend_api.infrastructure.mongo.kept_calls import MongoKeptCalls
+from backend_api.infrastructure.mongo.mcp_servers import MongoMcpServers
 from backend_api.infrastructure.mongo.memories import MongoMemories
 from backend_api.infrastructure.mongo.read_markers import MongoReadMarkers
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
@@ -88,6 +91,7 @@ class ConversationStores:
     spending: Spending
     settings: SettingsStore
     kinds: OwnKinds
+    mcp_servers: OwnMcpServers
     skills: SkillStore
     memories: MemoriesStore
     kept_calls: KeptCalls
@@ -139,6 +143,7 @@ def memory_stores(
         spending=MemorySpending(store),
         settings=MemorySettingsStore(store),
         kinds=MemorySubagentKinds(store),
+        mcp_servers=MemoryMcpServers(store),
         skills=MemorySkillStore(store),
         memories=MemoryMemories(store),
         kept_calls=MemoryKeptCalls(store, most=kept_calls_most),
@@ -163,6 +168,7 @@ async def mongo_stores(
             spending=MongoSpending(database),
             settings=MongoSettingsStore(),
             kinds=MongoSubagentKinds(),
+            mcp_servers=MongoMcpServers(),
             skills=MongoSkillStore(database),
             memories=MongoMemories(),
             kept_calls=MongoKeptCalls(database, most=kept_calls_most),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, fields
 
@@ -12,6 +12,7 @@ from argon2 import PasswordHasher
 from fastapi import FastAPI
 
 from backend_api.application.identity.limits import Limits
+from backend_api.application.mcp.own_servers import ServersOfUsers
 from backend_api.application.memories.change_memories import ChangeMemories
 from backend_api.application.runs.masking import Mask
 from backend_api.application.skills.own_skills import OwnSkills
@@ -23,6 +24,8 @@ from backend_api.bootstrap.user_settings import UserSettingsParts
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.agent.presets import Presets
 from backend_api.domain.agent.tools import ToolSpec
+from backend_api.domain.mcp.entity import McpTarget
+from backend_api.domain.mcp.ports import McpConnection, McpConnector, McpServerError, Place
 from backend_api.domain.sandbox.ports import Workspace
 from backend_api.infrastructure.memory.sandboxes import MemorySandboxes, MemoryScreens, MemoryWorkspace
 from backend_api.infrastructure.memory.skills import MemorySkillDownloads
@@ -30,6 +33,7 @@ from backend_api.infrastructure.memory.snapshots import MemorySnapshots
 from backend_api.infrastructure.mongo.connection import connect
 from backend_api.infrastructure.mongo.database import Database
 from backend_api.infrastructure.mongo.event_log import MongoEventLog
+from backend_api.infrastructure.mongo.mcp_servers import MongoMcpServers
 from backend_api.infrastructure.mongo.memories import MongoMemories
 from backend_api.infrastructure.mongo.read_markers import MongoReadMarkers
 from backend_api.infrastructure.mongo.refresh_tokens import MongoRefreshTokens
@@ -65,6 +69,15 @@ CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 MODEL = ModelInfo(id="demo", label="Demo model", provider="demo", is_demo=True, is_default=True)
 PLAIN = ModelInfo(id="plain", label="Plain", provider="test", thinking="never")
 TOOL = ToolSpec(name="think", description="Think.", parameters={"type": "object"}, phrase="Thinking", effect="reads")
+
+
+class NoMcpServers:
+    """`McpConnector` of a machine without any network."""
+
+    async def connect(self, target: McpTarget, place: Place) -> McpConnection:
+        del place
+        raise McpServerError(f"{target.name} can't be reached.")
+
 
 _idle: defaultdict[WebOptions, list[tuple[FastAPI, list[Wire]]]] = defaultdict(list)
 
@@ -120,6 +133,8 @@ async def run_gateway(
     files: Workspace | None = None,
     own: UserSettingsParts | None = None,
     downloads: Mapping[str, bytes] | None = None,
+    shared_mcp: Sequence[McpTarget] = (),
+    mcp_connections: McpConnector | None = None,
 ) -> AsyncGenerator[Gateway]:
     """On a free loopback port; `is_local` of the options decides the mode. `files` replace those in memory,
     `own` the models there are for everybody; `downloads` are skills by their addresses."""
@@ -164,6 +179,8 @@ async def run_gateway(
             search_trials=SearchKeyTrials(search),
             own=own,
             memories=ChangeMemories(store=MongoMemories(), mask=Mask(), open_settings=own.open_settings),
+            mcp_servers=ServersOfUsers(MongoMcpServers(), own.box, shared_mcp),
+            mcp_connections=mcp_connections or NoMcpServers(),
             tools=(TOOL,),
         )
         policy = Policy(

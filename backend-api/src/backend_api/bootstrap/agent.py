@@ -20,6 +20,7 @@ from backend_api.application.conversation.mirror_tasks import MirrorTasks
 from backend_api.application.conversation.write_result import WriteResult
 from backend_api.application.conversation.write_transcript import WriteTranscript
 from backend_api.application.files.link_file import LinkFile
+from backend_api.application.mcp.own_servers import ServersOfUsers
 from backend_api.application.mcp.run_servers import McpServers
 from backend_api.application.memories.change_memories import ChangeMemories
 from backend_api.application.runs.histories import Histories
@@ -35,7 +36,6 @@ from backend_api.application.skills.place_skills import PlaceSkills
 from backend_api.application.skills.skill_offers import SkillOffers
 from backend_api.application.subagents.kinds_of_users import KindsOfUsers
 from backend_api.bootstrap.capabilities import capabilities
-from backend_api.bootstrap.mcp import open_mcp_connections
 from backend_api.bootstrap.settings import Settings
 from backend_api.bootstrap.skills import NO_SKILLS, skill_reading
 from backend_api.bootstrap.user_settings import base_urls
@@ -51,7 +51,7 @@ from backend_api.domain.conversation.kept_calls import KeptCalls
 from backend_api.domain.conversation.ports import EventLog, RunLedger, SessionRepository, SessionStream, Transcripts
 from backend_api.domain.conversation.titles import Titles
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.mcp.entity import McpTarget
+from backend_api.domain.mcp.ports import McpConnector
 from backend_api.domain.memories.entity import MemoryFile
 from backend_api.domain.notifier import Notifier
 from backend_api.domain.sandbox.ports import Sandboxes, SandboxTools, Workspace
@@ -103,8 +103,8 @@ class AgentPorts:
     kept_calls: KeptCalls
     memories: ChangeMemories
     custom_tools: Sequence[Tool] = ()
-    mcp_servers: Sequence[McpTarget] = ()
-    """Those of the deployment."""
+    mcp_servers: ServersOfUsers
+    mcp_connections: McpConnector
     own_skills: OwnSkills
     install_skill: InstallSkill
     skill_folders: SkillFolders
@@ -181,7 +181,7 @@ async def open_agent(
     def now() -> datetime:
         return datetime.fromtimestamp(clock(), UTC)
 
-    async with catalogue, open_mcp_connections(settings, ports.mcp_servers) as mcp_connections:
+    async with catalogue:
         own = ports.effective_settings.open_settings
         web = web_tools(search_settings(settings), own, ports.search_http, ports.fetcher)
         sign = _link_signer(ports.link_file, settings.user_content_origin or settings.public_url)
@@ -244,7 +244,13 @@ async def open_agent(
             skills=SkillOffers(ports.own_skills),
             memories_of=_memories_of(ports.memories),
             want_title=title_sessions.want,
-            mcp_tools=McpServers(connector=mcp_connections, log=ports.log, clock=now, shared=ports.mcp_servers).of_run,
+            mcp_tools=McpServers(
+                connector=ports.mcp_connections,
+                log=ports.log,
+                clock=now,
+                shared=ports.mcp_servers.shared,
+                own=ports.mcp_servers.targets,
+            ).of_run,
             keep_computer=ports.sandboxes.keep_alive,
             histories=histories,
         )

@@ -44,6 +44,8 @@ from backend_api.application.identity.refresh import Refresh
 from backend_api.application.identity.register import Register
 from backend_api.application.jobs.cancel_job import CancelJob
 from backend_api.application.jobs.get_job import GetJob
+from backend_api.application.mcp.change_servers import ChangeMcpServers
+from backend_api.application.mcp.own_servers import ServersOfUsers
 from backend_api.application.memories.change_memories import ChangeMemories
 from backend_api.application.sandbox.issue_ticket import IssueTicket
 from backend_api.application.sandbox.open_screen import OpenScreen
@@ -81,6 +83,7 @@ from backend_api.domain.identity.ports import (
     Standings,
     Users,
 )
+from backend_api.domain.mcp.ports import McpConnector
 from backend_api.domain.notifier import Notifier
 from backend_api.domain.sandbox.ports import Sandboxes, Screens, Workspace
 from backend_api.domain.sandbox.snapshots import Snapshots
@@ -88,6 +91,7 @@ from backend_api.domain.sandbox.tickets import FileLinks, Tickets
 from backend_api.domain.settings.ports import SearchKeyTrials
 from backend_api.domain.settings.table import DEFAULT_MODEL
 from backend_api.domain.skills.ports import SkillDownloads
+from backend_api.infrastructure.mcp.config_file import own_server
 from backend_api.interfaces.http.use_cases import Metrics, Probe, UseCases, no_metrics
 
 
@@ -123,6 +127,8 @@ class Ports:
     skill_downloads: SkillDownloads
     search_trials: SearchKeyTrials
     memories: ChangeMemories
+    mcp_servers: ServersOfUsers
+    mcp_connections: McpConnector
     tools: tuple[ToolSpec, ...]
     slots: Slots | None = None
     required: Mapping[str, Probe] = field(default_factory=dict[str, Probe])
@@ -237,6 +243,13 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
             limits=limits,
         ),
         change_memories=ports.memories,
+        change_mcp_servers=ChangeMcpServers(
+            servers=ports.mcp_servers,
+            connector=ports.mcp_connections,
+            parse=own_server,
+            limiter=limiter,
+            limits=limits,
+        ),
         try_key=TryKey(
             open_settings=own.open_settings,
             catalogues=own.catalogues,

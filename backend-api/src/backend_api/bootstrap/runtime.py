@@ -10,6 +10,7 @@ from backend_api.application.conversation.expire_waits import ExpireWaits
 from backend_api.application.conversation.finish_deletions import FinishDeletions
 from backend_api.application.files.link_file import LinkFile
 from backend_api.application.files.own_sandbox import OwnSandbox
+from backend_api.application.mcp.own_servers import ServersOfUsers
 from backend_api.application.memories.change_memories import ChangeMemories
 from backend_api.application.runs.masking import Mask
 from backend_api.application.settings.reseal_secrets import ResealSecrets
@@ -23,7 +24,7 @@ from backend_api.bootstrap.agent import (
     open_agent,
 )
 from backend_api.bootstrap.background_tasks import background_task
-from backend_api.bootstrap.mcp import deployment_servers
+from backend_api.bootstrap.mcp import deployment_servers, open_mcp_connections
 from backend_api.bootstrap.presets import build_presets
 from backend_api.bootstrap.sandboxes import SandboxPorts, open_sandboxes
 from backend_api.bootstrap.settings import Settings, SettingsError, sealing_secrets, secrets_of, signing_secret
@@ -36,6 +37,7 @@ from backend_api.domain.agent.presets import Presets
 from backend_api.domain.agent.subagent_kinds import SubagentKind
 from backend_api.domain.agent.tools import Tool
 from backend_api.domain.mcp.entity import McpTarget
+from backend_api.domain.mcp.ports import McpConnector
 from backend_api.domain.settings.table import SEARCH_KEYS
 from backend_api.infrastructure.llm.catalogue import Catalogue
 from backend_api.infrastructure.llm.user_catalogues import UserCatalogues
@@ -45,6 +47,7 @@ from backend_api.infrastructure.mongo.clock import DatabaseClock
 from backend_api.infrastructure.mongo.deletions import MongoDeletions
 from backend_api.infrastructure.mongo.event_log import MongoEventLog
 from backend_api.infrastructure.mongo.kept_calls import MongoKeptCalls
+from backend_api.infrastructure.mongo.mcp_servers import MongoMcpServers
 from backend_api.infrastructure.mongo.memories import MongoMemories
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
 from backend_api.infrastructure.mongo.run_waits import MongoWaits
@@ -98,6 +101,8 @@ class Runtime:
     skill_downloads: FetchedSkills
     search_trials: SearchKeyTrials
     memories: ChangeMemories
+    mcp_servers: ServersOfUsers
+    mcp_connections: McpConnector
     metrics: ProcessMetrics
 
     @property
@@ -165,6 +170,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
         build_user_catalogues(settings, planned.catalogue) as catalogues,
         open_fetcher(settings) as fetcher,
         search_http() as search,
+        open_mcp_connections(settings, planned.mcp_servers) as mcp_connections,
     ):
         database, own = stores.database, _user_settings(planned, catalogues)
         own_skills, downloads = OwnSkills(MongoSkillStore(database), planned.library), FetchedSkills(fetcher)
@@ -174,6 +180,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 database, runs_per_user=settings.max_runs_per_user, unseen_most=settings.max_waiting_messages
             )
             waits = MongoWaits(database)
+            mcp_servers = ServersOfUsers(MongoMcpServers(), planned.box, planned.mcp_servers)
             shared = (secret for target in planned.mcp_servers for secret in target.secrets())
             secrets = (*secrets_of(settings), planned.secret, *shared)
             memories = ChangeMemories(
@@ -200,7 +207,8 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 memories=memories,
                 effective_settings=own.open_effective_settings,
                 custom_tools=planned.custom_tools,
-                mcp_servers=planned.mcp_servers,
+                mcp_servers=mcp_servers,
+                mcp_connections=mcp_connections,
                 own_skills=own_skills,
                 install_skill=skill_installer(own_skills, downloads),
                 fetcher=fetcher,
@@ -234,5 +242,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     skill_downloads=downloads,
                     search_trials=SearchKeyTrials(search),
                     memories=memories,
+                    mcp_servers=mcp_servers,
+                    mcp_connections=mcp_connections,
                     metrics=ProcessMetrics(database),
                 )

@@ -174,6 +174,8 @@ def _ports(runtime: Runtime, feed: SessionFeed, planned: Plan, access_tokens: Jw
         skill_downloads=runtime.skill_downloads,
         search_trials=runtime.search_trials,
         memories=runtime.memories,
+        mcp_servers=runtime.mcp_servers,
+        mcp_connections=runtime.mcp_connections,
         tools=runtime.agent.tools,
         slots=slots,
         required=runtime.required,

@@ -97,6 +97,25 @@ export interface ChangeAgentBody {
   model?: string | null
 }
 /**
+ * As an entry of `mcp.json`. `${NAME}` in url and headers stands for a value of `env`, and for no other variable.
+ * A value that is null stays what it was, as long as the address stays on the same server.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ChangeMcpServerBody".
+ */
+export interface ChangeMcpServerBody {
+  type?: ('http' | 'streamable-http' | 'sse') | null
+  url: string
+  env?: {
+    [k: string]: string | null
+  }
+  headers?: {
+    [k: string]: string | null
+  }
+  enabled?: boolean
+  tools?: string[] | null
+}
+/**
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "ChangeSettingBody".
  */
@@ -334,6 +353,46 @@ export interface LogInBody {
  */
 export interface LogOutBody {
   refresh_token?: string | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "McpServerBody".
+ */
+export interface McpServerBody {
+  name: string
+  source: 'deployment' | 'user'
+  type: 'stdio' | 'http' | 'sse'
+  /**
+   * null for a server of the deployment.
+   */
+  url: string | null
+  /**
+   * Names alone: a value is never given back.
+   */
+  env: string[]
+  /**
+   * Names alone, as well.
+   */
+  headers: string[]
+  enabled: boolean
+  /**
+   * Names and globs of the tools that are offered; null: all.
+   */
+  only: string[] | null
+  /**
+   * Of the last test.
+   */
+  status: 'unknown' | 'ready' | 'failed'
+  /**
+   * Those that the last test found, as agents call them.
+   */
+  tools: string[]
+  error: string | null
+  tried_at: string | null
+  /**
+   * The deployment has one of this name since, which is used instead.
+   */
+  is_hidden: boolean
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema

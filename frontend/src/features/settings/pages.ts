@@ -6,6 +6,7 @@ import {
   KeyRound,
   NotebookPen,
   Palette,
+  Plug,
   SlidersHorizontal,
   UserRound,
 } from '@lucide/vue'
@@ -16,6 +17,7 @@ import type en from '@/i18n/en'
 import AgentsPage from './AgentsPage.vue'
 import AppearancePage from './AppearancePage.vue'
 import DefaultsPage from './DefaultsPage.vue'
+import McpPage from './McpPage.vue'
 import MemoriesPage from './MemoriesPage.vue'
 import ModelsPage from './ModelsPage.vue'
 import NotificationsPage from './NotificationsPage.vue'
@@ -44,6 +46,7 @@ export const pages = [
   page({ id: 'skills', label: 'settings.page.skills', icon: GraduationCap, component: SkillsPage }),
   page({ id: 'memories', label: 'settings.page.memories', icon: NotebookPen, component: MemoriesPage }),
   page({ id: 'agents', label: 'settings.page.agents', icon: Bot, component: AgentsPage }),
+  page({ id: 'mcp', label: 'settings.page.mcp', icon: Plug, component: McpPage }),
   page({ id: 'notifications', label: 'settings.page.notifications', icon: Bell, component: NotificationsPage }),
   page({ id: 'usage', label: 'settings.page.usage', icon: ChartColumn, component: UsagePage }),
   page({

@@ -21,7 +21,7 @@ def test_each_form_is_read_and_variables_are_put_in(tmp_path: Path) -> None:
     path = written(
         tmp_path,
         {
-            "time": {"command": "uvx", "args": ["mcp-server-time", "${ZONE:-UTC}"], "env": {"KEY": "${KEY}"}},
+            "time": {"url": "https://time.example.org/${ZONE:-UTC}", "env": {"KEY": "${KEY}"}},
             "wiki": {"url": "https://wiki.example.org/${PLACE}/mcp", "headers": {"Authorization": "Bearer ${KEY}"}},
             "old": {"url": "https://old.example.org/sse"},
             "named": {"type": "streamable-http", "url": "https://named.example.org/sse", "tools": ["get_*"]},
@@ -29,9 +29,9 @@ def test_each_form_is_read_and_variables_are_put_in(tmp_path: Path) -> None:
         },
     )
     time, wiki, old, named = read_mcp_file(path, {"KEY": "k3y-of-all", "PLACE": "one", "OTHER": "not-asked-for"})
-    assert (time.server.transport, wiki.server.transport, old.server.transport) == ("stdio", "http", "sse")
+    assert (time.server.transport, wiki.server.transport, old.server.transport) == ("http", "http", "sse")
     assert (named.server.transport, named.server.tools) == ("http", frozenset({"get_*"}))
-    assert time.filled.args == ["mcp-server-time", "UTC"]
+    assert time.filled.url == "https://time.example.org/UTC"
     assert time.filled.env == {"KEY": "k3y-of-all"}
     assert wiki.filled.url == "https://wiki.example.org/one/mcp"
     assert wiki.filled.headers == {"Authorization": "Bearer k3y-of-all"}
@@ -55,7 +55,8 @@ def test_what_one_is_known_by_says_nothing_of_a_secret_and_changes_with_what_it_
 @pytest.mark.parametrize(
     ("servers", "reason"),
     [
-        ({"a": {"command": "x", "env": {"K": "${MISSING}"}}}, "a needs the variable MISSING"),
+        ({"a": {"url": "https://x.example.org", "env": {"K": "${MISSING}"}}}, "a needs the variable MISSING"),
+        ({"a": {"command": "x"}}, "a is a program"),
         ({"a": {}}, "either a command or a url"),
         ({"a": {"command": "x", "url": "https://x.example.org"}}, "either a command or a url"),
         ({"a": {"command": "x", "headers": {"A": "b"}}}, "neither headers"),
@@ -67,7 +68,7 @@ def test_what_one_is_known_by_says_nothing_of_a_secret_and_changes_with_what_it_
         ({"a__b": {"command": "x"}}, "'a__b' is no name"),
         ({"a": {"command": "x", "env": {"A=B": "c"}}}, "env"),
         ([], "mcpServers"),
-        ({f"s{number}": {"command": "x"} for number in range(21)}, "more than 20"),
+        ({f"s{number}": {"url": "https://x.example.org"} for number in range(21)}, "more than 20"),
     ],
 )
 def test_what_is_wrong_is_said_with_the_file_and_the_server(tmp_path: Path, servers: Any, reason: str) -> None:

@@ -101,6 +101,19 @@ class ServerConfig(BaseModel):
         )
 
 
+def own_server(name: str, said: Mapping[str, Any]) -> McpServer:
+    """A server that a user adds. Its variables are those of its own `env`. Raises `ValueError` with what is wrong."""
+    try:
+        server = ServerConfig.model_validate(said).server(name, "user")
+    except ValidationError as error:
+        raise ValueError(_faults(error)) from error
+    if missing := missing_variables(server, server.env):
+        raise ValueError(f"there is no variable {missing[0]} in its env")
+    if fault := fault_of(McpTarget(server=server, values=server.env)):
+        raise ValueError(fault)
+    return server
+
+
 class McpFileError(ValueError):
     """The message names the file, the server and what is wrong."""
 
@@ -122,6 +135,9 @@ def read_mcp_file(path: Path, environment: Mapping[str, str]) -> list[McpTarget]
         raise McpFileError(f"{path}: {_faults(error)}") from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise McpFileError(f"{path}: it needs an object mcpServers of servers by their names: {error}") from error
+    for server in servers:
+        if server.enabled and server.transport == "stdio":
+            raise McpFileError(f"{path}: {server.name} is a program (command), which is not supported yet: give a url")
     enabled = [server for server in servers if server.enabled]
     if len(enabled) > MAX_SERVERS:
         raise McpFileError(f"{path}: {len(enabled)} servers are more than {MAX_SERVERS}")

@@ -190,6 +190,16 @@ class SubagentKindsDocument(Document):
         name = "subagent_kinds"
 
 
+class McpServersDocument(Document):
+    """The MCP servers that a user added: what `mcp.json` says of each, with all values sealed together."""
+
+    id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- the user
+    servers: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
+
+    class Settings:
+        name = "mcp_servers"
+
+
 class RunDocument(Document):
     """A run and its lease. `active` is present on at most one run of a session."""
 
@@ -351,6 +361,7 @@ DOCUMENTS = [
     SkillDocument,
     MemoriesDocument,
     SubagentKindsDocument,
+    McpServersDocument,
     RunDocument,
     EventDocument,
     EventPartDocument,

@@ -42,6 +42,7 @@ from backend_api.application.identity.refresh import Refresh
 from backend_api.application.identity.register import Register
 from backend_api.application.jobs.cancel_job import CancelJob
 from backend_api.application.jobs.get_job import GetJob
+from backend_api.application.mcp.change_servers import ChangeMcpServers
 from backend_api.application.memories.change_memories import ChangeMemories
 from backend_api.application.sandbox.issue_ticket import IssueTicket
 from backend_api.application.sandbox.open_screen import OpenScreen
@@ -133,6 +134,7 @@ class UseCases:
     install_skill: InstallSkill
     delete_skill: DeleteSkill
     change_memories: ChangeMemories
+    change_mcp_servers: ChangeMcpServers
     read_kinds: ReadKinds
     change_kind: ChangeKind
     tools: tuple[ToolSpec, ...]

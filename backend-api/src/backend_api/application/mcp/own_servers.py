@@ -1,0 +1,66 @@
+"""The MCP servers of a user, with what was sealed of them opened."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from backend_api.domain.identity.entity import UserId
+from backend_api.domain.mcp.entity import McpServer, McpTarget
+from backend_api.domain.mcp.own import OwnMcpServer, OwnMcpServers, SecretValues
+from backend_api.domain.settings.errors import SecretUnreadableError
+from backend_api.domain.settings.ports import SecretBox
+
+
+@dataclass(frozen=True, slots=True)
+class ServersOfUsers:
+    """Those of everybody, `shared`, and those that the user added. Of one name that both have the shared one counts."""
+
+    store: OwnMcpServers
+    box: SecretBox
+    shared: Sequence[McpTarget] = field(default=())
+
+    async def targets(self, user_id: UserId) -> list[McpTarget]:
+        """The user's own that are enabled, and can be used. Raises `StoreUnavailableError`."""
+        found = [self.target(user_id, own) for own in await self.store.of(user_id) if own.server.enabled]
+        return [target for target in found if target is not None]
+
+    def target(self, user_id: UserId, own: OwnMcpServer) -> McpTarget | None:
+        """None where what was sealed can't be read any more."""
+        values = self.opened(user_id, own)
+        return None if values is None else target_of(own.server, values)
+
+    def opened(self, user_id: UserId, own: OwnMcpServer) -> SecretValues | None:
+        """What was sealed; None where that can't be read any more."""
+        if own.sealed is None:
+            return SecretValues()
+        try:
+            text = self.box.open(own.sealed, bound_to=bound_to(user_id, own.server.name))
+        except SecretUnreadableError:
+            return None
+        said = cast("dict[str, dict[str, str]]", json.loads(text))
+        return SecretValues(said["env"], said["headers"])
+
+    def sealed(self, user_id: UserId, server: McpServer) -> OwnMcpServer:
+        """As it is stored. Raises `SecretsOffError` where something would have to be sealed, and can't be."""
+        bare = replace(server, env=dict.fromkeys(server.env, ""), headers=dict.fromkeys(server.headers, ""))
+        if not server.env and not server.headers:
+            return OwnMcpServer(server=bare)
+        text = json.dumps({"env": {**server.env}, "headers": {**server.headers}})
+        return OwnMcpServer(server=bare, sealed=self.box.seal(text, bound_to=bound_to(user_id, server.name)))
+
+    def is_shared(self, name: str) -> bool:
+        """Whether the deployment has one of this name."""
+        return any(target.name == name for target in self.shared)
+
+
+def target_of(server: McpServer, values: SecretValues) -> McpTarget:
+    """Its variables are its own alone: none of the deployment's is put in for a user."""
+    return McpTarget(server=replace(server, env=values.env, headers=values.headers), values=values.env)
+
+
+def bound_to(user_id: UserId, name: str) -> str:
+    """What a server's sealed text holds for alone."""
+    return f"{user_id}\nmcp\n{name}"

@@ -1,0 +1,82 @@
+"""MCP servers that users added: as they are kept, and what can go wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, Protocol
+
+from backend_api.domain.errors import ConflictError, NotFoundError
+from backend_api.domain.identity.entity import UserId
+from backend_api.domain.mcp.entity import McpServer
+from backend_api.domain.settings.entity import Sealed
+
+MAX_OWN_SERVERS = 20
+
+
+class McpServerNotFoundError(NotFoundError):
+    """The user has no server of this name."""
+
+    code = "mcp_server_not_found"
+
+
+class McpServerNameTakenError(ConflictError):
+    """The deployment has a server of this name, which no user replaces."""
+
+    code = "mcp_server_name_taken"
+
+
+class TooManyMcpServersError(ConflictError):
+    """The user has as many servers as one may have."""
+
+    code = "too_many_mcp_servers"
+
+    def __init__(self) -> None:
+        super().__init__(f"You have {MAX_OWN_SERVERS} MCP servers, as many as there may be: delete one first.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpTrial:
+    """What came of trying a server of this configuration."""
+
+    config: str
+    at: datetime
+    status: Literal["ready", "failed"]
+    tools: Sequence[str] = ()
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnMcpServer:
+    """A server as it is stored: values of variables and headers are `sealed`, and empty in `server`; None where there
+    are none."""
+
+    server: McpServer
+    sealed: Sealed | None = None
+    trial: McpTrial | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SecretValues:
+    """What is sealed of a server."""
+
+    env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+
+
+class OwnMcpServers(Protocol):
+    """The servers of each user. All raise `StoreUnavailableError`."""
+
+    async def of(self, user_id: UserId) -> Sequence[OwnMcpServer]:
+        """By their names."""
+        ...
+
+    async def put(self, user_id: UserId, own: OwnMcpServer) -> None:
+        """Add it, or replace the one of its name. Once it returns, every run that begins in a session of this user is
+        told by its lease that there are settings. Raises `TooManyMcpServersError`, however many are added at once."""
+        ...
+
+    async def delete(self, user_id: UserId, name: str) -> bool:
+        """False where there was none."""
+        ...

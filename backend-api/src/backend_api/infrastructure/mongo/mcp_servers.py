@@ -1,0 +1,101 @@
+"""MCP servers of users in MongoDB: a document a user, so that their number is bounded in one write."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC
+from typing import Any
+
+from pymongo.errors import DuplicateKeyError
+
+from backend_api.domain.identity.entity import UserId
+from backend_api.domain.mcp.entity import McpServer
+from backend_api.domain.mcp.own import MAX_OWN_SERVERS, McpTrial, OwnMcpServer, TooManyMcpServersError
+from backend_api.domain.settings.entity import Sealed
+from backend_api.infrastructure.mongo.beanie_updates import find_one_and_update
+from backend_api.infrastructure.mongo.database import Document
+from backend_api.infrastructure.mongo.documents import McpServersDocument
+from backend_api.infrastructure.mongo.transactions import store_errors
+from backend_api.infrastructure.mongo.user_settings import tell_of_settings
+
+
+class MongoMcpServers:
+    """`OwnMcpServers` on the collection mcp_servers. Whoever has one has settings: a run of somebody who has none looks
+    for neither."""
+
+    async def of(self, user_id: UserId) -> Sequence[OwnMcpServer]:
+        async with store_errors():
+            document = await McpServersDocument.find_one({"_id": user_id})
+        return sorted(map(_own_from, document.servers), key=lambda own: own.server.name) if document else ()
+
+    async def put(self, user_id: UserId, own: OwnMcpServer) -> None:
+        name = own.server.name
+        has_room = [{"servers.name": name}, {f"servers.{MAX_OWN_SERVERS - 1}": {"$exists": False}}]
+        change = {"servers": {"$concatArrays": [_others(name), {"$literal": [_document_of(own)]}]}}
+        async with store_errors():
+            await tell_of_settings(user_id)
+            with suppress(DuplicateKeyError):
+                await McpServersDocument(id=user_id).insert()
+            wanted: Document = {"_id": user_id, "$or": has_room}
+            if await find_one_and_update(McpServersDocument, wanted, [{"$set": change}]) is None:
+                raise TooManyMcpServersError
+
+    async def delete(self, user_id: UserId, name: str) -> bool:
+        wanted, change = {"_id": user_id, "servers.name": name}, {"servers": _others(name)}
+        async with store_errors():
+            return await find_one_and_update(McpServersDocument, wanted, [{"$set": change}]) is not None
+
+
+def _others(name: str) -> Document:
+    return {"$filter": {"input": "$servers", "cond": {"$ne": ["$$this.name", {"$literal": name}]}}}
+
+
+def _document_of(own: OwnMcpServer) -> dict[str, Any]:
+    server, sealed, trial = own.server, own.sealed, own.trial
+    return {
+        "name": server.name,
+        "transport": server.transport,
+        "url": server.url,
+        "env": sorted(server.env),
+        "headers": sorted(server.headers),
+        "enabled": server.enabled,
+        "tools": None if server.tools is None else sorted(server.tools),
+        "sealed": None if sealed is None else {"key_id": sealed.key_id, "text": sealed.text},
+        "trial": None
+        if trial is None
+        else {
+            "config": trial.config,
+            "at": trial.at,
+            "status": trial.status,
+            "tools": [*trial.tools],
+            "error": trial.error,
+        },
+    }
+
+
+def _own_from(stored: dict[str, Any]) -> OwnMcpServer:
+    tools, sealed, trial = stored["tools"], stored["sealed"], stored["trial"]
+    server = McpServer(
+        name=str(stored["name"]),
+        transport=stored["transport"],
+        url=str(stored["url"]),
+        env=dict.fromkeys(stored["env"], ""),
+        headers=dict.fromkeys(stored["headers"], ""),
+        enabled=bool(stored["enabled"]),
+        tools=None if tools is None else frozenset(tools),
+        source="user",
+    )
+    return OwnMcpServer(
+        server=server,
+        sealed=None if sealed is None else Sealed(key_id=str(sealed["key_id"]), text=str(sealed["text"])),
+        trial=None
+        if trial is None
+        else McpTrial(
+            config=str(trial["config"]),
+            at=trial["at"].replace(tzinfo=UTC),
+            status=trial["status"],
+            tools=[*trial["tools"]],
+            error=trial["error"],
+        ),
+    )

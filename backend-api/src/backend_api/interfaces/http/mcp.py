@@ -1,0 +1,92 @@
+"""MCP servers: those of everybody, and those that the caller added."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, status
+from pydantic import Field
+
+from backend_api.application.mcp.change_servers import ShownMcpServer
+from backend_api.interfaces.http.caller import CurrentCaller
+from backend_api.interfaces.http.schemas import AnswerBody, RequestBody
+from backend_api.interfaces.http.use_cases import Calls
+
+router = APIRouter(prefix="/api/mcp", tags=["mcp"])
+Name = Annotated[str, Path(max_length=100)]
+Text = Annotated[str, Field(max_length=4_096)]
+Values = dict[Annotated[str, Field(max_length=100)], Text | None]
+
+
+class McpServerBody(AnswerBody):
+    name: str
+    source: Literal["deployment", "user"]
+    type: Literal["stdio", "http", "sse"]
+    url: str | None = Field(description="null for a server of the deployment.")
+    env: list[str] = Field(description="Names alone: a value is never given back.")
+    headers: list[str] = Field(description="Names alone, as well.")
+    enabled: bool
+    only: list[str] | None = Field(description="Names and globs of the tools that are offered; null: all.")
+    status: Literal["unknown", "ready", "failed"] = Field(description="Of the last test.")
+    tools: list[str] = Field(description="Those that the last test found, as agents call them.")
+    error: str | None
+    tried_at: datetime | None
+    is_hidden: bool = Field(description="The deployment has one of this name since, which is used instead.")
+
+
+class ChangeMcpServerBody(RequestBody):
+    """As an entry of `mcp.json`. `${NAME}` in url and headers stands for a value of `env`, and for no other variable.
+    A value that is null stays what it was, as long as the address stays on the same server."""
+
+    type: Literal["http", "streamable-http", "sse"] | None = None
+    url: Text
+    env: Values = Field(default_factory=dict, max_length=50)
+    headers: Values = Field(default_factory=dict, max_length=50)
+    enabled: bool = True
+    tools: list[Annotated[str, Field(min_length=1, max_length=200)]] | None = Field(default=None, max_length=100)
+
+
+def _body_of(shown: ShownMcpServer) -> McpServerBody:
+    server = shown.server
+    is_own = server.source == "user"
+    return McpServerBody(
+        name=server.name,
+        source=server.source,
+        type=server.transport,
+        url=server.url if is_own else None,
+        env=sorted(server.env) if is_own else [],
+        headers=sorted(server.headers) if is_own else [],
+        enabled=server.enabled,
+        only=None if server.tools is None else sorted(server.tools),
+        status=shown.status,
+        tools=[*shown.tools],
+        error=shown.error,
+        tried_at=shown.tried_at,
+        is_hidden=shown.is_hidden,
+    )
+
+
+@router.get("")
+async def list_mcp_servers(caller: CurrentCaller, calls: Calls) -> list[McpServerBody]:
+    """List the MCP servers whose tools the caller's conversations have."""
+    return [_body_of(shown) for shown in await calls.change_mcp_servers.read(caller.user.id)]
+
+
+@router.put("/{server}")
+async def put_mcp_server(server: Name, body: ChangeMcpServerBody, caller: CurrentCaller, calls: Calls) -> McpServerBody:
+    """Add one of the caller's own, or replace it; it acts from the next run on."""
+    said: dict[str, Any] = body.model_dump(mode="json", exclude_none=False)
+    return _body_of(await calls.change_mcp_servers.put(caller.user.id, server, said))
+
+
+@router.delete("/{server}", status_code=status.HTTP_204_NO_CONTENT)
+async def delete_mcp_server(server: Name, caller: CurrentCaller, calls: Calls) -> None:
+    """Delete one of the caller's own."""
+    await calls.change_mcp_servers.delete(caller.user.id, server)
+
+
+@router.post("/{server}/test")
+async def try_mcp_server(server: Name, caller: CurrentCaller, calls: Calls) -> McpServerBody:
+    """Connect to one and list its tools. What is wrong with it stands in `error`."""
+    return _body_of(await calls.change_mcp_servers.test(caller.user.id, server))

@@ -1,0 +1,130 @@
+// @vitest-environment happy-dom
+import userEvent from '@testing-library/user-event'
+import { cleanup, render, screen, within } from '@testing-library/vue'
+import { createPinia, setActivePinia } from 'pinia'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { McpServer } from '@/api/types'
+import { i18n, setLanguage } from '@/i18n'
+import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
+import { headersIn } from './mcpServers'
+import McpPage from './McpPage.vue'
+
+const wiki: McpServer = {
+  name: 'wiki',
+  source: 'user',
+  type: 'http',
+  url: 'https://wiki.example.org/mcp',
+  env: ['TOKEN'],
+  headers: ['Authorization'],
+  enabled: true,
+  only: null,
+  status: 'unknown',
+  tools: [],
+  error: null,
+  tried_at: null,
+  is_hidden: false,
+}
+const shared: McpServer = { ...wiki, name: 'shared', source: 'deployment', url: null, env: [], headers: [] }
+
+beforeEach(() => setActivePinia(createPinia()))
+afterEach(async () => {
+  cleanup()
+  vi.unstubAllGlobals()
+  await setLanguage('en')
+})
+
+function show(list: McpServer[], answers: Parameters<typeof startFakeServer>[0] = {}) {
+  const server = startFakeServer({ 'GET /mcp': () => json(list), ...answers })
+  render(McpPage, { global: { plugins: [i18n] } })
+  return server
+}
+const sent = (server: ReturnType<typeof show>, method: string) =>
+  server.calls.filter((one) => one.method === method).map(({ path, body }) => ({ path, body }))
+
+describe('the page of MCP servers', () => {
+  it('adds one by the keyboard alone and gives the focus back', async () => {
+    const list = [shared]
+    const server = show(list, {
+      'PUT /mcp/wiki': () => {
+        list.push(wiki)
+        return json(wiki)
+      },
+    })
+    await screen.findByText('shared')
+    screen.getByRole('button', { name: 'Add a server' }).focus()
+    await userEvent.keyboard('{Enter}')
+    expect(document.activeElement).toBe(screen.getByLabelText('Name'))
+    await userEvent.keyboard(
+      'wiki{Tab}https://wiki.example.org/mcp{Tab}{Tab}Authorization: Bearer x:y{Tab}get_*{Enter}',
+    )
+    expect(await screen.findByText(/wiki is saved/)).toBeTruthy()
+    const body = {
+      type: 'http',
+      url: 'https://wiki.example.org/mcp',
+      env: {},
+      headers: { Authorization: 'Bearer x:y' },
+      enabled: true,
+      tools: ['get_*'],
+    }
+    expect(sent(server, 'PUT')).toEqual([{ path: '/mcp/wiki', body }])
+    expect(document.activeElement).toBe(screen.getByRole('button', { name: 'Add a server' }))
+  })
+  it('keeps values that are not written anew, and says in the form what is refused', async () => {
+    const server = show([wiki], { 'PUT /mcp/wiki': () => problem(422, 'invalid', 'Give Authorization anew.') })
+    await userEvent.click(await screen.findByRole('button', { name: 'Edit wiki' }))
+    const url = screen.getByLabelText('Address')
+    await userEvent.clear(url)
+    await userEvent.type(url, 'no address{Enter}')
+    expect(sent(server, 'PUT')).toEqual([])
+    await userEvent.clear(url)
+    await userEvent.type(url, 'https://other.example.org{Enter}')
+    expect((await screen.findByRole('alert')).textContent).toContain('Give Authorization anew.')
+    expect(sent(server, 'PUT')[0]?.body).toMatchObject({ env: { TOKEN: null }, headers: { Authorization: null } })
+  })
+  it('tries one of everybody and one of one’s own, and shows their tools and what is wrong', async () => {
+    show([shared, wiki], {
+      'POST /mcp/shared/test': () => json({ ...shared, status: 'ready', tools: ['mcp__shared__get'] }),
+      'POST /mcp/wiki/test': () => json({ ...wiki, status: 'failed', error: 'It answers with the status 503.' }),
+    })
+    const [first, second] = (await screen.findAllByRole('listitem')) as [HTMLElement, HTMLElement]
+    expect(within(first).queryByRole('button', { name: 'Edit shared' })).toBeNull()
+    await userEvent.click(within(first).getByRole('button', { name: /shared/ }))
+    await userEvent.click(within(first).getByRole('button', { name: 'Test connection' }))
+    expect(await screen.findByText(/shared works/)).toBeTruthy()
+    expect(first.textContent).toContain('mcp__shared__get')
+    await userEvent.click(within(second).getByRole('button', { name: /^wiki/ }))
+    await userEvent.click(within(second).getByRole('button', { name: 'Test connection' }))
+    expect(await screen.findByText(/wiki can’t be used/)).toBeTruthy()
+    expect(second.textContent).toContain('status 503')
+  })
+  it('switches one off, and deletes it once that is confirmed', async () => {
+    let list = [wiki]
+    const server = show([], {
+      'GET /mcp': () => json(list),
+      'PUT /mcp/wiki': () => {
+        list = [{ ...wiki, enabled: false }]
+        return json(list[0])
+      },
+      'DELETE /mcp/wiki': () => {
+        list = []
+        return new Response(null, { status: 204 })
+      },
+    })
+    await userEvent.click(await screen.findByRole('button', { name: /^wiki/ }))
+    await userEvent.click(screen.getByRole('button', { name: 'Switch off' }))
+    expect(await screen.findByText('Switched off.')).toBeTruthy()
+    expect(sent(server, 'PUT')[0]?.body).toMatchObject({ enabled: false, headers: { Authorization: null } })
+    await userEvent.click(screen.getByRole('button', { name: 'Delete wiki' }))
+    await userEvent.click(screen.getByRole('button', { name: 'Delete server' }))
+    expect(await screen.findByText(/wiki was deleted/)).toBeTruthy()
+  })
+  it('says it in Chinese, too', async () => {
+    await setLanguage('zh')
+    show([])
+    expect(await screen.findByRole('button', { name: '添加服务器' })).toBeTruthy()
+  })
+})
+
+it('reads headers one a line, each with its value or none', () => {
+  expect(headersIn(' A: b:c \n\nD:\nE')).toEqual({ A: 'b:c', D: null, E: null })
+})

@@ -1,0 +1,59 @@
+"""MCP servers that users added: kept by their names, bounded in number, and each user's alone."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from backend_api.domain.mcp.entity import McpServer
+from backend_api.domain.mcp.own import MAX_OWN_SERVERS, McpTrial, OwnMcpServer, TooManyMcpServersError
+from backend_api.domain.settings.entity import Sealed
+from support.backend_stores import ANNA, BERT, ConversationStores
+
+TRIAL = McpTrial(config="c", at=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), status="ready", tools=["a"], error="$e")
+
+
+def server(name: str, url: str = "https://x.example.org/$x", **fields: Any) -> OwnMcpServer:
+    return OwnMcpServer(server=McpServer(name=name, transport="http", url=url, source="user"), **fields)
+
+
+async def test_each_is_kept_whole_by_its_name_replaced_and_deleted(stores: ConversationStores) -> None:
+    whole = McpServer(
+        name="wiki",
+        transport="sse",
+        url="https://wiki.example.org/sse",
+        env={"TOKEN": ""},
+        headers={"Authorization": ""},
+        enabled=False,
+        tools=frozenset({"get_*", "$put"}),
+        source="user",
+    )
+    wiki = OwnMcpServer(server=whole, sealed=Sealed(key_id="k", text="t"), trial=TRIAL)
+    await stores.mcp_servers.put(ANNA, wiki)
+    await stores.mcp_servers.put(ANNA, server("box"))
+    assert list(await stores.mcp_servers.of(ANNA)) == [server("box"), wiki]
+    await stores.mcp_servers.put(ANNA, server("wiki"))
+    assert list(await stores.mcp_servers.of(ANNA)) == [server("box"), server("wiki")]
+    assert await stores.mcp_servers.delete(ANNA, "wiki")
+    assert not await stores.mcp_servers.delete(ANNA, "wiki")
+
+
+async def test_those_of_another_user_are_never_seen_changed_or_deleted(stores: ConversationStores) -> None:
+    await stores.mcp_servers.put(ANNA, server("wiki"))
+    await stores.mcp_servers.put(BERT, server("wiki", "https://bert.example.org"))
+    assert await stores.mcp_servers.delete(BERT, "wiki")
+    assert list(await stores.mcp_servers.of(ANNA)) == [server("wiki")]
+    assert list(await stores.mcp_servers.of(BERT)) == []
+
+
+async def test_there_are_never_more_than_there_may_be_however_many_come_at_once(stores: ConversationStores) -> None:
+    wanted = [stores.mcp_servers.put(ANNA, server(f"s{number}")) for number in range(MAX_OWN_SERVERS + 3)]
+    ended = await asyncio.gather(*wanted, return_exceptions=True)
+    assert sum(isinstance(one, TooManyMcpServersError) for one in ended) == 3
+    kept = [one.server.name for one in await stores.mcp_servers.of(ANNA)]
+    await stores.mcp_servers.put(ANNA, server(kept[0]))
+    with pytest.raises(TooManyMcpServersError):
+        await stores.mcp_servers.put(ANNA, server("more"))

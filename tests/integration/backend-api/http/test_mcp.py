@@ -1,0 +1,190 @@
+"""MCP servers of users over HTTP: added, changed, tried and deleted, each user's alone, their values never told."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from backend_api.domain.agent.tools import Done, ToolCall
+from backend_api.domain.identity.entity import UserId
+from backend_api.domain.mcp.entity import Listing, McpServer, McpTarget, McpTool, public_name
+from backend_api.domain.mcp.own import MAX_OWN_SERVERS
+from backend_api.domain.mcp.ports import McpServerError, Place
+from support.backend_stores import ANNA
+from support.gateway import Gateway, run_gateway
+from support.servers import Server
+
+URL = "https://wiki.example.org/mcp"
+SECRET = "t0ken-of-anna-4711"
+WIKI = {"url": URL, "headers": {"Authorization": "Bearer ${TOKEN}"}, "env": {"TOKEN": SECRET}}
+
+
+@dataclass(slots=True)
+class Connections:
+    """`McpConnector` that remembers what was connected to."""
+
+    connected: list[McpTarget] = field(default_factory=list[McpTarget])
+    fails: str | None = None
+    closed: int = 0
+
+    async def connect(self, target: McpTarget, place: Place) -> Connections:
+        del place
+        self.connected.append(target)
+        if self.fails is not None:
+            raise McpServerError(self.fails)
+        return self
+
+    @property
+    def is_open(self) -> bool:
+        return True
+
+    @property
+    def has_changed(self) -> bool:
+        return False
+
+    async def listing(self) -> Listing:
+        name = public_name(self.connected[-1].name, "get")
+        tool = McpTool(name="get", public_name=name, description="Gets.", parameters={})
+        return Listing(tools=[tool], left_out=["bad (its schema is none)"])
+
+    async def call(self, name: str, call: ToolCall) -> Done:
+        raise NotImplementedError
+
+    async def close(self) -> None:
+        self.closed += 1
+
+
+SHARED = McpTarget(
+    server=McpServer(name="shared", transport="http", url="http://10.0.0.7/k3y-in-it", headers={"A": "hidden-value"})
+)
+
+
+@pytest.fixture
+async def connections() -> Connections:
+    return Connections()
+
+
+@pytest.fixture
+async def gateway(
+    mongo_server: Server, redis_server: Server, mongo_database_name: str, connections: Connections
+) -> AsyncGenerator[Gateway]:
+    async with run_gateway(
+        mongo_server.uri, mongo_database_name, redis_server.uri, shared_mcp=[SHARED], mcp_connections=connections
+    ) as running:
+        yield running
+
+
+async def put(gateway: Gateway, who: dict[str, str], name: str, **body: Any) -> Any:
+    return await gateway.client.put(f"/api/mcp/{name}", json={**WIKI, **body}, headers=who)
+
+
+async def listed(gateway: Gateway, headers: dict[str, str]) -> list[dict[str, Any]]:
+    return (await gateway.client.get("/api/mcp", headers=headers)).json()
+
+
+async def test_one_is_added_tried_changed_and_deleted_and_no_value_is_told_or_stored_as_it_is(
+    gateway: Gateway, connections: Connections
+) -> None:
+    anna = await gateway.user("anna")
+    answer = await put(gateway, anna, "wiki", tools=["get*"])
+    assert answer.status_code == 200, answer.text
+    wiki = answer.json()
+    assert (wiki["url"], wiki["env"], wiki["headers"], wiki["status"]) == (URL, ["TOKEN"], ["Authorization"], "unknown")
+    tried = await gateway.client.post("/api/mcp/wiki/test", headers=anna)
+    assert (tried.json()["status"], tried.json()["tools"]) == ("ready", ["mcp__wiki__get"])
+    assert "its schema is none" in tried.json()["error"]
+    assert connections.connected[-1].filled.headers == {"Authorization": f"Bearer {SECRET}"}
+    assert connections.closed == 1
+    shared, own = await listed(gateway, anna)
+    assert (shared["name"], shared["source"], shared["url"], shared["headers"]) == ("shared", "deployment", None, [])
+    assert own == tried.json()
+    everything = str([document async for document in gateway.database["mcp_servers"].find()])
+    for said in (answer.text, tried.text, everything):
+        assert SECRET not in said
+        assert "hidden-value" not in said
+    # A value that is left as it is stays; what was tried is another configuration's.
+    kept = await put(gateway, anna, "wiki", env={"TOKEN": None}, enabled=False)
+    assert (kept.json()["enabled"], kept.json()["status"]) == (False, "unknown")
+    await gateway.client.post("/api/mcp/wiki/test", headers=anna)
+    assert connections.connected[-1].values == {"TOKEN": SECRET}
+    for status in (204, 404):
+        gone = await gateway.client.delete("/api/mcp/wiki", headers=anna)
+        assert gone.status_code == status
+    assert gone.json()["code"] == "mcp_server_not_found"
+
+
+async def test_a_saved_value_goes_to_no_other_server(gateway: Gateway, connections: Connections) -> None:
+    anna = await gateway.user("anna")
+    await put(gateway, anna, "wiki")
+    for url in ("https://evil.example.org/mcp", "http://wiki.example.org/mcp", "https://wiki.example.org:8443/mcp"):
+        answer = await put(gateway, anna, "wiki", url=url, env={"TOKEN": None})
+        assert (answer.status_code, answer.json()["code"]) == (422, "invalid"), answer.text
+        assert "anew" in answer.text
+    assert (await put(gateway, anna, "other", env={"TOKEN": None})).status_code == 422
+    assert connections.connected == []
+
+
+async def test_those_of_another_user_are_never_seen_changed_or_tried(gateway: Gateway) -> None:
+    anna, bert = await gateway.user("anna"), await gateway.user("bert")
+    await put(gateway, anna, "wiki")
+    assert [one["name"] for one in await listed(gateway, bert)] == ["shared"]
+    assert (await gateway.client.delete("/api/mcp/wiki", headers=bert)).status_code == 404
+    assert (await gateway.client.post("/api/mcp/wiki/test", headers=bert)).status_code == 404
+    await put(gateway, bert, "wiki", url="https://bert.example.org/mcp")
+    assert (await listed(gateway, anna))[-1]["url"] == URL
+    for method, path in (("GET", ""), ("PUT", "/wiki"), ("DELETE", "/wiki"), ("POST", "/wiki/test")):
+        assert (await gateway.client.request(method, f"/api/mcp{path}")).status_code == 401
+
+
+async def test_why_one_can_not_be_used_is_said(gateway: Gateway, connections: Connections) -> None:
+    anna = await gateway.user("anna")
+    await put(gateway, anna, "wiki")
+    connections.fails = "It answers with the status 503."
+    tried = await gateway.client.post("/api/mcp/wiki/test", headers=anna)
+    assert (tried.status_code, tried.json()["status"], tried.json()["error"]) == (200, "failed", connections.fails)
+    assert (await gateway.client.post("/api/mcp/shared/test", headers=anna)).json()["status"] == "failed"
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "said"),
+    [
+        ("a__b", {}, "is no name"),
+        ("wiki", {"url": "file:///etc/passwd"}, "has to begin with http"),
+        ("wiki", {"url": ""}, "either a command or a url"),
+        ("wiki", {"headers": {"A": "${JWT_SECRET_KEY}"}}, "no variable JWT_SECRET_KEY"),
+        ("wiki", {"headers": {"Host": "x"}}, "not set by hand"),
+        ("wiki", {"headers": {"A": "b\r\nC: d"}}, "headers"),
+        ("wiki", {"env": {"A B": "c"}}, "env"),
+        ("wiki", {"command": "sh"}, "command"),
+        ("wiki", {"type": "stdio"}, "type"),
+        ("shared", {}, "Everybody has"),
+    ],
+)
+async def test_what_can_not_be_is_refused_with_the_reason(
+    gateway: Gateway, name: str, body: dict[str, Any], said: str
+) -> None:
+    answer = await put(gateway, await gateway.user("anna"), name, **body)
+    assert answer.status_code in (409, 422)
+    assert said in answer.text
+
+
+async def test_there_are_never_more_than_there_may_be(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    for number in range(MAX_OWN_SERVERS):
+        assert (await put(gateway, anna, f"s{number}")).status_code == 200
+    assert (await put(gateway, anna, "more")).json()["code"] == "too_many_mcp_servers"
+    assert (await put(gateway, anna, "s0")).status_code == 200
+
+
+async def test_runs_have_those_that_are_enabled_with_their_values(gateway: Gateway) -> None:
+    servers = gateway.ports.mcp_servers
+    anna = await gateway.user("anna")
+    await put(gateway, anna, "wiki")
+    await put(gateway, anna, "off", enabled=False)
+    me = (await gateway.client.get("/api/auth/me", headers=anna)).json()
+    [target] = await servers.targets(UserId(me["id"]))
+    assert target.filled.headers == {"Authorization": f"Bearer {SECRET}"}
+    assert await servers.targets(ANNA) == []
