@@ -1,5 +1,5 @@
-"""Gateway and worker are killed while runs wait for a person or are summed up: each goes on by itself, and no call runs
-twice."""
+"""Gateway and worker are killed while runs wait for a person or are summed up, and while a command runs in the
+background: each goes on by itself, and no call runs twice."""
 
 from __future__ import annotations
 
@@ -77,12 +77,13 @@ async def test_each_goes_on_and_no_call_runs_twice(tmp_path: Path) -> None:
 
 
 async def killed(fleet: Fleet, api: ApiClient, model: Asker) -> None:
-    two, one, question, plan, summary = await asyncio.gather(
+    two, one, question, plan, summary, later = await asyncio.gather(
         begin(api, "two approvals", **ASKS),
         begin(api, "one approval", **ASKS),
         begin(api, "a question"),
         begin(api, "a plan", enable_plan_mode=True),
         begin(api, "a summary"),
+        begin(api, "a background"),
     )
     # While two wait, the call that needs no approval runs; of one of them is decided before all is killed.
     asked = await two.event("approval.requested")
@@ -93,6 +94,7 @@ async def killed(fleet: Fleet, api: ApiClient, model: Asker) -> None:
     assert done == ["file_find"]
     first = {"decision": "approve", "call_ids": [asked["calls"][0]["call_id"]]}
     await two.resolve("approvals", asked["approval_id"], first)
+    await later.event("run.finished")
     approval, questions = await one.event("approval.requested"), await question.event("question.asked")
     proposed = await plan.event("plan.proposed")
     async with asyncio.timeout(WITHIN_S):
@@ -120,6 +122,13 @@ async def killed(fleet: Fleet, api: ApiClient, model: Asker) -> None:
     await two.resolve("approvals", asked["approval_id"], {"decision": "approve"}, expect=409)
     events = await two.ends_once("first", "second", finished=3)
     assert [event["type"] for event in events].count("approval.requested") == 1
+
+    # What ran in the background meanwhile is told by whoever is there, once, and ran once.
+    events = await api.until(later.session, "background.finished", timeout_s=WITHIN_S)
+    ended = await api.until(later.session, "run.finished", after=events[-1]["seq"], timeout_s=WITHIN_S)
+    assert [event["cause"] for event in ended if event["type"] == "run.queued"] == ["background"]
+    assert [event["type"] for event in await later.ends_once("later", finished=1)].count("background.finished") == 1
+    assert any("it is built" in told for told in model.read)
 
     events = await summary.ends_once("before", finished=1)
     assert [event["attempt"] for event in events if event["type"] == "run.started"] == [1, 2]

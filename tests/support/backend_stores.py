@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from backend_api.domain.conversation.background import BackgroundCommands
 from backend_api.domain.conversation.deletions import Deletions
 from backend_api.domain.conversation.entity import Session, SessionId, SessionStatus
 from backend_api.domain.conversation.feed import ReadMarkers
@@ -30,6 +31,7 @@ from backend_api.domain.notifier import Notifier
 from backend_api.domain.settings.ports import SettingsStore
 from backend_api.domain.settings.subagent_kinds import OwnKinds
 from backend_api.domain.skills.ports import SkillStore
+from backend_api.infrastructure.memory.background_commands import MemoryBackgroundCommands
 from backend_api.infrastructure.memory.deletions import MemoryDeletions
 from backend_api.infrastructure.memory.kept_calls import MemoryKeptCalls
 from backend_api.infrastructure.memory.mcp_servers import MemoryMcpServers
@@ -50,6 +52,7 @@ from backend_api.infrastructure.memory.store import MemoryStore, utc_now
 from backend_api.infrastructure.memory.subagent_kinds import MemorySubagentKinds
 from backend_api.infrastructure.memory.titles import MemoryTitles
 from backend_api.infrastructure.memory.user_settings import MemorySettingsStore
+from backend_api.infrastructure.mongo.background_commands import MongoBackgroundCommands
 from backend_api.infrastructure.mongo.connection import connect
 from backend_api.infrastructure.mongo.database import Database
 from backend_api.infrastructure.mongo.deletions import MongoDeletions
@@ -75,6 +78,8 @@ from backend_api.infrastructure.redis.session_stream import RedisSessionStream
 
 ANNA = UserId("anna")
 BERT = UserId("bert")
+BEGINS_WITHIN_S = 1.0
+"""Of a background command, where a test lets none begin."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +100,7 @@ class ConversationStores:
     skills: SkillStore
     memories: MemoriesStore
     kept_calls: KeptCalls
+    background: BackgroundCommands
     deletions: Callable[[float], Deletions]
     """Due after so many seconds."""
 
@@ -147,6 +153,7 @@ def memory_stores(
         skills=MemorySkillStore(store),
         memories=MemoryMemories(store),
         kept_calls=MemoryKeptCalls(store, most=kept_calls_most),
+        background=MemoryBackgroundCommands(store, starts_within_s=BEGINS_WITHIN_S),
         deletions=lambda due_s: MemoryDeletions(store, due_s=due_s),
     )
 
@@ -172,6 +179,7 @@ async def mongo_stores(
             skills=MongoSkillStore(database),
             memories=MongoMemories(),
             kept_calls=MongoKeptCalls(database, most=kept_calls_most),
+            background=MongoBackgroundCommands(database, starts_within_s=BEGINS_WITHIN_S),
             deletions=lambda due_s: MongoDeletions(due_s=due_s),
         )
         assert await _unnamed_fields(database) == {}, "documents name every field that is stored"

@@ -11,6 +11,7 @@ import httpx
 from argon2 import PasswordHasher
 from fastapi import FastAPI
 
+from backend_api.application.background.look_at_command import LookAtCommand
 from backend_api.application.identity.limits import Limits
 from backend_api.application.mcp.own_servers import ServersOfUsers
 from backend_api.application.memories.change_memories import ChangeMemories
@@ -27,9 +28,12 @@ from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.mcp.entity import McpTarget
 from backend_api.domain.mcp.ports import McpConnection, McpConnector, McpServerError, Place
 from backend_api.domain.sandbox.ports import Workspace
+from backend_api.infrastructure.memory.sandbox_commands import MemorySandboxCommands
 from backend_api.infrastructure.memory.sandboxes import MemorySandboxes, MemoryScreens, MemoryWorkspace
 from backend_api.infrastructure.memory.skills import MemorySkillDownloads
 from backend_api.infrastructure.memory.snapshots import MemorySnapshots
+from backend_api.infrastructure.memory.store import utc_now
+from backend_api.infrastructure.mongo.background_commands import MongoBackgroundCommands
 from backend_api.infrastructure.mongo.connection import connect
 from backend_api.infrastructure.mongo.database import Database
 from backend_api.infrastructure.mongo.event_log import MongoEventLog
@@ -92,6 +96,7 @@ class Gateway:
     database: Database
     sandboxes: MemorySandboxes
     workspace: MemoryWorkspace
+    sandbox_commands: MemorySandboxCommands
     client: httpx.AsyncClient
     names: list[str] = field(default_factory=list[str])
 
@@ -150,6 +155,16 @@ async def run_gateway(
         httpx.AsyncClient(transport=httpx.MockTransport(_searched)) as search,
     ):
         users = MongoUsers(database)
+        background, stream = MongoBackgroundCommands(database), live.stream
+        sandbox_commands = MemorySandboxCommands()
+        look_at_command = LookAtCommand(
+            commands=background,
+            sandboxes=sandboxes,
+            tools=sandbox_commands,
+            stream=stream,
+            notifier=live.notifier,
+            clock=utc_now,
+        )
         ports = Ports(
             users=users,
             standings=users,
@@ -161,6 +176,8 @@ async def run_gateway(
             ledger=MongoRunLedger(database),
             run_records=MongoRunRecords(),
             waits=MongoWaits(database),
+            background=background,
+            look_at_command=look_at_command,
             log=MongoEventLog(database),
             transcripts=MongoTranscripts(database),
             spending=MongoSpending(database),
@@ -209,6 +226,7 @@ async def run_gateway(
                 database=database,
                 sandboxes=sandboxes,
                 workspace=workspace,
+                sandbox_commands=sandbox_commands,
                 client=client,
             )
     await redis.aclose()

@@ -11,6 +11,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
 
+from backend_api.application.background.look_at_command import LookAtCommand
+from backend_api.application.background.stop_commands import StopCommands
 from backend_api.application.conversation.compact_session import CompactSession
 from backend_api.application.conversation.send_message import Message, SendMessage
 from backend_api.application.conversation.stop_run import StopRun
@@ -37,9 +39,11 @@ from backend_api.domain.identity.entity import UserId
 from backend_api.domain.memories.entity import MemoryFile
 from backend_api.domain.notifier import Subscription, Topic
 from backend_api.infrastructure.llm.calls import ModelCalls, RetryPolicy
+from backend_api.infrastructure.memory.background_commands import MemoryBackgroundCommands
 from backend_api.infrastructure.memory.notifier import MemoryNotifier
 from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
+from backend_api.infrastructure.memory.sandbox_commands import MemorySandboxCommands
 from backend_api.infrastructure.memory.sandboxes import MemorySandboxes, MemoryWorkspace
 from backend_api.infrastructure.memory.session_stream import MemorySessionStream
 from backend_api.infrastructure.memory.sessions import MemoryEventLog, MemorySessionRepository
@@ -135,7 +139,18 @@ class Stage:
         attached = CheckAttachments(own_sandbox, MemoryWorkspace(), lambda _: True)
         self._send = SendMessage(self.ledger, self.stream, self.notifier, MemoryRateLimiter(), limits, attached)
         self._compact = CompactSession(self.ledger, self.stream, self.notifier, MemoryRateLimiter(), limits)
-        self._stop = StopRun(self.sessions, self.ledger, self.log, self.stream, self.notifier)
+        self.sandboxes, self.sandbox_commands = MemorySandboxes(), MemorySandboxCommands()
+        self.background = MemoryBackgroundCommands(self.store)
+        self.look_at_command = LookAtCommand(
+            commands=self.background,
+            sandboxes=self.sandboxes,
+            tools=self.sandbox_commands,
+            stream=self.stream,
+            notifier=self.notifier,
+            clock=utc_now,
+        )
+        self.stop_commands = StopCommands(self.sessions, self.background, self.look_at_command)
+        self._stop = StopRun(self.sessions, self.ledger, self.log, self.stream, self.notifier, self.stop_commands)
 
     async def open_session(self, title: str = "", **options: Any) -> SessionId:
         session_id = await add_session(self.sessions, USER, title)

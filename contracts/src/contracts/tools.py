@@ -91,14 +91,20 @@ class ToolCall(BaseModel):
     arguments: dict[str, Any]
 
 
+BackgroundState = Literal["running", "ended", "timed_out", "stopped", "unknown"]
+"""Of a command that runs in the background: `unknown` is one that this sandbox never ran, or has forgotten."""
+
+
 class ShellDisplay(BaseModel):
-    """Shell view: the command, the named shell, its exit code (None while it still runs) and working directory."""
+    """Shell view: the command, the named shell, its exit code (None while it still runs) and working directory. Of a
+    command in the background `shell` is its id and `background` how it stands."""
 
     type: Literal["shell"] = "shell"
     command: Text
     shell: Name
     exit_code: int | None = Field(default=None, ge=-(2**31), le=2**31)
     cwd: Path | None = None
+    background: BackgroundState | None = None
 
 
 class FileDisplay(BaseModel):

@@ -6,6 +6,7 @@ export type {
   AcceptedBody as MessageAnswer,
   AgentBody as AgentKind,
   AuthStatusBody as AuthStatus,
+  BackgroundOutputBody as BackgroundOutput,
   ChangeAgentBody,
   ChangeMcpServerBody,
   FileEntryBody as FileEntry,

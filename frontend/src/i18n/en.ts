@@ -334,6 +334,13 @@ export default {
   notice: {
     length: 'The answer was cut at the length limit. Ask for the rest to go on.',
     instructions: 'Follows the instructions in {path}.',
+    background: {
+      done: 'In the background, {command} is done.',
+      ended: 'In the background, {command} has ended with exit code {code}.',
+      timed_out: 'In the background, {command} was ended at its time limit.',
+      stopped: 'In the background, {command} was stopped.',
+      lost: 'In the background, {command} is lost, as the computer it ran on is gone.',
+    },
     compaction_failed: 'The conversation could not be summed up. It goes on as it is.',
     max_turns: 'The run used up its {turns} steps. Send a message to go on.',
     model_fallback: 'The model could not be asked. {model} answers instead.',
@@ -348,6 +355,22 @@ export default {
         'The files of this computer take up over {percent} % of the {limit} MB they may. At the limit nothing more is taken. Ask the agent to delete what nobody needs.',
       disk_full:
         'The files of this computer take up all of the {limit} MB they may. Nothing more can be uploaded or written, and commands that go on writing are ended. Ask the agent to delete what nobody needs.',
+    },
+  },
+  background: {
+    label: 'Commands in the background',
+    explained: 'The agent goes on with other work meanwhile, and is told when one ends.',
+    none: 'Nothing runs in the background.',
+    since: 'since {time}',
+    output: 'Output of the command',
+    stop: 'Stop {command}',
+    state: {
+      running: 'Running',
+      done: 'Done',
+      ended: 'Exit code {code}',
+      timed_out: 'Ended at its time limit',
+      stopped: 'Stopped',
+      lost: 'Lost with its computer',
     },
   },
   traces: {
@@ -401,7 +424,13 @@ export default {
   },
   computer: {
     label: 'Computer',
-    tab: { desktop: 'Desktop', terminal: 'Terminal', files: 'Files', 'model-calls': 'Model calls' },
+    tab: {
+      desktop: 'Desktop',
+      terminal: 'Terminal',
+      background: 'Background',
+      files: 'Files',
+      'model-calls': 'Model calls',
+    },
     open: 'Show computer',
     close: 'Hide computer',
     resize: 'Width of the computer panel',

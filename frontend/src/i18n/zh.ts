@@ -334,6 +334,13 @@ const zh: typeof en = {
   notice: {
     length: '回答达到长度上限，被截断了。可以让它继续。',
     instructions: '按照 {path} 中的说明工作。',
+    background: {
+      done: '后台命令 {command} 已完成。',
+      ended: '后台命令 {command} 已结束，退出码 {code}。',
+      timed_out: '后台命令 {command} 到达时限，已被结束。',
+      stopped: '后台命令 {command} 已停止。',
+      lost: '运行后台命令 {command} 的电脑已不在，结果丢失。',
+    },
     compaction_failed: '无法总结这段对话，对话照原样继续。',
     max_turns: '这次运行已用完 {turns} 个步骤，发送一条消息即可继续。',
     model_fallback: '所选模型无法使用，改由 {model} 回答。',
@@ -348,6 +355,22 @@ const zh: typeof en = {
         '这台电脑的文件已超过允许空间（{limit} MB）的 {percent}%。满了以后不能再写入，请让智能体删掉不需要的文件。',
       disk_full:
         '这台电脑的文件已占满允许的 {limit} MB。现在不能再上传或写入，继续写入的命令会被结束。请让智能体删掉不需要的文件。',
+    },
+  },
+  background: {
+    label: '后台命令',
+    explained: '智能体同时继续其他工作，命令结束时会得到通知。',
+    none: '没有命令在后台运行。',
+    since: '开始于 {time}',
+    output: '命令的输出',
+    stop: '停止 {command}',
+    state: {
+      running: '正在运行',
+      done: '已完成',
+      ended: '退出码 {code}',
+      timed_out: '到达时限，已被结束',
+      stopped: '已停止',
+      lost: '随电脑丢失',
     },
   },
   traces: {
@@ -395,7 +418,7 @@ const zh: typeof en = {
   },
   computer: {
     label: '电脑',
-    tab: { desktop: '桌面', terminal: '终端', files: '文件', 'model-calls': '模型调用' },
+    tab: { desktop: '桌面', terminal: '终端', background: '后台', files: '文件', 'model-calls': '模型调用' },
     open: '显示电脑',
     close: '隐藏电脑',
     resize: '电脑面板宽度',

@@ -94,6 +94,8 @@ export const zhProblems = {
   repetition: '智能体一再重复同样的操作，提醒之后也没有改变。发送一条消息即可继续。',
   cut_too_often: '这次运行一再被中断，已经停下，请重试。',
   skill_limit: '你的技能数量已达上限。请先删除一项。',
+  background_not_found: '没有这个后台命令。',
+  too_many_background_commands: '后台命令太多了。等一个结束，或先停止一个。',
   skill_not_found: '没有这项技能。',
   skill_not_own: '这是服务器提供的技能，不能删除。',
   agent_not_found: '找不到这个智能体，可能已被删除。',

@@ -66,6 +66,7 @@ class House:
             "run_id": said.json()["run_id"],
             "seq": "1",
             "snapshot_id": "none",
+            "background_id": "none",
             "category": "appearance",
             "key": "theme",
             "name": "none",

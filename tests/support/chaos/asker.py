@@ -1,6 +1,7 @@
 """A model that asks before it acts: for approvals, an answer or a plan, and that is summed up in between.
 
-What it does is told by the words in a message: `two approvals`, `one approval`, `a question`, `a plan`, `a summary`.
+What it does is told by the words in a message: `two approvals`, `one approval`, `a question`, `a plan`, `a summary`,
+`a background`.
 Each call that acts writes a line of its own into the ledger, so whatever happens twice is seen there.
 """
 
@@ -34,6 +35,8 @@ class Asker:
                 return Answer(texts=(SUMMED_UP,))
             self.summing_up.set()
             return Answer(hang=True)
+        if messages[-1]["role"] == "tool" and "background_id" in text:
+            return Answer(texts=("It is on its way.",))
         if any(message["role"] == "tool" for message in messages) or SUMMED_UP in text:
             return Answer(texts=("It is done.",))
         return next(answer for words, answer in _ANSWERS.items() if words in text)
@@ -57,6 +60,16 @@ _ANSWERS = {
     "a question": Answer(texts=(), calls=[Call(name="ask_user", id="call_ask", arguments=json.dumps(_QUESTION))]),
     "a hello": Answer(texts=("Hello.",)),
     "a plan": Answer(texts=(), calls=[Call(name="exit_plan_mode", id="call_plan", arguments='{"plan": "1. write"}')]),
+    "a background": Answer(
+        texts=("Later.",),
+        calls=[
+            Call(
+                name="background_run",
+                id="call_later",
+                arguments=json.dumps({"command": f"sleep 6; echo later >> {LEDGER}; echo it is built"}),
+            )
+        ],
+    ),
     # As many tokens as the model's window is to be summed up at, and more.
     "a summary": Answer(texts=("Full.",), calls=[_write("before")], usage=(150_000, 0, 10)),
 }

@@ -7,6 +7,9 @@ from pathlib import Path
 
 from tool_api.documents.programs import DocumentPrograms
 from tool_api.documents.reader import DocumentReader
+from tool_api.tools.background.commands import BackgroundCommands
+from tool_api.tools.background.controller import BackgroundController
+from tool_api.tools.background.tools import background_tools
 from tool_api.tools.browser.downloads import Downloads
 from tool_api.tools.browser.driver import BrowserDriver
 from tool_api.tools.browser.tab_controller import Restart
@@ -30,6 +33,7 @@ def tool_table(
     *,
     shells: ShellController,
     code: CodeController,
+    background: BackgroundController,
     files: FileController,
     documents: DocumentController,
     browser: BrowserDriver,
@@ -44,6 +48,7 @@ def tool_table(
     tools = (
         *shell_tools(shells),
         *code_tools(code),
+        *background_tools(background),
         *file_tools(files),
         *document_tools(documents),
         *browser_tools(browser, workspace, restart),
@@ -64,6 +69,7 @@ def idle_tool_table() -> Mapping[str, AnyTool]:
         documents=DocumentController(
             workspace=Workspace(root), programs=programs, printer=_NoPrinter(), room=_nothing_asked
         ),
+        background=BackgroundController(commands=BackgroundCommands(root, dict[str, str]), allowed=frozenset()),
         browser=BrowserDriver(Tabs(_no_browser, Downloads(Workspace(root), _any_room)), lambda: False),
         workspace=Workspace(root),
         restart=_nothing,

@@ -14,6 +14,8 @@ from typing import get_args
 import httpx
 from pydantic import SecretStr
 
+from backend_api.application.background.look_at_command import LookAtCommand
+from backend_api.application.background.watch_commands import WatchCommands
 from backend_api.application.conversation.agent_files import AgentFiles
 from backend_api.application.conversation.mirror_tasks import WITHIN_S as MIRROR_WITHIN_S
 from backend_api.application.conversation.mirror_tasks import MirrorTasks
@@ -46,6 +48,7 @@ from backend_api.domain.agent.presets import Presets
 from backend_api.domain.agent.tasks import TaskBoard
 from backend_api.domain.agent.tool_runner import MAX_TOGETHER
 from backend_api.domain.agent.tools import Tool, ToolSpec
+from backend_api.domain.conversation.background import BackgroundCommands
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.kept_calls import KeptCalls
 from backend_api.domain.conversation.ports import EventLog, RunLedger, SessionRepository, SessionStream, Transcripts
@@ -63,6 +66,14 @@ from backend_api.infrastructure.llm.providers import LlmSettings
 from backend_api.infrastructure.llm.user_catalogues import UserCatalogues
 from backend_api.infrastructure.skills.archives import ZipArchives
 from backend_api.infrastructure.tools.ask_user import ask_user
+from backend_api.infrastructure.tools.background import (
+    NAMES as BACKGROUND_TOOLS,
+)
+from backend_api.infrastructure.tools.background import (
+    BackgroundCalls,
+    BackgroundToolSource,
+    told_specs,
+)
 from backend_api.infrastructure.tools.compact import COMPACT
 from backend_api.infrastructure.tools.download_url import LinkSigner, SignedLink, generate_download_url
 from backend_api.infrastructure.tools.install_skill import install_skill
@@ -101,6 +112,8 @@ class AgentPorts:
     effective_settings: OpenEffectiveSettings
     kinds: KindsOfUsers
     kept_calls: KeptCalls
+    background: BackgroundCommands
+    look_at_command: LookAtCommand
     memories: ChangeMemories
     custom_tools: Sequence[Tool] = ()
     mcp_servers: ServersOfUsers
@@ -120,6 +133,7 @@ class Agent:
 
     worker: Worker
     title_sessions: TitleSessions
+    watch_commands: WatchCommands
     prepare: Callable[[], None]
     """To be done before the work begins, and before the process does anything else: it holds up all of it."""
     tools: tuple[ToolSpec, ...]
@@ -188,7 +202,23 @@ async def open_agent(
         local = _local_tools(now, sign, web)
         files = AgentFiles(ports.sandboxes, ports.workspace)
         place_skills = PlaceSkills(ports.own_skills, ZipArchives(), ports.skill_folders)
-        sandbox = SandboxToolSource(manifest_tools(), ports.sandboxes, ports.sandbox_tools, place_skills=place_skills)
+        specs = manifest_tools()
+        foreground = [spec for spec in specs if spec.name not in BACKGROUND_TOOLS]
+        sandbox = SandboxToolSource(foreground, ports.sandboxes, ports.sandbox_tools, place_skills=place_skills)
+        background = BackgroundToolSource(
+            SandboxToolSource(
+                told_specs(specs, settings.background_timeout),
+                ports.sandboxes,
+                BackgroundCalls(
+                    tools=ports.sandbox_tools,
+                    commands=ports.background,
+                    look=ports.look_at_command,
+                    clock=now,
+                    timeout_s=settings.background_timeout,
+                ),
+                place_skills=place_skills,
+            )
+        )
         table = capabilities(
             LocalTools(local),
             MainAgentTools(_main_agent_tools(ports.install_skill)),
@@ -198,6 +228,7 @@ async def open_agent(
             TaskTools(MirrorTasks(AgentFiles(ports.sandboxes, ports.workspace, within_s=MIRROR_WITHIN_S))),
             MemoryTools(ports.memories),
             sandbox,
+            background,
             LocalTools(ports.custom_tools),
             McpTools(),
             max_tokens=settings.max_token_budget,
@@ -265,6 +296,7 @@ async def open_agent(
         yield Agent(
             worker=worker,
             title_sessions=title_sessions,
+            watch_commands=WatchCommands(commands=ports.background, look=ports.look_at_command),
             prepare=catalogue.load_tokenizers,
             tools=tuple(tool.spec for tool in tools),
         )

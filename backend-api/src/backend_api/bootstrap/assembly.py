@@ -7,6 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from backend_api.application.background.look_at_command import LookAtCommand
+from backend_api.application.background.read_commands import ReadCommands
+from backend_api.application.background.stop_commands import StopCommands
 from backend_api.application.conversation.answer_slots import AnswerSlots
 from backend_api.application.conversation.answer_wait import AnswerWait
 from backend_api.application.conversation.compact_session import CompactSession
@@ -63,6 +66,7 @@ from backend_api.bootstrap.user_settings import UserSettingsParts
 from backend_api.domain.agent.options import NO_OPTIONS, Options
 from backend_api.domain.agent.presets import Presets
 from backend_api.domain.agent.tools import ToolSpec
+from backend_api.domain.conversation.background import BackgroundCommands
 from backend_api.domain.conversation.feed import ReadMarkers, SessionFeed
 from backend_api.domain.conversation.jobs import RunRecords
 from backend_api.domain.conversation.ports import (
@@ -108,6 +112,8 @@ class Ports:
     sessions: SessionRepository
     ledger: RunLedger
     waits: Waits
+    background: BackgroundCommands
+    look_at_command: LookAtCommand
     run_records: RunRecords
     log: EventLog
     transcripts: Transcripts
@@ -170,7 +176,8 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
     follow_events = FollowEvents(ports.sessions, ports.log, ports.stream, heads, policy.poll_s)
     connections = AuthenticatedConnections(ports.standings, ports.notifier, ports.clock)
     slots = StreamSlots(policy.streams_per_user, connections)
-    stop_run = StopRun(ports.sessions, ports.ledger, ports.log, ports.stream, ports.notifier)
+    stop_commands = StopCommands(ports.sessions, ports.background, ports.look_at_command)
+    stop_run = StopRun(ports.sessions, ports.ledger, ports.log, ports.stream, ports.notifier, stop_commands)
     get_job = GetJob(ports.ledger)
     remembered_for = policy.refresh_lifetime + timedelta(seconds=ports.access_tokens.lifetime_s)
     log_out = LogOut(ports.users, ports.refresh_tokens, remembered_for, ports.notifier)
@@ -201,6 +208,8 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         mark_read=MarkRead(ports.markers),
         send_message=send_message,
         stop_run=stop_run,
+        read_commands=ReadCommands(ports.sessions, ports.background, ports.look_at_command),
+        stop_commands=stop_commands,
         resume_run=ResumeRun(ports.ledger, ports.stream, ports.notifier, limiter, limits),
         compact_session=CompactSession(ports.ledger, ports.stream, ports.notifier, limiter, limits),
         answer_wait=AnswerWait(ports.waits, ports.stream, ports.notifier),

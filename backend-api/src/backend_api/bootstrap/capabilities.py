@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from backend_api.domain.agent.capabilities.approval import approval
+from backend_api.domain.agent.capabilities.background import BACKGROUND
 from backend_api.domain.agent.capabilities.budget import budget
 from backend_api.domain.agent.capabilities.compaction import compaction
 from backend_api.domain.agent.capabilities.computer import COMPUTER
@@ -61,6 +62,7 @@ def capabilities(
         PLAN_STEPS,
         TODOS,
         TASKS,
+        BACKGROUND,
         PICTURES,
         old_results(min_tokens=micro_compact_min_tokens),
         CURRENT_DATE,

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
+from backend_api.application.background.look_at_command import LookAtCommand
 from backend_api.application.conversation.expire_waits import ExpireWaits
 from backend_api.application.conversation.finish_deletions import FinishDeletions
 from backend_api.application.files.link_file import LinkFile
@@ -42,6 +44,7 @@ from backend_api.domain.settings.table import SEARCH_KEYS
 from backend_api.infrastructure.llm.catalogue import Catalogue
 from backend_api.infrastructure.llm.user_catalogues import UserCatalogues
 from backend_api.infrastructure.metrics import ProcessMetrics
+from backend_api.infrastructure.mongo.background_commands import MongoBackgroundCommands
 from backend_api.infrastructure.mongo.change_cursor import MongoChangeCursor
 from backend_api.infrastructure.mongo.clock import DatabaseClock
 from backend_api.infrastructure.mongo.deletions import MongoDeletions
@@ -95,6 +98,8 @@ class Runtime:
     log: MongoEventLog
     ledger: MongoRunLedger
     waits: MongoWaits
+    background: MongoBackgroundCommands
+    look_at_command: LookAtCommand
     agent: Agent
     own: UserSettingsParts
     own_skills: OwnSkills
@@ -179,7 +184,15 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
             ledger = MongoRunLedger(
                 database, runs_per_user=settings.max_runs_per_user, unseen_most=settings.max_waiting_messages
             )
-            waits = MongoWaits(database)
+            waits, background = MongoWaits(database), MongoBackgroundCommands(database)
+            look_at_command = LookAtCommand(
+                commands=background,
+                sandboxes=sandboxes.sandboxes,
+                tools=sandboxes.tools,
+                stream=stores.stream,
+                notifier=stores.notifier,
+                clock=lambda: datetime.fromtimestamp(planned.clock(), UTC),
+            )
             mcp_servers = ServersOfUsers(MongoMcpServers(), planned.box, planned.mcp_servers)
             shared = (secret for target in planned.mcp_servers for secret in target.secrets())
             secrets = (*secrets_of(settings), planned.secret, *shared)
@@ -213,6 +226,8 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 install_skill=skill_installer(own_skills, downloads),
                 fetcher=fetcher,
                 search_http=search,
+                background=background,
+                look_at_command=look_at_command,
                 skill_folders=sandboxes.skill_folders,
                 kinds=own.kinds_of_users,
                 kept_calls=MongoKeptCalls(database, most=settings.max_model_calls_mb_per_user * 1024**2),
@@ -227,6 +242,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     ExpireWaits(waits=waits, stream=stores.stream, notifier=stores.notifier).expire_until_cancelled(),
                     "waits",
                 ),
+                background_task(agent.watch_commands.watch_until_cancelled(), "background"),
                 background_task(ResealSecrets(own.store, own.box)(), "secrets"),
             ):
                 yield Runtime(
@@ -236,6 +252,8 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     log=log,
                     ledger=ledger,
                     waits=waits,
+                    background=background,
+                    look_at_command=look_at_command,
                     agent=agent,
                     own=own,
                     own_skills=own_skills,

@@ -12,6 +12,7 @@ from starlette.middleware.cors import CORSMiddleware
 from backend_api.interfaces.http import (
     agents,
     auth,
+    background,
     catalogue,
     events,
     files,
@@ -102,6 +103,7 @@ def build_app(options: WebOptions, lifespan: Lifespan | None = None) -> FastAPI:
         files.router,
         snapshots.router,
         sandbox.router,
+        background.router,
         catalogue.router,
         settings.router,
         skills.router,

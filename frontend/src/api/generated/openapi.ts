@@ -81,6 +81,52 @@ export interface AuthStatusBody {
   max_upload_bytes: number
 }
 /**
+ * `state` is running, or how it ended: by itself (ended), at its time-out (timed_out), by somebody (stopped), or
+ * with its computer (lost). `exit_code` is null unless it ended by itself.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "BackgroundCommandBody".
+ */
+export interface BackgroundCommandBody {
+  background_id: string
+  call_id: string
+  command: string
+  state: 'running' | 'ended' | 'timed_out' | 'stopped' | 'lost'
+  exit_code: number | null
+  preview: string
+  timeout_s: number
+  began_at: string
+  ended_at: string | null
+}
+/**
+ * The running ones first, then those that ended last.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "BackgroundCommandsBody".
+ */
+export interface BackgroundCommandsBody {
+  items: BackgroundCommandBody[]
+}
+/**
+ * With what it wrote so far; of one that has ended, at most 2,000 characters: all of it is the body of its event
+ * `background.finished`.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "BackgroundOutputBody".
+ */
+export interface BackgroundOutputBody {
+  background_id: string
+  call_id: string
+  command: string
+  state: 'running' | 'ended' | 'timed_out' | 'stopped' | 'lost'
+  exit_code: number | null
+  preview: string
+  timeout_s: number
+  began_at: string
+  ended_at: string | null
+  output: string
+}
+/**
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "ChangeAgentBody".
  */

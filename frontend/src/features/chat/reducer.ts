@@ -1,8 +1,10 @@
 import type { MessageDeltaEvent, RunFinishedEvent, ThinkingDeltaEvent, ToolOutputEvent, WireEvent } from '@/api/types'
+import { withBackground } from '@/features/background'
 import { withModelCall } from '@/features/traces'
 import { countPoints } from '@/shared/lib/codepoints'
 import { keepTail, layPiece } from '@/shared/lib/pieces'
 import { allSeen } from '@/shared/lib/unseen'
+import { backgroundNote } from './backgroundNote'
 import { asking, finished, started, toolItem } from './calls'
 import { isAwaited, withSandboxEvent } from './computerState'
 import { isLaterThan } from './order'
@@ -122,6 +124,10 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
       return event.version > state.tasks.version ? { ...state, tasks: event } : state
     case 'todos.updated':
       return { ...state, todos: event.todos }
+    case 'background.started':
+      return { ...state, background: withBackground(state.background, event) }
+    case 'background.finished':
+      return append({ ...state, background: withBackground(state.background, event) }, backgroundNote(key, event))
     case 'plan.entered':
       return state
     case 'files.changed':

@@ -12,6 +12,7 @@ import type {
   QuestionAskedEvent,
   Usage,
 } from '@/api/types'
+import type { BackgroundCommand } from '@/features/background'
 import type { ModelCall } from '@/features/traces'
 
 export interface UserItem {
@@ -183,6 +184,8 @@ export interface Transcript {
   readonly todos: TodosUpdatedEvent['todos']
   /** The session's, which its agents share. */
   readonly tasks: Pick<TasksUpdatedEvent, 'version' | 'tasks'>
+  /** What runs and ran in the background of the computer. */
+  readonly background: readonly BackgroundCommand[]
   readonly usage: Usage | null
   /** Where the conversation wants them stored. */
   readonly modelCalls: readonly ModelCall[]
@@ -231,6 +234,7 @@ export const emptyTranscript: Transcript = {
   todos: [],
   tasks: { version: 0, tasks: [] },
   usage: null,
+  background: [],
   modelCalls: [],
   contextTokens: null,
   title: null,

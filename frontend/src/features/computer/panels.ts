@@ -1,5 +1,6 @@
-import { ArrowLeftRight, FolderOpen, Monitor, SquareTerminal } from '@lucide/vue'
+import { ArrowLeftRight, FolderOpen, Hourglass, Monitor, SquareTerminal } from '@lucide/vue'
 import type { Component } from 'vue'
+import { BackgroundPanel, type BackgroundCommand } from '@/features/background'
 import { FilesPanel } from '@/features/files'
 import type { ToolCard } from '@/features/tools'
 import { ModelCallsPanel, type ModelCall } from '@/features/traces'
@@ -13,6 +14,8 @@ export interface Offering {
   readonly computer: Computer
   /** Calls of models are stored here, or were. */
   readonly hasModelCalls: boolean
+  /** What runs in the background, and ran there. */
+  readonly background: readonly BackgroundCommand[]
 }
 
 /** What is known of the session on screen; each panel takes from it what it shows. */
@@ -62,6 +65,14 @@ export const panels = [
     component: TerminalView,
     props: ({ cards }) => ({ cards }),
     isOffered: () => true,
+  }),
+  panel({
+    id: 'background',
+    title: 'computer.tab.background',
+    icon: Hourglass,
+    component: BackgroundPanel,
+    props: ({ sessionId, background }) => ({ sessionId, commands: background }),
+    isOffered: ({ background }) => background.length > 0,
   }),
   panel({
     id: 'files',

@@ -106,7 +106,7 @@ describe('ToolCardView', () => {
   it('tells the exit code of a command that failed', async () => {
     show({
       outcome: 'failed',
-      display: { type: 'shell', command: 'false', shell: 'main', exit_code: 1, cwd: '/workspace' },
+      display: { type: 'shell', command: 'false', shell: 'main', exit_code: 1, cwd: '/workspace', background: null },
     })
     await userEvent.click(screen.getByRole('button', { name: /Failed/ }))
     expect(screen.getByText('Exit code 1')).toBeTruthy()

@@ -49,10 +49,10 @@ const argument =
 /** By what a result says it is; the compiler lists one that has no view. Of two that take a name the first shows it. */
 const displayed: Readonly<Record<Display['type'], ToolView>> = {
   shell: {
-    names: /^shell/,
+    names: /^(shell|.*background)/,
     icon: SquareTerminal,
     component: ShellView,
-    target: argument('command', 'input', 'shell'),
+    target: argument('command', 'input', 'shell', 'background_id'),
   },
   code: { names: /^code_run/, icon: Braces, component: CodeView, target: argument('context', 'language') },
   diff: {

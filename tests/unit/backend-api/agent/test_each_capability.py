@@ -15,7 +15,7 @@ from backend_api.bootstrap.capabilities import capabilities
 from backend_api.domain.agent.capabilities.pictures import BLIND
 from backend_api.domain.agent.capability import Capabilities, Capability, Setup
 from backend_api.domain.agent.conversation import Conversation
-from backend_api.domain.agent.events import ContextCompacted, PlanStep, Task, Todo, ToolCalled, Usage
+from backend_api.domain.agent.events import BackgroundStarted, ContextCompacted, PlanStep, Task, Todo, ToolCalled, Usage
 from backend_api.domain.agent.known_plan import KnownPlan
 from backend_api.domain.agent.model import (
     FinishPart,
@@ -158,6 +158,12 @@ async def tasks(table: Table) -> None:
     assert "Rake" in "".join(Capabilities(table(), ANY).kept(conversation))
 
 
+async def background(table: Table) -> None:
+    runs = [BackgroundStarted(background_id="bg_1", call_id="c", command="make", timeout_s=9)]
+    conversation = Conversation(turns=[], seen_seq=1, next_turn=1, is_answered=False, background=runs)
+    assert "bg_1: make" in "".join(Capabilities(table(), ANY).kept(conversation))
+
+
 async def pictures(table: Table) -> None:
     told = await table.told(call("shoot"), SAID)
     assert [one.note for one in told.results()] == [BLIND]
@@ -232,6 +238,7 @@ SHOWN_BY: dict[str, Callable[[Table], Awaitable[None]]] = {
     "plan steps": plan_steps,
     "todos": todos,
     "tasks": tasks,
+    "background": background,
     "skills": skills,
     "pictures": pictures,
     "old results": old_results,

@@ -136,7 +136,9 @@ async def _full(services: Services) -> None:
     """What runs may be what fills it; what frees it again is a new command."""
     disk = services.keep_alive.disk
     _log.warning("the workspace holds more than it may", extra={"bytes": disk.used_bytes, "files": disk.used_files})
-    await asyncio.gather(services.shells.end_commands(), services.kernels.end_executions())
+    await asyncio.gather(
+        services.shells.end_commands(), services.kernels.end_executions(), services.background.end_commands()
+    )
 
 
 async def serve(settings: Settings) -> None:

@@ -23,6 +23,8 @@ from tool_api.http.services import Services
 from tool_api.mcp.endpoint import McpEndpoint
 from tool_api.registry import tool_table
 from tool_api.skills.folders import SKILLS
+from tool_api.tools.background.commands import BackgroundCommands
+from tool_api.tools.background.controller import BackgroundController
 from tool_api.tools.browser.downloads import Downloads
 from tool_api.tools.browser.driver import BrowserDriver
 from tool_api.tools.browser.tabs import Tabs
@@ -62,6 +64,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         kernels = await stack.enter_async_context(
             Kernels(settings.workspace, settings.sandbox_kernel_python, Path.home(), display=display)
         )
+        background = await stack.enter_async_context(BackgroundCommands(settings.workspace, shells.environment))
         calls = await stack.enter_async_context(Calls(partial(instructions_for, workspace)))
         programs = DocumentPrograms()
         tools = tool_table(
@@ -77,6 +80,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
                 allowed=settings.allowed_command_names,
                 notice=lambda: disk.notice,
             ),
+            background=BackgroundController(commands=background, allowed=settings.allowed_command_names),
             browser=BrowserDriver(tabs, lambda: desktop is not None and desktop.has_browser),
             workspace=workspace,
             restart=desktop.restart_browser if desktop is not None else _nothing,
@@ -107,11 +111,12 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             mcp=mcp,
             shells=shells,
             kernels=kernels,
+            background=background,
             workspace=workspace,
             desktop=desktop,
             keep_alive=KeepAliveResponder(
                 access=access,
-                activity=Activity(lambda: shells.is_busy or kernels.is_busy),
+                activity=Activity(lambda: shells.is_busy or kernels.is_busy or background.is_busy),
                 watchdog=Watchdog(settings.sandbox_orphan_s),
                 disk=disk,
                 desktop_rests=lambda: desktop is None or desktop.rests,

@@ -14,6 +14,7 @@ from tool_api.calls import Calls
 from tool_api.desktop.supervisor import Desktop
 from tool_api.mcp.endpoint import McpEndpoint
 from tool_api.skills.folders import SKILLS
+from tool_api.tools.background.commands import BackgroundCommands
 from tool_api.tools.code.kernels import Kernels
 from tool_api.tools.shell.shells import Shells
 from tool_api.tools.tool import AnyTool
@@ -34,6 +35,7 @@ class Services:
     mcp: McpEndpoint
     shells: Shells
     kernels: Kernels
+    background: BackgroundCommands
     workspace: Workspace
     desktop: Desktop | None
     keep_alive: KeepAliveResponder

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from backend_api.application.background.stop_commands import StopCommands
 from backend_api.domain.conversation.entity import RunId, SessionId
 from backend_api.domain.conversation.ports import EventLog, RunLedger, SessionRepository, SessionStream
 from backend_api.domain.identity.entity import UserId
@@ -13,20 +14,25 @@ from backend_api.domain.notifier import Notifier, Topic
 @dataclass(frozen=True, slots=True)
 class StopRun:
     """Left in the run's inbox first; the worker that holds it is then woken. None when the session is idle, or does
-    something else than `run_id`. Raises `SessionNotFoundError`."""
+    something else than `run_id`. What runs in the background ends too, also of an idle session. Raises
+    `SessionNotFoundError`."""
 
     sessions: SessionRepository
     ledger: RunLedger
     log: EventLog
     stream: SessionStream
     notifier: Notifier
+    stop_commands: StopCommands
 
     async def __call__(self, session_id: SessionId, user_id: UserId, run_id: RunId | None = None) -> RunId | None:
         run = await self.ledger.request_stop(session_id, user_id, run_id)
         if run is None:
+            if run_id is None:
+                await self.stop_commands.all(session_id, user_id)
             return None
         await self.notifier.notify(Topic.RUN_INBOX, run.id)
         if run.status.is_end:
             session = await self.sessions.get(session_id, user_id)
             await self.stream.append(session_id, await self.log.read(session_id, after=session.last_seq - 1, limit=1))
+        await self.stop_commands.all(session_id, user_id)
         return run.id

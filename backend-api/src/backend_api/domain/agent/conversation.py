@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from backend_api.domain.agent.calls_made import CallMade
 from backend_api.domain.agent.chosen import NOTHING_CHOSEN, Chosen
-from backend_api.domain.agent.events import CompactionWanted, ContextOpened, Task, Todo, Usage
+from backend_api.domain.agent.events import BackgroundStarted, CompactionWanted, ContextOpened, Task, Todo, Usage
 from backend_api.domain.agent.known_plan import NO_PLAN, KnownPlan
 from backend_api.domain.agent.model import AssistantTurn, ToolTurn, Turn
 from backend_api.domain.agent.options import AgentMode
@@ -28,8 +28,8 @@ class Conversation:
     where that is not known, `last_calls` the last ones of tools since a person said something. The first
     `closed_turns` stand for all up to the event `through_seq`, and are what a summary replaces; it `is_compacted`
     until the next opening, and `is_just_compacted` until the next answer. `todos` is the agent's own working list,
-    `tasks` are the session's, `instructions` those of folders it came to work in, by the paths of their files, and
-    `skills_read` the names of skills it has read."""
+    `tasks` are the session's, `background` the commands that run in the background, `instructions` those of folders
+    it came to work in, by the paths of their files, and `skills_read` the names of skills it has read."""
 
     turns: list[Turn]
     seen_seq: int
@@ -61,6 +61,7 @@ class Conversation:
     tasks: Sequence[Task] = ()
     instructions: Mapping[str, str] = field(default_factory=dict[str, str])
     skills_read: Sequence[str] = ()
+    background: Sequence[BackgroundStarted] = ()
 
     @property
     def unread_from(self) -> int:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from backend_api.domain.agent.options import AgentMode, ThinkingLevel
 
-VOCABULARY_VERSION = 21
+VOCABULARY_VERSION = 22
 MAX_PREVIEW_CHARACTERS = 2_000
 """Of a call's output, or of what an agent said last, in the event itself."""
 
@@ -50,7 +50,7 @@ class OfAgent:
     agent_id: str | None = None
 
 
-RunCause = Literal["message", "answer", "resume", "compact"]
+RunCause = Literal["message", "answer", "resume", "compact", "background"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -578,6 +578,40 @@ class SubagentFinished:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BackgroundStarted:
+    """A command runs in the background of the session's computer from here on, for `timeout_s` at most; `command` is
+    at most 2,000 characters of it, the whole stands in the call."""
+
+    type: Literal["background.started"] = "background.started"
+    background_id: str
+    call_id: str
+    command: str
+    timeout_s: int
+
+
+BackgroundEnd = Literal["ended", "timed_out", "stopped", "lost"]
+"""By itself, at its time-out, by a person or the agent, or with the computer it ran on: then nobody knows how far it
+came."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackgroundFinished:
+    """Told once a background command. `exit_code` is None where it did not end by itself; `preview` is of what it
+    wrote, at most 2,000 characters, all of which is the body where that is longer. Its model reads it before its next
+    answer, but where it has read it as the result of the call `read_by`."""
+
+    type: Literal["background.finished"] = "background.finished"
+    background_id: str
+    command: str
+    exit_code: int | None
+    preview: str
+    state: BackgroundEnd
+    duration_ms: int = 0
+    body: BodyReference | None = None
+    read_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionUpdated:
     """Only what changed is there. `options` are all there are then, and `changed_options` names those that changed."""
 
@@ -732,6 +766,8 @@ StoredPayload = (
     | ContextCompacted
     | SubagentStarted
     | SubagentFinished
+    | BackgroundStarted
+    | BackgroundFinished
     | SessionUpdated
     | SandboxUpdated
     | UsageUpdated

@@ -9,11 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from backend_api.domain.agent.background import told_of
 from backend_api.domain.agent.calls_made import LastCalls
 from backend_api.domain.agent.chosen import Chosen
 from backend_api.domain.agent.conversation import Conversation, without_thinking
 from backend_api.domain.agent.events import (
     NOTES_OF_A_RUN,
+    BackgroundFinished,
+    BackgroundStarted,
     CompactionWanted,
     ContextCompacted,
     ContextNote,
@@ -69,7 +72,7 @@ class Thread:
         self.started: SubagentStarted | None = None
         """How a sub-agent's began."""
         self._closed: list[Turn] = []
-        self._unread: list[tuple[int, UserTurn]] = []
+        self._unread: list[tuple[int, UserTurn | NoteTurn]] = []
         self._step: Step | None = None
         self._last_step: Step | None = None
         self.seen_seq = 0
@@ -91,6 +94,8 @@ class Thread:
         self._instructions: dict[str, str] = {}
         self.skills_read: list[str] = []
         """Names of those it has read, in their order."""
+        self._background: dict[str, BackgroundStarted] = {}
+        """Commands that run in the background."""
         self._context_tokens = 0
         self._last_calls = LastCalls()
         self._seq = 0
@@ -161,6 +166,10 @@ class Thread:
                 self.tasks = max(self.tasks, tasks, key=lambda told: told.version)
             case InstructionsFound() as found:
                 remember(found, self._instructions)
+            case BackgroundStarted() as started:
+                self._background[started.background_id] = started
+            case BackgroundFinished() as finished:
+                self._apply_background(event.seq or 0, finished, output)
             case UsageUpdated() as used:
                 self._context_tokens = used.context
             case RunFinished():
@@ -190,7 +199,7 @@ class Thread:
         """Turns for the model, for its next call in this run."""
         last, progress = self._last_step, self.progress(run_id)
         said: list[Turn] = []
-        unread: Sequence[tuple[int, UserTurn]] = self._unread
+        unread: Sequence[tuple[int, UserTurn | NoteTurn]] = self._unread
         if self._step is not None:
             read, unread = _split(self._unread, self._step.read_until)
             said = [*read, *self._step.turns()]
@@ -226,6 +235,7 @@ class Thread:
             tasks=self.tasks.tasks,
             instructions={**self._instructions},
             skills_read=[*self.skills_read],
+            background=[*self._background.values()],
         )
 
     def apply_of_another(self, event: Event) -> None:
@@ -265,6 +275,14 @@ class Thread:
             seq=seq or 0,
         )
         self._last_calls.add(step.calls[finished.call_id], step.results[finished.call_id], finished.body)
+
+    def _apply_background(self, seq: int, finished: BackgroundFinished, output: str | None) -> None:
+        """What a background command came to is read like a message that arrives, but for what a call has told."""
+        self._background.pop(finished.background_id, None)
+        if finished.read_by is None:
+            self.seen_seq = max(self.seen_seq, seq)
+            read = shorten(finished.preview if output is None else output, MAX_RESULT_CHARACTERS)
+            self._unread.append((seq, NoteTurn(text=told_of(finished, read))))
 
     def _compact(self, run_id: str | None, compacted: ContextCompacted) -> None:
         """The step that led to it stays whole, and with it what the person said last."""
@@ -331,7 +349,7 @@ def _results(turns: Sequence[Turn], begin: int) -> list[int]:
 
 
 def _split(
-    unread: Sequence[tuple[int, UserTurn]], read_until: int
-) -> tuple[list[UserTurn], list[tuple[int, UserTurn]]]:
+    unread: Sequence[tuple[int, UserTurn | NoteTurn]], read_until: int
+) -> tuple[list[UserTurn | NoteTurn], list[tuple[int, UserTurn | NoteTurn]]]:
     """The messages up to an event's number, and those after it."""
     return [turn for seq, turn in unread if seq <= read_until], [one for one in unread if one[0] > read_until]

@@ -45,7 +45,9 @@ class RunEndings:
             events.append(self._end(row, taken, finished))
             if is_unseen:
                 row.model_read = seen_seq
-                self._queue(row, RunId(uuid.uuid4().hex), row.last_user_message_id)
+                message_id = row.last_user_message_id or None
+                cause = "message" if message_id else "background"
+                self._queue(row, RunId(uuid.uuid4().hex), message_id, cause)
             self._touch(row)
             return events
 

@@ -78,6 +78,7 @@ class MemoryRunLedger(RunEndings):
             run_id = active or RunId(uuid.uuid4().hex)
             events = self._store.store(row, run_id, [message])
             row.last_user_seq, row.last_user_message_id = len(row.events), message.message_id
+            row.background_wakes = 0
             row.last_user_origin = (current_work().request_id, current_traceparent())
             seq = row.last_user_seq
             lease = None

@@ -38,6 +38,8 @@ class SessionRow:
     last_user_origin: tuple[str | None, str | None] = (None, None)
     """Request id and trace."""
     title_due: TitleRow | None = None
+    background_wakes: int = 0
+    """Runs that results of background commands alone began since the person said something."""
     kept_calls: int = 0
     """Bytes of what is kept of its model calls."""
 
@@ -108,7 +110,7 @@ class MemoryStore:
             raise LeaseLostError("The run was taken over after an interruption, or it ended.")
         return session, run
 
-    def record(self, row: SessionRow, run_id: str, items: Sequence[Recorded]) -> list[Event]:
+    def record(self, row: SessionRow, run_id: str | None, items: Sequence[Recorded]) -> list[Event]:
         """Keep, with what stands beside."""
         events = self.store(row, run_id, [item.payload for item in items])
         for event, item in zip(events, items, strict=True):

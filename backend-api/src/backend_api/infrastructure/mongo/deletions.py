@@ -12,6 +12,7 @@ from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.beanie_updates import find_one_and_update
 from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.documents import (
+    BackgroundCommandDocument,
     BodyDocument,
     EventDocument,
     EventPartDocument,
@@ -56,7 +57,7 @@ class MongoDeletions:
 async def remove_contents(session_id: SessionId) -> None:
     """All of a session but its document, and what its runs used."""
     await _keep_usage(session_id)
-    for document in (RunDocument, BodyDocument, EventPartDocument, EventDocument):
+    for document in (RunDocument, BackgroundCommandDocument, BodyDocument, EventPartDocument, EventDocument):
         await document.find({"session_id": session_id}).delete()
     await KeptCallsDocument.find({"_id": session_id}).delete()
 

@@ -101,6 +101,8 @@ class SessionDocument(Document):
     last_user_origin: dict[str, str] | None = None
     using: dict[str, Any] | None = None
     """What its run at work used so far, see `used_documents`."""
+    background_wakes: int = 0
+    """Runs that results of background commands alone began since the person said something."""
     waiting: list[int] = Field(default_factory=list[int])
     """Numbers of the messages that no model has read."""
     title_due: dict[str, Any] | None = None
@@ -329,6 +331,35 @@ class KeptCallsDocument(Document):
         indexes: ClassVar = [IndexModel([("user_id", ASCENDING), ("size", ASCENDING)])]
 
 
+class BackgroundCommandDocument(Document):
+    """A command in the background of a sandbox. `open` is there until it is known how it ended; until `look_at` nobody
+    else looks."""
+
+    id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- ids are opaque strings
+    session_id: str
+    user_id: str
+    call_id: str
+    command: str
+    generation: int
+    timeout_s: int
+    began_at: datetime
+    is_begun: bool = False
+    stop_wanted: bool = False
+    open: bool | None = None
+    look_at: datetime | None = None
+    state: str | None = None
+    exit_code: int | None = None
+    preview: str = ""
+    ended_at: datetime | None = None
+
+    class Settings:
+        name = "background_commands"
+        indexes: ClassVar = [
+            IndexModel([("session_id", ASCENDING), ("began_at", DESCENDING)]),
+            IndexModel([("look_at", ASCENDING)], name="open_commands", partialFilterExpression={"open": True}),
+        ]
+
+
 class PastUsageDocument(Document):
     """What a run of a deleted session used: nothing of what was said in it."""
 
@@ -367,6 +398,7 @@ DOCUMENTS = [
     EventPartDocument,
     BodyDocument,
     KeptCallsDocument,
+    BackgroundCommandDocument,
     PastUsageDocument,
     MarkDocument,
 ]

@@ -94,7 +94,8 @@ class RunEndings:
             events = number(
                 session_id, last - goes_on - len(said), at, lease.run.id, [*(item.payload for item in said), finished]
             )
-            queued = RunQueued(run_id=next_run, message_id=session["last_user_message_id"])
+            message_id = session["last_user_message_id"]
+            queued = RunQueued(run_id=next_run, message_id=message_id, cause="message" if message_id else "background")
             next_events = number(session_id, last, at, next_run, [queued] if goes_on else [])
             await insert_recorded(self._database, transaction, [*events, *next_events], said)
             if goes_on:
@@ -102,7 +103,7 @@ class RunEndings:
                     next_run,
                     lease.run.session_id,
                     lease.run.user_id,
-                    session["last_user_message_id"],
+                    message_id,
                     session["updated_at"],
                     origin=session.get("last_user_origin"),
                 )

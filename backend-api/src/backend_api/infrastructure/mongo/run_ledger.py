@@ -120,6 +120,7 @@ class MongoRunLedger(RunEndings):
                             "last_user_seq": {"$add": ["$last_seq", 1]},
                             "last_user_message_id": {"$literal": message.message_id},
                             "last_user_origin": {"$literal": origin},
+                            "background_wakes": 0,
                             "waiting": {"$concatArrays": [unseen_after(0), [{"$add": ["$last_seq", 1]}]]},
                             **begun,
                             "active_run_id": {"$ifNull": ["$active_run_id", new_run]},

@@ -10,6 +10,8 @@ from typing import Annotated, cast
 from fastapi import Depends
 from starlette.requests import HTTPConnection
 
+from backend_api.application.background.read_commands import ReadCommands
+from backend_api.application.background.stop_commands import StopCommands
 from backend_api.application.conversation.answer_slots import AnswerSlots
 from backend_api.application.conversation.answer_wait import AnswerWait
 from backend_api.application.conversation.compact_session import CompactSession
@@ -98,6 +100,8 @@ class UseCases:
     mark_read: MarkRead
     send_message: SendMessage
     stop_run: StopRun
+    read_commands: ReadCommands
+    stop_commands: StopCommands
     resume_run: ResumeRun
     compact_session: CompactSession
     answer_wait: AnswerWait

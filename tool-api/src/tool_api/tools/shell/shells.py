@@ -128,12 +128,13 @@ class Shells:
         if name not in self._shells:
             if len(self._shells) >= MAX_SHELLS:
                 raise TooManyShellsError
-            self._shells[name] = Shell(name, self._workspace, self._environment)
+            self._shells[name] = Shell(name, self._workspace, self.environment)
             measures.SHELLS.set(len(self._shells))
         return self._shells[name]
 
     def names(self) -> list[str]:
         return sorted(self._shells)
 
-    def _environment(self) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
+        """What programs of the workspace are started with."""
         return program_environment(self._display())

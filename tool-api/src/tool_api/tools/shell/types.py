@@ -11,7 +11,8 @@ from tool_api.tools.tool import Arguments
 MAX_TIMEOUT_S = 600
 
 
-def _without_nul(text: str) -> str:
+def without_nul(text: str) -> str:
+    """For Bash there is no such character."""
     if "\0" in text:
         raise ValueError("must not contain NUL characters")
     return text
@@ -24,7 +25,7 @@ ShellName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,32}$", description="
 class ShellExec(Arguments):
     """Run a command in a named shell."""
 
-    command: Annotated[str, AfterValidator(_without_nul)] = Field(
+    command: Annotated[str, AfterValidator(without_nul)] = Field(
         min_length=1, max_length=100_000, description="Bash command line or script."
     )
     shell: ShellName = DEFAULT_SHELL
@@ -53,7 +54,7 @@ class ShellWrite(Arguments):
     """Type into a shell's running command."""
 
     shell: ShellName = DEFAULT_SHELL
-    text: Annotated[str, AfterValidator(_without_nul)] = Field(
+    text: Annotated[str, AfterValidator(without_nul)] = Field(
         min_length=1, max_length=4000, description="Text to type; \\u0003 is Ctrl+C, \\u0004 Ctrl+D."
     )
     press_enter: bool = Field(default=True, description="End the text with a line break.")

@@ -1,0 +1,17 @@
+"""Where its conversation goes on from a summary, the commands that run in the background stand in that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from backend_api.domain.agent.background import listed
+from backend_api.domain.agent.capability import Capability, Setup
+from backend_api.domain.agent.conversation import Conversation
+
+
+def _kept(setup: Setup, conversation: Conversation) -> Sequence[str]:
+    del setup
+    return [listed(conversation.background)] if conversation.background else []
+
+
+BACKGROUND = Capability(name="background", kept=_kept)

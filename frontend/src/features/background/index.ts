@@ -1,0 +1,2 @@
+export { default as BackgroundPanel } from './BackgroundPanel.vue'
+export { shortCommand, withBackground, type BackgroundCommand } from './commands'

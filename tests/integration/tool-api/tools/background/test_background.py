@@ -1,0 +1,82 @@
+"""Commands in the background, over the real endpoint."""
+
+from __future__ import annotations
+
+import time
+
+from contracts.tools import ShellDisplay, ToolResult
+from support.endpoint import RunningEndpoint, await_true, processes_with
+
+
+def state_of(result: ToolResult) -> str | None:
+    assert isinstance(result.display, ShellDisplay)
+    return result.display.background
+
+
+def started(endpoint: RunningEndpoint, command: str, **more: object) -> str:
+    result = endpoint.call("background_run", command=command, **more)
+    assert result.success, result.output
+    assert isinstance(result.display, ShellDisplay)
+    return result.display.shell
+
+
+def test_one_answers_at_once_and_tells_later_how_it_ended(endpoint: RunningEndpoint) -> None:
+    began = time.monotonic()
+    background_id = started(endpoint, "echo first; sleep 1; echo second; (exit 3)")
+    assert time.monotonic() - began < 0.9
+    await_true(lambda: "first" in endpoint.call("check_background", background_id=background_id).output)
+    running = endpoint.call("check_background", background_id=background_id)
+    assert state_of(running) == "running"
+    assert "still running" in running.output
+    ended = endpoint.call("check_background", background_id=background_id, wait_s=10)
+    assert (ended.success, state_of(ended)) == (True, "ended")
+    assert ended.output == "first\nsecond\n[exit code 3]"
+
+
+def test_an_id_that_is_in_use_starts_nothing_again(endpoint: RunningEndpoint) -> None:
+    for _ in range(2):
+        started(endpoint, "echo once >> started_once", background_id="same")
+    endpoint.call("check_background", background_id="same", wait_s=10)
+    assert (endpoint.workspace / "started_once").read_text() == "once\n"
+
+
+def test_the_time_out_ends_it_with_all_it_started(endpoint: RunningEndpoint, seconds: str) -> None:
+    background_id = started(
+        endpoint, f"echo so far; setsid sleep {seconds} & (trap '' TERM; sleep {seconds}); sleep {seconds}", timeout_s=1
+    )
+    ended = endpoint.call("check_background", background_id=background_id, wait_s=10)
+    assert state_of(ended) == "timed_out"
+    assert "so far" in ended.output
+    assert processes_with(f"sleep {seconds}") == []
+
+
+def test_a_stop_ends_it_with_all_it_started_and_the_shells_go_on(endpoint: RunningEndpoint, seconds: str) -> None:
+    background_id = started(endpoint, f"setsid sleep {seconds} & sleep {seconds}")
+    await_true(lambda: len(processes_with(f"sleep {seconds}")) == 2)
+    assert endpoint.call("shell_exec", command="echo beside it").output == "beside it\n"
+    stopped = endpoint.call("background_stop", background_id=background_id)
+    assert state_of(stopped) == "stopped"
+    assert processes_with(f"sleep {seconds}") == []
+    assert state_of(endpoint.call("background_stop", background_id=background_id)) == "stopped"
+
+
+def test_what_it_left_running_ends_with_it(endpoint: RunningEndpoint, seconds: str) -> None:
+    background_id = started(endpoint, f"setsid sleep {seconds} & echo away")
+    assert state_of(endpoint.call("check_background", background_id=background_id, wait_s=10)) == "ended"
+    assert processes_with(f"sleep {seconds}") == []
+
+
+def test_there_may_be_so_many_and_no_more_until_one_has_ended(endpoint: RunningEndpoint, seconds: str) -> None:
+    ids = [started(endpoint, f"sleep {seconds}") for _ in range(8)]
+    refused = endpoint.call("background_run", command="true")
+    assert not refused.success
+    assert ids[0] in refused.output
+    for background_id in ids:
+        endpoint.call("background_stop", background_id=background_id)
+    assert endpoint.call("background_run", command="true").success
+
+
+def test_one_that_there_is_not_is_unknown(endpoint: RunningEndpoint) -> None:
+    for tool in ("check_background", "background_stop"):
+        result = endpoint.call(tool, background_id="nobody")
+        assert (result.success, state_of(result)) == (False, "unknown")

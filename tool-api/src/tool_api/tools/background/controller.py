@@ -1,0 +1,89 @@
+"""The background tools' work."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from contracts.tools import ShellDisplay, ToolResult
+from tool_api.tools.background.commands import (
+    MAX_RUNNING,
+    BackgroundCommand,
+    BackgroundCommands,
+    TooManyBackgroundCommandsError,
+)
+from tool_api.tools.background.types import BackgroundRun, BackgroundStop, CheckBackground
+from tool_api.tools.shell.allowed import refused_command
+from tool_api.tools.tool import CallContext, done, failed
+
+_LAST_WORD_S = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackgroundController:
+    """Starts, looks at and ends commands that nobody waits for."""
+
+    commands: BackgroundCommands
+    allowed: frozenset[str]
+
+    async def start_command(self, call: CallContext, arguments: BackgroundRun) -> ToolResult:
+        del call
+        if (refused := refused_command(arguments.command, self.allowed)) is not None:
+            return failed(f"The command {refused!r} is not allowed in this sandbox.")
+        limit = arguments.timeout_s
+        # Once begun it is known: a cancel in the middle leaves no bash that nobody knows of.
+        starting = asyncio.ensure_future(self.commands.start_command(arguments.background_id, arguments.command, limit))
+        try:
+            one = await asyncio.shield(starting)
+        except TooManyBackgroundCommandsError:
+            return failed(
+                f"{MAX_RUNNING} background commands are running, and there may be no more at a time: "
+                f"{', '.join(self.commands.ids())}. Wait for one (check_background) or end one (background_stop)."
+            )
+        except OSError as error:
+            return failed(f"The command could not be started: {error.strerror or error}.")
+        return done(f"background_id: {one.id}\n[running, at most {limit} s]", display=_display(one))
+
+    async def check(self, call: CallContext, arguments: CheckBackground) -> ToolResult:
+        one = self.commands.find(arguments.background_id)
+        if one is None:
+            return self._unknown(arguments.background_id)
+        await one.wait(min(arguments.wait_s, max(0.0, call.remaining_s - _LAST_WORD_S)))
+        return _result(one)
+
+    async def stop(self, _: CallContext, arguments: BackgroundStop) -> ToolResult:
+        one = self.commands.find(arguments.background_id)
+        if one is None:
+            return self._unknown(arguments.background_id)
+        await asyncio.shield(one.stop())
+        return _result(one)
+
+    def _unknown(self, background_id: str) -> ToolResult:
+        known = ", ".join(self.commands.ids()) or "none"
+        display = ShellDisplay(command="", shell=background_id, background="unknown")
+        return failed(f"There is no background command {background_id} here. Known: {known}.", display=display)
+
+
+def _result(one: BackgroundCommand) -> ToolResult:
+    """What it wrote, and a line that says how it stands: a failed command is no failure of who looked at it."""
+    output = one.command.output.rstrip() or "[no output]"
+    return done(f"{output}\n[{_standing(one)}]", display=_display(one))
+
+
+def _standing(one: BackgroundCommand) -> str:
+    match one.state:
+        case "running":
+            return f"still running, for {one.seconds:.0f} s"
+        case "timed_out":
+            return f"ended, with all it had started, as it ran longer than {one.seconds:.0f} s"
+        case "stopped":
+            return "stopped, with all it had started"
+        case _:
+            return f"exit code {one.command.exit_code}"
+
+
+def _display(one: BackgroundCommand) -> ShellDisplay:
+    exit_code = one.command.exit_code if one.state == "ended" else None
+    return ShellDisplay(
+        command=one.command.text, shell=one.id, exit_code=exit_code, cwd=one.command.folder, background=one.state
+    )
