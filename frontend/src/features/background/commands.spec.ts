@@ -24,7 +24,7 @@ const finished: WireEvent = {
   preview: 'no rule',
   state: 'ended',
   duration_ms: 60_000,
-  body: { size: 9000, media_type: 'text/plain', digest: '' },
+  body: { size: 9000, media_type: 'text/plain', digest: '', parts: [] },
   read_by: null,
 }
 const after = (...events: WireEvent[]) => events.reduce<readonly BackgroundCommand[]>(withBackground, [])
