@@ -70,6 +70,25 @@ async def test_a_sandbox_speaks_mcp(lab: Lab) -> None:
     assert '"text":"42\\n"' in answer.text, answer.text
 
 
+async def test_kernels_run_code_within_the_walls_of_a_sandbox(lab: Lab) -> None:
+    if lab.runtime.name == "fake":
+        return  # nothing runs in it
+    identity = new_identity()
+    started = await start(lab, identity)
+    await lab.answers(identity, started)
+    code = (
+        "import multiprocessing as m, os\np = m.get_context('fork').Process(target=print, args=(6 * 7,))\np.start()\n"
+    )
+    call = {
+        "call_id": "code",
+        "arguments": {"code": f"{code}p.join()\nos.getcwd(), os.environ['HOME']", "timeout_s": 30},
+    }
+    async with endpoint_client(started, identity) as client:
+        answer = await client.post("/tools/code_run", json=call)
+    assert "('/workspace', '/home/agent')" in answer.text, answer.text
+    assert '"success":true' in answer.text
+
+
 async def test_a_sandbox_answers_who_watches_over_it_and_nobody_else(lab: Lab) -> None:
     identity = new_identity()
     started = await start(lab, identity)

@@ -12,6 +12,7 @@ from backend_api.domain.agent.capability import Compact, Setup
 from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import BodyReference, ContentReference, ContextOpened
 from backend_api.domain.agent.model import AssistantTurn, ToolTurn, UserTurn
+from backend_api.domain.agent.pictures import Picture
 from backend_api.domain.agent.sizes import PICTURE_TOKENS, estimated_tokens
 
 ASKED = UserTurn(text="look")
@@ -75,7 +76,9 @@ def test_what_is_short_in_tokens_stays_though_it_is_long_in_bytes() -> None:
     assert compaction(threshold=0.7).brake(far, conversation(0, "x" * 20_000)) is None
 
 
-@pytest.mark.parametrize(("sees", "size"), [(True, 7_000 + PICTURE_TOKENS), (False, 7_000)])
-def test_a_picture_counts_where_the_model_is_sent_it(sees: bool, size: int) -> None:
+@pytest.mark.parametrize(("sees", "size"), [(True, 7_000 + 2 * PICTURE_TOKENS), (False, 7_000)])
+def test_each_picture_counts_where_the_model_is_sent_it(sees: bool, size: int) -> None:
     known = replace(conversation(4_000, "x" * 3_000), opened=opened(vision=sees), pictures=[2])
+    picture = Picture(seq=1, media_type="image/png", size=9)
+    known.turns[2] = replace(known.turns[2], pictures=(picture, picture))
     assert compaction(threshold=0.7).brake(setup(Counter()), known) == Compact(kind="auto", size=size)

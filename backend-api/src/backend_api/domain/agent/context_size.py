@@ -15,8 +15,9 @@ def uncounted_tokens(setup: Setup, conversation: Conversation, count: CountToken
     opened, begin = conversation.opened, conversation.uncounted_from
     tokens = tokens_of(conversation.turns[begin:], count)
     if opened is not None and opened.vision:
-        last = conversation.pictures[-MOST_PICTURES:]
-        tokens += PICTURE_TOKENS * sum(pictures_in(conversation.turns[index]) for index in last if index >= begin)
+        shown = sum(index >= begin for index in conversation.pictures[-MOST_PICTURES:])
+        further = sum(max(0, pictures_in(turn) - 1) for turn in conversation.turns[begin:])
+        tokens += PICTURE_TOKENS * (shown + further)
     if not conversation.context_tokens:
         tokens += opened.system.size // 4 if opened is not None else 0
         tokens += sum(count(tool.offer) for tool in setup.tools)

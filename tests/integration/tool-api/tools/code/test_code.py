@@ -90,7 +90,7 @@ import time; time.sleep(0.5)
 def test_tables_and_figures_are_results(endpoint: RunningEndpoint) -> None:
     code = """
 import pandas as pd, matplotlib.pyplot as plt
-plt.plot([1, 2]); plt.show()
+plt.plot([1, 2]); plt.title("中文"); plt.show()
 plt.bar(["a", "b"], [1, 2]); plt.show()
 pd.DataFrame({"name": ["Ada", "Bob"], "n": [1, 2]})
 """
@@ -102,6 +102,8 @@ pd.DataFrame({"name": ["Ada", "Bob"], "n": [1, 2]})
         assert base64.b64decode(figure.image or "").startswith(b"\x89PNG")
     assert table == CodeTable(columns=["", "name", "n"], rows=[["0", "Ada", "1"], ["1", "Bob", "2"]])
     assert "[figure 2]" in result.output
+    # Fonts for Chinese are among the packages that sandboxes want.
+    assert "missing from font" not in result.output
     assert "Ada" in result.output
 
 

@@ -9,6 +9,7 @@ Your computer
 - The workspace is /workspace and is the current folder of your tools. Put everything the person should get there; \
 name files so that they can be guessed.
 - You are an ordinary user without root. The network may be missing; if a download fails, say so and go on without it.
-- Installed programs and open shells live as long as the sandbox; the workspace stays when the sandbox is rebuilt."""
+- Installed programs, open shells and contexts of code live as long as the sandbox; the workspace stays when the \
+sandbox is rebuilt."""
 
 COMPUTER = Capability(name="computer", sections=lambda setup: [_TEXT] if setup.has_computer else [])

@@ -14,8 +14,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+_CHINESE = Path("/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc")
+
 
 def main() -> None:
+    if _CHINESE.exists():
+        # Of a family that is missing matplotlib complains at each figure.
+        os.environ.setdefault("MATPLOTLIBRC", str(Path(__file__).with_name("matplotlibrc")))
     folder, *argv = sys.argv[1:]
     del sys.path[0]
     with suppress(ImportError):
