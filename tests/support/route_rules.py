@@ -209,7 +209,15 @@ TOOL_API: dict[str, Rule] = {
     "WS /vnc": endpoint("vnc:view", "vnc:control"),
 }
 
-TOOL_SCOPES: dict[str, str] = {"shell_": "exec", "file_": "files", "browser_": "browser"}
+TOOL_SCOPES: dict[str, str] = {
+    "shell_": "exec",
+    "code_": "exec",
+    "background_": "exec",
+    "check_background": "exec",
+    "file_": "files",
+    "save_to_": "files",
+    "browser_": "browser",
+}
 """Scope of each tool, by how its name begins."""
 
 

@@ -70,6 +70,7 @@ class House:
             "category": "appearance",
             "key": "theme",
             "name": "none",
+            "server": "none",
             "path": "none.md",
             "question_id": "none",
             "approval_id": "none",
