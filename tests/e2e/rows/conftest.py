@@ -3,12 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
 from support.api_client import ApiClient
-from support.scripted_stack import FORMS, Scripted, scripted_stack
+from support.scripted_stack import FORMS, Form, Scripted, scripted_stack
+
+IN_ONE_FORM: dict[str, Form] = {
+    "test_background.py": "messages",
+    "test_control.py": "chat",
+    "test_custom_tools.py": "chat",
+    "test_skills.py": "responses",
+    "test_web.py": "responses",
+}
+"""What tools do and what a person decides is the same in each wire format, so these act in one."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    left_out = [
+        item
+        for item in items
+        if isinstance(item, pytest.Function)
+        and item.path.parent == Path(__file__).parent
+        and IN_ONE_FORM.get(item.path.name) not in (None, item.callspec.params.get("running"))
+    ]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session", params=FORMS)

@@ -124,6 +124,13 @@ async def test_a_saved_value_goes_to_no_other_server(gateway: Gateway, connectio
         assert (answer.status_code, answer.json()["code"]) == (422, "invalid"), answer.text
         assert "anew" in answer.text
     assert (await put(gateway, anna, "other", env={"TOKEN": None})).status_code == 422
+    there, kept = "https://${HOST}/mcp", {"TOKEN": None}
+    assert (
+        await put(gateway, anna, "far", url=there, env={"HOST": "one.example.org", "TOKEN": "t"})
+    ).status_code == 200
+    moved = await put(gateway, anna, "far", url=there, env={"HOST": "evil.example.org", **kept})
+    assert (moved.status_code, "anew" in moved.text) == (422, True), moved.text
+    assert (await put(gateway, anna, "far", url=there, env={"HOST": None, **kept})).status_code == 200
     assert connections.connected == []
 
 

@@ -102,6 +102,14 @@ def test_names_without_an_end_descriptions_and_numbers_of_tools_are_bounded() ->
     assert sum(map(len, listing.left_out)) < 1_000
 
 
+def test_one_that_is_too_large_takes_no_room_from_the_others() -> None:
+    large = {"type": "object", "properties": {f"p{number}": {"description": "x" * 190} for number in range(80)}}
+    tools = [ListedTool(f"l{number}", "", large) for number in range(20)]
+    listing = taken(*tools, ListedTool("small", "", PLAIN))
+    assert listing.left_out
+    assert [tool.name for tool in listing.tools][-1] == "small"
+
+
 def test_what_a_person_would_not_see_and_secrets_are_no_part_of_what_is_told() -> None:
     schema = {"type": "object", "properties": {"a": {"description": "hid\u200bden s3cret-value"}}}
     [tool] = taken(ListedTool("a", "Go\u202e on: s3cret-value", schema), secrets=("s3cret-value",)).tools

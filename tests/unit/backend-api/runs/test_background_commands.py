@@ -199,7 +199,7 @@ async def test_a_stop_ends_what_runs_also_of_an_idle_session_and_wakes_nobody() 
     model.go_on_with(SAID)
     async with working(worker_for(stage, model, tools_of(stage))):
         await stage.until_finished(await stage.say(session, "what became of it?"))
-    assert "stopped by the person" in notes(model)[0]
+    assert "was stopped" in notes(model)[0]
 
 
 async def test_a_stop_that_does_not_reach_the_computer_is_made_good_by_who_watches() -> None:

@@ -154,12 +154,19 @@ def _with_kept(said: Mapping[str, Any], values: SecretValues | None, known: OwnM
         given: Mapping[str, str | None] = said.get(part) or {}
         saved = getattr(values, part, {})
         blank = [name for name, value in given.items() if value is None]
-        if blank and (known is None or _origin(known.server.url) != _origin(str(said.get("url") or ""))):
+        if blank and (known is None or _may_lead_elsewhere(known.server.url, said)):
             raise InvalidError(f"Give {blank[0]} anew: it was not given for this address.", field=f"body.{part}")
         if missing := [name for name in blank if name not in saved]:
             raise InvalidError(f"Give {missing[0]}: no value of it is saved.", field=f"body.{part}")
         kept[part] = {name: saved[name] if value is None else value for name, value in given.items()}
     return kept
+
+
+def _may_lead_elsewhere(known: str, said: Mapping[str, Any]) -> bool:
+    url = str(said.get("url") or "")
+    env: Mapping[str, str | None] = said.get("env") or {}
+    # An address with variables leads where their values say.
+    return _origin(known) != _origin(url) or ("${" in url and any(value is not None for value in env.values()))
 
 
 def _origin(url: str) -> tuple[str, str]:

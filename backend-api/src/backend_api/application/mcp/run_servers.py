@@ -82,7 +82,14 @@ class _Run:
         """As they were told last, as long as that holds; else the server is asked."""
         await self.journal.conversation()
         known = self.journal.mcp_servers()
-        found = await asyncio.gather(*(self._found(one, known.get(one.name)) for one in self.targets.values()))
+        looking = [asyncio.ensure_future(self._found(one, known.get(one.name))) for one in self.targets.values()]
+        try:
+            found = await asyncio.gather(*looking)
+        finally:
+            # Where one fails, none connects after all connections were closed.
+            for one in looking:
+                one.cancel()
+            await asyncio.gather(*looking, return_exceptions=True)
         if items := [item for one in found for item in one.items]:
             await self.journal.record_items(items)
         self._listings = {name: one.listing for name, one in zip(self.targets, found, strict=True)}

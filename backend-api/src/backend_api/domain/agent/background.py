@@ -44,7 +44,7 @@ def told_of(finished: BackgroundFinished, output: str) -> str:
 
 def listed(running: Sequence[BackgroundStarted]) -> str:
     """Those that run."""
-    lines = [f"- {one.background_id}: {one.command.splitlines()[0][:_SHORT]}" for one in running]
+    lines = [f"- {one.background_id}: {(one.command.splitlines() or [''])[0][:_SHORT]}" for one in running]
     return _RUNNING.format(lines="\n".join(lines))
 
 
@@ -55,6 +55,6 @@ def _how(finished: BackgroundFinished) -> str:
         case "timed_out":
             return f"was ended at its time-out, after {finished.duration_ms // 1000} s"
         case "stopped":
-            return "was stopped by the person"
+            return "was stopped"
         case "lost":
             return "is lost with the computer it ran on; it may have happened, in whole or in part"

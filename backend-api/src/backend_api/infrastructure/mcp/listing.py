@@ -49,14 +49,15 @@ def listing_of(server: McpServer, listed: Iterable[ListedTool], mask: Mask) -> L
         shown = _UNSEEN.sub("", mask.known(one.name))[:60]
         try:
             tool = _tool(server, one, mask)
-            size += len(tool.description) + len(json.dumps(tool.parameters))
+            added = len(tool.description) + len(json.dumps(tool.parameters))
             if tool.public_name in tools:
                 raise _Unusable("its name is there twice")
-            if len(tools) >= MAX_TOOLS or size > MAX_LISTING_BYTES:
+            if len(tools) >= MAX_TOOLS or size + added > MAX_LISTING_BYTES:
                 raise _Unusable("there are too many")
         except _Unusable as error:
             left_out.append(f"{shown} ({error})")
             continue
+        size += added
         tools[tool.public_name] = tool
     return Listing(tools=[*tools.values()], left_out=_short(left_out))
 

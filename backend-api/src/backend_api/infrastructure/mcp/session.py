@@ -125,6 +125,8 @@ class SessionConnection:
             )
             for tool in page.tools:
                 count += 1
+                if count > MAX_LISTED:
+                    return
                 yield ListedTool(tool.name, tool.description or tool.title or "", tool.input_schema)
             cursor = page.next_cursor
             if not cursor or count >= MAX_LISTED:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import time
+from pathlib import Path
 
 from contracts.tools import ShellDisplay, ToolResult
 from support.endpoint import RunningEndpoint, await_true, processes_with
+from tool_api.tools.background.commands import BackgroundCommands
+from tool_api.tools.background.controller import BackgroundController
+from tool_api.tools.background.types import BackgroundRun
+from tool_api.tools.tool import CallContext
 
 
 def state_of(result: ToolResult) -> str | None:
@@ -80,3 +87,22 @@ def test_one_that_there_is_not_is_unknown(endpoint: RunningEndpoint) -> None:
     for tool in ("check_background", "background_stop"):
         result = endpoint.call(tool, background_id="nobody")
         assert (result.success, state_of(result)) == (False, "unknown")
+
+
+async def test_a_start_that_nobody_waits_for_to_its_end_leaves_nothing_running(tmp_path: Path) -> None:
+    async def unheard(_: object) -> None:
+        """Nothing is written before it has begun."""
+
+    async with BackgroundCommands(tmp_path, lambda: {"PATH": "/usr/bin:/bin"}) as commands:
+        controller = BackgroundController(commands=commands, allowed=frozenset())
+        call = CallContext(call_id="c", deadline=time.monotonic() + 15, write_output=unheard)
+        asked = BackgroundRun(background_id="bg_1", command="sleep 97.25", timeout_s=60)
+        starting = asyncio.create_task(controller.start_command(call, asked))
+        await asyncio.sleep(0)
+        starting.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await starting
+        async with asyncio.timeout(10):
+            while (one := commands.find("bg_1")) is None or one.is_running:
+                await asyncio.sleep(0.02)
+    assert processes_with("sleep 97.25") == []

@@ -21,6 +21,14 @@ def test_a_mark_that_somebody_guessed_is_none() -> None:
     assert with_pictures(content, MARK, ["data:x"]) == '<span class="left-out">picture</span><img src="9999:0" alt="x">'
 
 
+@pytest.mark.timeout(10)
+def test_tags_that_never_end_take_no_time() -> None:
+    content = ("<img" + "x" * 30) * 60_000
+    assert with_pictures(content, MARK, ["data:x"]) == content
+    marked = f'{content}><IMG alt="a" src="{MARK}:0">'
+    assert with_pictures(marked, MARK, ["data:x"]) == f'{content}><IMG alt="a" src="data:x">'
+
+
 @pytest.mark.parametrize(
     ("text", "language"), [("plain", "en"), ("比较", "zh-CN"), ("漢字とかな", "ja"), ("한국어", "ko")]
 )

@@ -93,7 +93,9 @@ def test_a_picture_is_known_by_how_it_begins(data: bytes, media_type: str) -> No
     assert media_type_of(data) == media_type
 
 
-@pytest.mark.parametrize("data", [b"", b"<html><svg>", b"%PDF-1.7", b"RIFF\0\0\0\0WAVE", b"<svgx>"])
+@pytest.mark.parametrize(
+    "data", [b"", b"<html><svg>", b"%PDF-1.7", b"RIFF\0\0\0\0WAVE", b"<svgx>", b"<!---->" * 60 + b"x"]
+)
 def test_what_is_none_is_refused(data: bytes) -> None:
     with pytest.raises(PictureError):
         media_type_of(data)

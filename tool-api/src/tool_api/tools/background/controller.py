@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from contracts.tools import ShellDisplay, ToolResult
 from tool_api.tools.background.commands import (
@@ -25,16 +25,21 @@ class BackgroundController:
 
     commands: BackgroundCommands
     allowed: frozenset[str]
+    _ending: set[asyncio.Future[None]] = field(default_factory=set[asyncio.Future[None]])
 
     async def start_command(self, call: CallContext, arguments: BackgroundRun) -> ToolResult:
         del call
         if (refused := refused_command(arguments.command, self.allowed)) is not None:
             return failed(f"The command {refused!r} is not allowed in this sandbox.")
         limit = arguments.timeout_s
-        # Once begun it is known: a cancel in the middle leaves no bash that nobody knows of.
+        # What is cancelled in the middle would leave a bash that nobody knows of.
         starting = asyncio.ensure_future(self.commands.start_command(arguments.background_id, arguments.command, limit))
         try:
             one = await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            # Nobody hears that it began, so whoever asked may ask again: it does not go on.
+            starting.add_done_callback(self._end_unheard)
+            raise
         except TooManyBackgroundCommandsError:
             return failed(
                 f"{MAX_RUNNING} background commands are running, and there may be no more at a time: "
@@ -43,6 +48,12 @@ class BackgroundController:
         except OSError as error:
             return failed(f"The command could not be started: {error.strerror or error}.")
         return done(f"background_id: {one.id}\n[running, at most {limit} s]", display=_display(one))
+
+    def _end_unheard(self, starting: asyncio.Future[BackgroundCommand]) -> None:
+        if not starting.cancelled() and starting.exception() is None:
+            ending = asyncio.ensure_future(starting.result().stop())
+            self._ending.add(ending)
+            ending.add_done_callback(self._ending.discard)
 
     async def check(self, call: CallContext, arguments: CheckBackground) -> ToolResult:
         one = self.commands.find(arguments.background_id)

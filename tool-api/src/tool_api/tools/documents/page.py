@@ -6,6 +6,7 @@ import html
 import re
 from pathlib import Path
 
+MAX_TAG_CHARACTERS = 4000
 _KANA = re.compile(r"[\u3040-\u30ff]")
 _HANGUL = re.compile(r"[\uac00-\ud7af]")
 _HAN = re.compile(r"[\u4e00-\u9fff]")
@@ -24,15 +25,33 @@ def page_of(*, title: str, content: str, text: str, landscape: bool) -> str:
 def with_pictures(content: str, mark: str, embedded: list[str]) -> str:
     """The content with these in the place of its marks; a picture that is left out is its description in a frame."""
 
-    def image(found: re.Match[str]) -> str:
-        number = int(found[2])
+    parts: list[str] = []
+    at = 0
+    # Found by the mark, not by the tag: a text may have any number of tags that never end.
+    for found in re.finditer(rf'src\s*=\s*"{re.escape(mark)}:(\d+)"', content, re.IGNORECASE):
+        begin, end = _tag_around(content, at, found)
+        if begin < 0:
+            continue
+        number = int(found[1])
+        parts.append(content[at:begin])
         if number < len(embedded) and embedded[number]:
-            return f'{found[1]}src="{html.escape(embedded[number])}"{found[3]}'
-        described = re.search(r"\balt=\"([^\"]*)\"", found[0])
-        return f'<span class="left-out">{(described[1] if described else "") or "picture"}</span>'
+            source = f'src="{html.escape(embedded[number])}"'
+            parts.append(f"{content[begin : found.start()]}{source}{content[found.end() : end]}")
+        else:
+            described = re.search(r"\balt=\"([^\"]*)\"", content[begin:end])
+            parts.append(f'<span class="left-out">{(described[1] if described else "") or "picture"}</span>')
+        at = end
+    return "".join([*parts, content[at:]])
 
-    marked = re.compile(rf'(<img\b[^>]*?)src\s*=\s*"{re.escape(mark)}:(\d+)"([^>]*>)', re.IGNORECASE)
-    return marked.sub(image, content)
+
+def _tag_around(content: str, after: int, found: re.Match[str]) -> tuple[int, int]:
+    """Where the `img` that has this begins and ends; the beginning is -1 where there is none of a usual length."""
+    first = max(after, found.start() - MAX_TAG_CHARACTERS)
+    begins = [one.start() for one in re.finditer(r"<img\b", content[first : found.start()], re.IGNORECASE)]
+    end = content.find(">", found.end(), found.end() + MAX_TAG_CHARACTERS) + 1
+    if not begins or not end or ">" in content[first + begins[-1] : found.start()]:
+        return -1, -1
+    return first + begins[-1], end
 
 
 def _language(text: str) -> str:

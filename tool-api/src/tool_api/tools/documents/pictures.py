@@ -17,7 +17,7 @@ MAX_BYTES = 10 * 1024 * 1024
 MAX_TOTAL_BYTES = 30 * 1024 * 1024
 _INLINE = re.compile(r"data:image/(png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9+/=\s]*", re.IGNORECASE)
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*:|//)")
-_SVG = re.compile(rb"^\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*(<!DOCTYPE[^>\[]*>\s*)?<svg[\s>]", re.DOTALL)
+_SVG = re.compile(rb"^\s*(<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*+-->\s*+)*+(<!DOCTYPE[^>\[]*>\s*)?<svg[\s>]", re.DOTALL)
 
 
 class PictureError(Exception):
