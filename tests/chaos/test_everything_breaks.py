@@ -33,7 +33,7 @@ class Weather:
 
 
 WEATHERS = {
-    "process": Weather(runs=120, sessions=12, kill_every_s=1.0, sandbox_every=8),
+    "process": Weather(runs=200, sessions=12, kill_every_s=1.0, sandbox_every=8),
     # Seconds pass until a container is ready: killed each second, no manager would live to see one.
     "docker": Weather(runs=40, sessions=4, kill_every_s=3.0, sandbox_every=2),
 }

@@ -19,7 +19,7 @@ from support.fleet import Fleet, Shape, run_fleet
 from support.model_server import Answer, ModelServer
 
 SHAPE = Shape(gateways=2, workers=2, managers=1)
-TIMES = int(os.environ.get("CHAOS_KILLS") or 4)
+TIMES = int(os.environ.get("CHAOS_KILLS") or 6)
 USUALLY_S = 2.0
 """An assigned run is leased for a second, and then whoever assigned it tells the others of it."""
 WITHIN_S = 6.0

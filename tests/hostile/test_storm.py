@@ -39,7 +39,7 @@ from support.tls import NO_TLS
 HOSTILE = 20
 TURNED = 5
 """So many of them have taken over their tool API."""
-STORM_S = float(os.environ.get("HOSTILE_STORM_S") or 30)
+STORM_S = float(os.environ.get("HOSTILE_STORM_S") or 60)
 QUIET_S = 15.0
 SWEEP_S = 5.0
 MOST_BYTES = 300 * 1024 * 1024
