@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Iterator
 
 import pytest
+from playwright.async_api import TimeoutError as NotThereError
 from playwright.async_api import expect
 
 from support.api_client import ApiClient
@@ -41,8 +43,10 @@ async def test_a_question_outlives_gateway_and_database_and_its_answer_counts_on
         async def until_answered() -> None:
             async with asyncio.timeout(PATIENT_MS / 1000):
                 while await answer.is_visible():
-                    if await answer.is_enabled():
-                        await answer.click()
+                    # It may be taken between the look and the click.
+                    with contextlib.suppress(NotThereError):
+                        if await answer.is_enabled(timeout=1_000):
+                            await answer.click(timeout=1_000)
                     await asyncio.sleep(0.5)
 
         await until_answered()

@@ -54,6 +54,7 @@ describe('the pages of the settings', () => {
       'Skills',
       'Memories',
       'Agents',
+      'MCP servers',
       'Notifications',
       'Usage',
     ])

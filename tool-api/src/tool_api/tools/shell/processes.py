@@ -96,18 +96,27 @@ async def end_processes(bash: int, mark: str | None, since_ticks: int) -> bool:
 
 async def end_found(find: Callable[[], list[int]]) -> bool:
     """SIGTERM, a short grace, SIGKILL until nothing is found; False when something survives that."""
-    pids = find()
+    pids = await _find_twice(find)
     send(pids, signal.SIGTERM)
     send(pids, signal.SIGCONT)
     loop = asyncio.get_running_loop()
     grace_until = loop.time() + _TERM_GRACE_S
     while pids and loop.time() < grace_until:
         await asyncio.sleep(_ROUND_S)
-        pids = find()
+        pids = await _find_twice(find)
     for _ in range(_ROUNDS):
         if not pids:
             return True
         send(pids, signal.SIGKILL)
         await asyncio.sleep(_ROUND_S)
-        pids = find()
+        pids = await _find_twice(find)
     return not pids
+
+
+async def _find_twice(find: Callable[[], list[int]]) -> list[int]:
+    """A process that forks and ends while /proc is read hides its child from that look, so none is only none where the
+    next look finds none either."""
+    if pids := find():
+        return pids
+    await asyncio.sleep(_ROUND_S)
+    return find()
