@@ -26,7 +26,7 @@ class InstallSkill:
     async def __call__(self, user_id: UserId, url: str, *, name: str | None = None) -> SkillEntry:
         """In the place of the user's skill of the same name; with a `name` only where it is that one."""
         source = url.strip()
-        found = await self.downloads.get(source)
+        found = await self.downloads.get(user_id, source)
         return await self.add(user_id, found.file_name, found.content, source=source, name=name)
 
     async def beside_others(self, user_id: UserId, url: str, *, name: str) -> SkillEntry:

@@ -66,9 +66,9 @@ class SkillDownload:
 class SkillDownloads(Protocol):
     """What people have put at public addresses."""
 
-    async def get(self, url: str) -> SkillDownload:
-        """At most as much as a skill's archive may have. Raises `InvalidError` for an address that is not asked or has
-        nothing, `TooLargeError`, and `UpstreamError` where nothing whole came in time."""
+    async def get(self, user_id: UserId, url: str) -> SkillDownload:
+        """For this user. At most as much as a skill's archive may have. Raises `InvalidError` for an address that is
+        not asked or has nothing, `TooLargeError`, and `UpstreamError` where nothing whole came in time."""
         ...
 
 

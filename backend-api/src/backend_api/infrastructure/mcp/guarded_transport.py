@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import httpx
 import httpx2
 
-from backend_api.infrastructure.fetch.errors import AddressRefusedError
+from backend_api.infrastructure.fetch.errors import AddressRefusedError, FetchFailedError
+from backend_api.infrastructure.fetch.resolver import lookups_of
 from backend_api.infrastructure.fetch.rules import FetchRules
 from backend_api.infrastructure.mcp.traffic import CountedAnswer, TooMuchError, Traffic
 
@@ -27,10 +28,11 @@ class Refusals:
 class GuardedTransport(httpx2.AsyncBaseTransport):
     """Of one connection to one server; `inner` is shared, and stays open."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport, rules: FetchRules, refusals: Refusals) -> None:
+    def __init__(self, inner: httpx.AsyncBaseTransport, rules: FetchRules, refusals: Refusals, owner: str) -> None:
         self._inner = inner
         self._rules = rules
         self._refusals = refusals
+        self._owner = owner
         self._traffic = Traffic()
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -49,7 +51,8 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         )
         with self._faults(request):
             await self._traffic.ask(request.method)
-            answer = await self._inner.handle_async_request(asked)
+            with lookups_of(self._owner):
+                answer = await self._inner.handle_async_request(asked)
         if answer.status_code >= 400:
             self._refusals.status = answer.status_code
         if answer.headers.get("content-encoding", "identity").strip().lower() != "identity":
@@ -87,7 +90,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         except TooMuchError as error:
             self._refusals.said = str(error)
             raise httpx2.ReadError("too much", request=request) from error
-        except AddressRefusedError as error:
+        except (AddressRefusedError, FetchFailedError) as error:
             self._refusals.said = error.detail
             raise httpx2.ConnectError("refused", request=request) from error
         except httpx.ConnectTimeout as error:

@@ -48,7 +48,8 @@ class MemorySkillDownloads:
     def __init__(self, files: Mapping[str, bytes] | None = None) -> None:
         self.files = dict(files or {})
 
-    async def get(self, url: str) -> SkillDownload:
+    async def get(self, user_id: UserId, url: str) -> SkillDownload:
+        del user_id
         if url not in self.files:
             raise SkillRefusedError("Nothing was found at this address: the server there answered 404.")
         return SkillDownload(file_name=url.rpartition("/")[2], content=self.files[url])
