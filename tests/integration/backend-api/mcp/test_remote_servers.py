@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.mcp.entity import McpServer, McpTarget
+from backend_api.domain.mcp.entity import MAX_TOOLS, McpServer, McpTarget
 from backend_api.domain.mcp.ports import McpConnection, McpServerError, Place
 from backend_api.infrastructure.fetch.guarded_client import guarded_transport
 from backend_api.infrastructure.fetch.rules import FetchRules, allowed_hosts
 from backend_api.infrastructure.mcp.connector import McpConnections, Network
+from backend_api.infrastructure.mcp.session import MAX_LISTED
 from support.mcp_servers import OPENED, PNG, hostile_server, listed, ordinary_server
 
 SECRET = "s3cret-of-the-server-42"
@@ -227,3 +228,20 @@ async def test_a_list_that_never_ends_is_left() -> None:
     assert [tool.name for tool in listing.tools] == ["a"]
     assert "its name is there twice" in listing.left_out[0]
     assert server.asked.count("tools/list") == 20
+
+
+async def test_of_a_list_of_thousands_the_first_thousand_are_looked_at() -> None:
+    page = listed(*({"name": f"t{number}"} for number in range(600)))
+    more = listed(*({"name": f"u{number}"} for number in range(600)))
+    pages = iter([{**page, "nextCursor": "2"}, {**more, "nextCursor": "3"}])
+
+    async def answer(writer: asyncio.StreamWriter, asked: dict[str, Any]) -> None:
+        said = json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": next(pages)}).encode()
+        writer.write(packed(b"application/json", len(said), said))
+        await writer.drain()
+
+    async with hostile_server(tools_list=answer) as server, connected(server.url) as connection:
+        listing = await connection.listing()
+    assert len(listing.tools) == MAX_TOOLS
+    assert listing.left_out[-1] == f"{MAX_LISTED - MAX_TOOLS - 5} more"
+    assert server.asked.count("tools/list") == 2

@@ -64,6 +64,8 @@ def test_what_one_is_known_by_says_nothing_of_a_secret_and_changes_with_what_it_
         ({"a": {"url": "https://x.example.org", "env": {"K": "${MISSING}"}}}, "a needs the variable MISSING"),
         ({"a": {"command": "x"}}, "a is a program"),
         ({"a": {}}, "either a command or a url"),
+        ({"a": {"command": ""}}, "either a command or a url"),
+        ({"a": {"command": "", "url": ""}}, "either a command or a url"),
         ({"a": {"command": "x", "url": "https://x.example.org"}}, "either a command or a url"),
         ({"a": {"command": "x", "headers": {"A": "b"}}}, "neither headers"),
         ({"a": {"url": "https://x.example.org", "type": "stdio"}}, "neither args nor"),
