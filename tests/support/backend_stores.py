@@ -25,7 +25,6 @@ from backend_api.domain.conversation.ports import (
 from backend_api.domain.conversation.spending import Spending
 from backend_api.domain.conversation.titles import Titles
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.mcp.own import OwnMcpServers
 from backend_api.domain.memories.ports import MemoriesStore
 from backend_api.domain.notifier import Notifier
 from backend_api.domain.settings.ports import SettingsStore
@@ -96,7 +95,7 @@ class ConversationStores:
     spending: Spending
     settings: SettingsStore
     kinds: OwnKinds
-    mcp_servers: OwnMcpServers
+    mcp_servers: MemoryMcpServers | MongoMcpServers
     skills: SkillStore
     memories: MemoriesStore
     kept_calls: KeptCalls

@@ -27,8 +27,9 @@ def deployment_servers(settings: Settings) -> list[McpTarget]:
 
 @asynccontextmanager
 async def open_mcp_connections(settings: Settings, shared: Sequence[McpTarget]) -> AsyncGenerator[McpConnections]:
-    """What a deployment names may be private; what its users name only where `FETCH_ALLOWED_HOSTS` says so."""
-    allowed = allowed_hosts(settings.fetch_allowed_hosts)
+    """What a deployment names may be private; what its users name only where `MCP_ALLOWED_HOSTS` says so: tools
+    write, so what may be read is not enough."""
+    allowed = allowed_hosts(settings.mcp_allowed_hosts)
     rules = FetchRules(allowed)
     own_rules = FetchRules(allowed | {host for target in shared if (host := _host_of(target)) is not None})
     proxy = settings.fetch_proxy.get_secret_value()

@@ -13,6 +13,7 @@ from backend_api.application.conversation.finish_deletions import FinishDeletion
 from backend_api.application.files.link_file import LinkFile
 from backend_api.application.files.own_sandbox import OwnSandbox
 from backend_api.application.mcp.own_servers import ServersOfUsers
+from backend_api.application.mcp.reseal_servers import ResealMcpServers
 from backend_api.application.memories.change_memories import ChangeMemories
 from backend_api.application.runs.masking import Mask
 from backend_api.application.settings.reseal_secrets import ResealSecrets
@@ -193,7 +194,8 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 notifier=stores.notifier,
                 clock=lambda: datetime.fromtimestamp(planned.clock(), UTC),
             )
-            mcp_servers = ServersOfUsers(MongoMcpServers(), planned.box, planned.mcp_servers)
+            mcp_store = MongoMcpServers()
+            mcp_servers = ServersOfUsers(mcp_store, planned.box, planned.mcp_servers)
             shared = (secret for target in planned.mcp_servers for secret in target.secrets())
             secrets = (*secrets_of(settings), planned.secret, *shared)
             memories = ChangeMemories(
@@ -244,6 +246,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 ),
                 background_task(agent.watch_commands.watch_until_cancelled(), "background"),
                 background_task(ResealSecrets(own.store, own.box)(), "secrets"),
+                background_task(ResealMcpServers(mcp_store, own.box)(), "MCP secrets"),
             ):
                 yield Runtime(
                     stores=stores,

@@ -115,6 +115,7 @@ class Settings(BaseSettings):
     default_preset: str = "general"
     tools_dir: Path | None = None
     mcp_config: Path | None = None
+    mcp_allowed_hosts: Names = ()
     max_turns: int = Field(default=50, ge=1)
     thinking_enabled: bool = False
     thinking_effort: Effort = "high"
@@ -147,7 +148,7 @@ class Settings(BaseSettings):
 
     @field_validator(
         *("host", "trusted_proxies", "cors_origins", "allowed_hosts", "models", "vision_models"),
-        *("user_base_url_hosts", "fetch_allowed_hosts"),
+        *("user_base_url_hosts", "fetch_allowed_hosts", "mcp_allowed_hosts"),
         mode="before",
     )
     @classmethod
@@ -162,7 +163,7 @@ class Settings(BaseSettings):
             raise ValueError("is an origin, such as https://files.example.org")
         return parts.geturl()
 
-    @field_validator("fetch_allowed_hosts")
+    @field_validator("fetch_allowed_hosts", "mcp_allowed_hosts")
     @classmethod
     def _hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         allowed_hosts(value)

@@ -120,11 +120,16 @@ async def test_what_a_look_has_told_is_not_told_again() -> None:
     model.go_on_with(calling("check_background", background_id=background_id), SAID)
     async with working(worker_for(stage, model, tools_of(stage))):
         await stage.until_finished(await stage.say(session, "well?"))
+    assert "built" in stage.payloads(session, ToolFinished)[-1].preview
+    assert notes(model) == []
+    other, later_id = await begun(stage, model)
+    stage.sandbox_commands.end(later_id, "built later")
     async with watched(stage):
-        assert "built" in stage.payloads(session, ToolFinished)[-1].preview
-        (finished,) = stage.payloads(session, BackgroundFinished)
-        assert finished.read_by == stage.payloads(session, ToolFinished)[-1].call_id
-        assert notes(model) == []
+        # Who finds that one has looked at all that there is to look at.
+        await until(lambda: bool(stage.payloads(other, BackgroundFinished)))
+    (finished,) = stage.payloads(session, BackgroundFinished)
+    assert finished.read_by == stage.payloads(session, ToolFinished)[-1].call_id
+    assert [queued.cause for queued in stage.payloads(session, RunQueued)] == ["message", "message"]
     model.go_on_with(calling("check_background", background_id=background_id), SAID)
     async with working(worker_for(stage, model, tools_of(stage))):
         await stage.until_finished(await stage.say(session, "again?"))

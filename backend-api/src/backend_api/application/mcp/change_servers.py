@@ -93,12 +93,14 @@ class ChangeMcpServers:
         target = self.servers.target(user_id, own)
         if target is None:
             return self._shown(user_id, own)
-        own = replace(own, trial=await self._tried(user_id, target))
-        # It may have been changed or deleted meanwhile: then the outcome is another one's.
+        trial = await self._tried(user_id, target)
+        if await self.servers.store.keep_trial(user_id, own, trial):
+            return self._shown(user_id, replace(own, trial=trial))
+        # It was changed or deleted meanwhile, and the outcome is another one's.
         known = await self._own(user_id, name)
-        if known is not None and (known.server, known.sealed) == (own.server, own.sealed):
-            await self.servers.store.put(user_id, own)
-        return self._shown(user_id, own)
+        if known is None:
+            raise McpServerNotFoundError("You have no MCP server of this name.")
+        return self._shown(user_id, known)
 
     async def _tried(self, user_id: UserId, target: McpTarget) -> McpTrial:
         now = datetime.now(UTC)

@@ -40,7 +40,8 @@ class McpConnections:
             raise McpServerError("Servers that are programs are not supported yet.")
         opening = await asyncio.to_thread(_load)
         connection = opening.SessionConnection(server, mask, refusals)
-        await connection.open(opening.http_streams(server, network.transport, network.rules, refusals))
+        streams = opening.http_streams(server, network.transport, network.rules, refusals, place.user_id)
+        await connection.open(streams)
         return connection
 
 

@@ -24,16 +24,17 @@ SEND_S = 30.0
 
 @asynccontextmanager
 async def http_streams(
-    server: McpServer, inner: httpx.AsyncBaseTransport, rules: FetchRules, refusals: Refusals
+    server: McpServer, inner: httpx.AsyncBaseTransport, rules: FetchRules, refusals: Refusals, owner: str
 ) -> AsyncGenerator[TransportStreams]:
-    """Those of a server with an address. Nothing of the environment is used."""
+    """Those of a server with an address. Nothing of the environment is used. `owner` is whose look-ups of
+    names its are."""
 
     def client(
         headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
     ) -> httpx2.AsyncClient:
         del headers, timeout, auth
         return httpx2.AsyncClient(
-            transport=GuardedTransport(inner, rules, refusals),
+            transport=GuardedTransport(inner, rules, refusals, owner),
             headers={**server.headers, "Accept-Encoding": "identity"},
             timeout=httpx2.Timeout(None, connect=CONNECT_S, write=SEND_S),
             follow_redirects=False,

@@ -147,6 +147,7 @@ class UserSettingsDocument(Document):
     is_told: bool = False
     model: str | None = None
     model_version: int = 0
+    skill_changes: int = 0
 
     class Settings:
         name = "user_settings"
