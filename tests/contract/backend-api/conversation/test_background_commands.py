@@ -170,6 +170,14 @@ async def test_what_a_person_stopped_wakes_nobody(stores: ConversationStores) ->
     assert (await stores.sessions.get(session_id, ANNA)).status == SessionStatus.IDLE
 
 
+async def test_what_somebody_wants_to_stop_wakes_nobody_however_it_ended(stores: ConversationStores) -> None:
+    session_id = await idle(stores)
+    command = await begun(stores, session_id)
+    await stores.background.want_stop(session_id)
+    assert len(await stores.background.settle(command, ENDED, wakes=True)) == 1
+    assert (await stores.sessions.get(session_id, ANNA)).status == SessionStatus.IDLE
+
+
 async def test_results_alone_begin_so_many_runs_until_the_person_says_something(stores: ConversationStores) -> None:
     session_id = await idle(stores)
     for number in range(MAX_WAKES):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -22,9 +23,11 @@ from backend_api.domain.agent.events import (
     Usage,
 )
 from backend_api.domain.agent.model import FinishPart, NoteTurn, TextPart, ToolCallPart, ToolRequest, UsagePart
+from backend_api.domain.conversation.background import BackgroundCommand
 from backend_api.domain.conversation.entity import RunStatus, SessionId
 from backend_api.domain.sandbox.entity import SandboxStatus
 from backend_api.domain.sandbox.errors import SandboxUnavailableError
+from backend_api.infrastructure.memory.background_commands import MemoryBackgroundCommands
 from backend_api.infrastructure.memory.sandboxes import MemorySandboxes
 from backend_api.infrastructure.memory.store import utc_now
 from backend_api.infrastructure.tools.background import BackgroundCalls, BackgroundToolSource, told_specs
@@ -49,6 +52,12 @@ def tools_of(stage: Stage) -> BackgroundToolSource:
     )
     specs = told_specs(manifest_tools(), 7)
     return BackgroundToolSource(SandboxToolSource(specs, stage.sandboxes, calls, rebuilt_within_s=0.1))
+
+
+def keep(stage: Stage, commands: MemoryBackgroundCommands) -> None:
+    stage.background = commands
+    object.__setattr__(stage.look_at_command, "commands", commands)
+    object.__setattr__(stage.stop_commands, "commands", commands)
 
 
 @asynccontextmanager
@@ -144,8 +153,7 @@ async def test_one_that_there_is_not_is_told_with_those_there_are() -> None:
 
 async def test_a_start_that_was_cut_off_is_followed_and_the_command_runs_once() -> None:
     stage, model = Stage(), ScriptedModel(SAID)
-    stage.background = type(stage.background)(stage.store, starts_within_s=0.05)
-    object.__setattr__(stage.look_at_command, "commands", stage.background)
+    keep(stage, MemoryBackgroundCommands(stage.store, starts_within_s=0.05))
     stage.sandbox_commands.loses_starts = True
     model.go_on_with(calling("background_run", command="make"), SAID)
     async with working(worker_for(stage, model, tools_of(stage))), watched(stage):
@@ -229,6 +237,66 @@ async def test_a_stop_of_the_run_at_work_ends_what_it_started() -> None:
         await until(lambda: bool(stage.payloads(session, BackgroundFinished)))
     assert stage.payloads(session, BackgroundFinished)[0].state == "stopped"
     assert stage.run(run_id).status == RunStatus.STOPPED
+
+
+class _StoppedBefore(MemoryBackgroundCommands):
+    """The session is stopped just before the first record."""
+
+    def __init__(self, stage: Stage) -> None:
+        super().__init__(stage.store)
+        self._stage = stage
+
+    async def begin(self, command: BackgroundCommand) -> None:
+        await self._stage.stop(command.session_id)
+        await super().begin(command)
+
+
+async def test_a_stop_that_comes_before_the_record_ends_the_command_all_the_same() -> None:
+    stage, model = Stage(), ScriptedModel(SAID)
+    keep(stage, _StoppedBefore(stage))
+    model.go_on_with(calling("background_run", command="make"), SAID)
+    async with working(worker_for(stage, model, tools_of(stage))), watched(stage):
+        session = await stage.open_session()
+        assert (await stage.until_finished(await stage.say(session, "go"))).status == "stopped"
+        await until(lambda: bool(stage.payloads(session, BackgroundFinished)))
+    assert stage.payloads(session, BackgroundFinished)[0].state == "stopped"
+    assert [queued.cause for queued in stage.payloads(session, RunQueued)] == ["message"]
+
+
+@pytest.mark.parametrize("is_known", [True, False], ids=["begun", "never begun"])
+async def test_a_start_that_a_stop_cuts_off_is_ended_at_once_and_wakes_nobody(*, is_known: bool) -> None:
+    stage, model = Stage(), ScriptedModel(SAID)
+
+    async def never_answers() -> None:
+        if not is_known:
+            stage.sandbox_commands.forget(str(stage.sandbox_commands.calls[-1].arguments["background_id"]))
+        await stage.stop(session)
+        await asyncio.Event().wait()
+
+    stage.sandbox_commands.after_start = never_answers
+    model.go_on_with(calling("background_run", command="make"), SAID)
+    async with working(worker_for(stage, model, tools_of(stage))), watched(stage):
+        session = await stage.open_session()
+        assert (await stage.until_finished(await stage.say(session, "go"))).status == "stopped"
+        await until(lambda: bool(stage.payloads(session, BackgroundFinished)), within_s=5)
+    assert stage.payloads(session, BackgroundFinished)[0].state == ("stopped" if is_known else "lost")
+    assert [queued.cause for queued in stage.payloads(session, RunQueued)] == ["message"]
+
+
+async def test_a_start_that_a_message_cuts_off_is_ended_at_once() -> None:
+    stage, model = Stage(), ScriptedModel(SAID)
+
+    async def never_answers() -> None:
+        await stage.say(session, "no, wait", interrupt=True)
+        await asyncio.Event().wait()
+
+    stage.sandbox_commands.after_start = never_answers
+    model.go_on_with(calling("background_run", command="make"), SAID, SAID)
+    async with working(worker_for(stage, model, tools_of(stage))), watched(stage):
+        session = await stage.open_session()
+        await stage.say(session, "go")
+        await until(lambda: bool(stage.payloads(session, BackgroundFinished)), within_s=5)
+    assert stage.payloads(session, BackgroundFinished)[0].state == "stopped"
 
 
 async def test_a_paused_computer_is_left_alone_until_it_goes_on() -> None:

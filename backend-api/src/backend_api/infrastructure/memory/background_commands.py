@@ -100,7 +100,7 @@ class MemoryBackgroundCommands(RunEndings):
                 ended_at=self._store.clock(),
             )
             row = self._store.sessions.get(command.session_id)
-            return [] if row is None else self._tell(row, told, wakes=wakes)
+            return [] if row is None else self._tell(row, told, wakes=wakes and not known.stop_wanted)
 
     def _tell(self, row: SessionRow, told: Recorded, *, wakes: bool) -> list[Event]:
         wakes = wakes and row.background_wakes < MAX_WAKES

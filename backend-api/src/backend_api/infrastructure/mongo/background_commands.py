@@ -127,14 +127,15 @@ class MongoBackgroundCommands:
         new_run, origin = uuid.uuid4().hex, message_origin()
 
         async def work(transaction: AsyncClientSession) -> list[Event]:
-            closed = await self._commands.update_one(
+            closed = await self._commands.find_one_and_update(
                 {"_id": command.id, "open": True}, [{"$set": _ended(told)}, {"$unset": "look_at"}], session=transaction
             )
-            if not closed.modified_count:
+            if closed is None:
                 raise AbandonedError
+            may_wake = wakes and not closed["stop_wanted"]
             session = await self._database["sessions"].find_one_and_update(
                 {"_id": command.session_id, "user_id": command.user_id},
-                [*([{"$set": _read_next(new_run)}] if wakes else []), _numbered(new_run)],
+                [*([{"$set": _read_next(new_run)}] if may_wake else []), _numbered(new_run)],
                 projection={"last_seq": 1, "updated_at": 1, "active_run_id": 1},
                 return_document=ReturnDocument.AFTER,
                 session=transaction,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
 import uuid
 from collections.abc import Callable, Sequence
 from copy import deepcopy
@@ -23,11 +25,14 @@ from backend_api.domain.conversation.background import (
     TooManyBackgroundError,
 )
 from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.errors import DomainError
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.sandbox.entity import Sandbox
 from backend_api.domain.sandbox.errors import SandboxUnavailableError
 from backend_api.domain.sandbox.ports import SandboxTools
 from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource
+
+logger = logging.getLogger(__name__)
 
 BACKGROUND_TIMEOUT_S = 300
 RUN, CHECK, STOP = "background_run", "check_background", "background_stop"
@@ -93,9 +98,16 @@ class BackgroundCalls:
             began_at=self.clock(),
         )
         try:
-            await self.commands.begin(command)
+            return await self._started(sandbox, call, command)
         except TooManyBackgroundError as error:
             return Done(success=False, output=f"{error.detail} Wait for one ({CHECK}) or end one ({STOP}).")
+        except asyncio.CancelledError:
+            # Nobody hears that it began, so the sandbox ends it; one that had begun just before is ended as well.
+            await asyncio.shield(self._leave_to_be_stopped(command))
+            raise
+
+    async def _started(self, sandbox: Sandbox, call: ToolCall, command: BackgroundCommand) -> Done:
+        await self.commands.begin(command)
         given = {"timeout_s": self.timeout_s, **call.arguments, "background_id": command.id}
         try:
             outcome = await self.tools.call(sandbox, _with(call, given))
@@ -112,6 +124,15 @@ class BackgroundCalls:
         )
         said = {"background_id": command.id, "timeout_s": command.timeout_s}
         return replace(outcome, output=json.dumps(said), events=[started])
+
+    async def _leave_to_be_stopped(self, command: BackgroundCommand) -> None:
+        try:
+            await self.commands.confirm(command.id)
+            await self.commands.want_stop(command.session_id, command.id)
+        except DomainError as error:
+            # It is looked at all the same, once its start must be over.
+            fields = {"session_id": command.session_id, "background_id": command.id, "reason": error.detail}
+            logger.warning("a background command whose start was cut off is not stopped yet", extra=fields)
 
     async def _looked_at(self, sandbox: Sandbox, call: ToolCall, command: BackgroundCommand) -> Done:
         """One that has ended is told of here and nowhere else, unless that was told already."""
