@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -60,10 +61,11 @@ async def test_one_is_kept_as_it_was_begun_and_then_as_it_ended(stores: Conversa
     session_id = await idle(stores)
     command = await begun(stores, session_id)
     assert (command.command, command.is_begun, command.state) == ("$HOME", True, None)
-    assert await stores.background.settle(command, ENDED, wakes=False)
+    told = replace(ENDED, payload=replace(FINISHED, read_by="call_2"))
+    assert await stores.background.settle(command, told, wakes=False)
     ended = await stores.background.get(session_id, "bg_1")
     assert (ended.state, ended.exit_code, ended.preview) == ("ended", 3, "$x: no")
-    assert ended.ended_at is not None
+    assert (ended.ended_at is not None, ended.read_by) == (True, "call_2")
     await begun(stores, session_id, "bg_2")
     assert [one.id for one in await stores.background.of_session(session_id, limit=9)] == ["bg_2", "bg_1"]
     with pytest.raises(BackgroundNotFoundError):

@@ -23,11 +23,13 @@ from backend_api.domain.agent.events import (
     Usage,
 )
 from backend_api.domain.agent.model import FinishPart, NoteTurn, TextPart, ToolCallPart, ToolRequest, UsagePart
+from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.conversation.background import BackgroundCommand
 from backend_api.domain.conversation.entity import RunStatus, SessionId
-from backend_api.domain.sandbox.entity import SandboxStatus
+from backend_api.domain.sandbox.entity import Sandbox, SandboxStatus
 from backend_api.domain.sandbox.errors import SandboxUnavailableError
 from backend_api.infrastructure.memory.background_commands import MemoryBackgroundCommands
+from backend_api.infrastructure.memory.sandbox_commands import MemorySandboxCommands
 from backend_api.infrastructure.memory.sandboxes import MemorySandboxes
 from backend_api.infrastructure.memory.store import utc_now
 from backend_api.infrastructure.tools.background import BackgroundCalls, BackgroundToolSource, told_specs
@@ -137,7 +139,8 @@ async def test_what_a_look_has_told_is_not_told_again() -> None:
     model.go_on_with(calling("check_background", background_id=background_id), SAID)
     async with working(worker_for(stage, model, tools_of(stage))):
         await stage.until_finished(await stage.say(session, "again?"))
-    assert "built" in stage.payloads(session, ToolFinished)[-1].preview
+    (*_, again) = stage.payloads(session, ToolFinished)
+    assert again.preview == "built\n[ended, exit code 0; this was told to you before]"
 
 
 async def test_one_that_there_is_not_is_told_with_those_there_are() -> None:
@@ -189,12 +192,49 @@ async def test_one_whose_computer_is_gone_is_lost_and_told_so(how: str) -> None:
         case "forgotten":
             stage.sandbox_commands.forget(background_id)
         case _:
-            object.__setattr__(stage.look_at_command, "clock", lambda: utc_now() + timedelta(hours=1))
+            object.__setattr__(stage.look_at_command, "clock", lambda: utc_now() + timedelta(hours=25))
     async with working(worker_for(stage, model, tools_of(stage))), watched(stage):
         await until(lambda: bool(notes(model)))
     (finished,) = stage.payloads(session, BackgroundFinished)
     assert (finished.state, finished.exit_code) == ("lost", None)
     assert "lost with the computer" in notes(model)[0]
+
+
+async def test_one_whose_computer_can_not_be_asked_for_hours_is_not_lost() -> None:
+    stage, model = Stage(), ScriptedModel(SAID)
+    session, background_id = await begun(stage, model)
+    object.__setattr__(stage.look_at_command, "clock", lambda: utc_now() + timedelta(hours=23))
+    stage.sandbox_commands.fault = lambda: SandboxUnavailableError("The manager is away.")
+    (command,) = await stage.background.of_session(session, limit=1)
+    with pytest.raises(SandboxUnavailableError):
+        await stage.look_at_command(command)
+    stage.sandbox_commands.fault = None
+    stage.sandbox_commands.end(background_id, "built")
+    await stage.look_at_command(command)
+    assert stage.payloads(session, BackgroundFinished)[0].state == "ended"
+
+
+async def test_what_is_told_by_itself_while_a_call_looks_is_not_told_by_that_as_well() -> None:
+    stage, model = Stage(), ScriptedModel(SAID)
+    session, background_id = await begun(stage, model)
+
+    class ToldMeanwhile(MemorySandboxCommands):
+        """Whoever watches tells of it between the answer to the call and what is made of that."""
+
+        async def call(self, sandbox: Sandbox, call: ToolCall) -> Done:
+            outcome = await stage.sandbox_commands.call(sandbox, call)
+            await stage.look_at_command(await stage.background.get(session, background_id))
+            return outcome
+
+    calls = BackgroundCalls(tools=ToldMeanwhile(), commands=stage.background, look=stage.look_at_command, clock=utc_now)
+    source = SandboxToolSource(told_specs(manifest_tools(), 7), stage.sandboxes, calls, rebuilt_within_s=0.1)
+    stage.sandbox_commands.end(background_id, "built")
+    model.go_on_with(calling("background_stop", background_id=background_id), SAID)
+    async with working(worker_for(stage, model, BackgroundToolSource(source))):
+        await stage.until_finished(await stage.say(session, "stop it"))
+    result = stage.payloads(session, ToolFinished)[-1]
+    assert result.preview == "[ended, exit code 0; what it wrote is told to you by itself]"
+    assert ["built" in note for note in notes(model)] == [True]
 
 
 async def test_a_stop_ends_what_runs_also_of_an_idle_session_and_wakes_nobody() -> None:

@@ -57,6 +57,8 @@ class BackgroundCommand:
     exit_code: int | None = None
     preview: str = ""
     ended_at: datetime | None = None
+    read_by: str | None = None
+    """The call whose result told how it ended; None: it is told by itself."""
 
 
 class BackgroundCommands(Protocol):

@@ -98,6 +98,7 @@ class MemoryBackgroundCommands(RunEndings):
                 exit_code=finished.exit_code,
                 preview=finished.preview,
                 ended_at=self._store.clock(),
+                read_by=finished.read_by,
             )
             row = self._store.sessions.get(command.session_id)
             return [] if row is None else self._tell(row, told, wakes=wakes and not known.stop_wanted)

@@ -171,6 +171,7 @@ def _ended(told: Recorded) -> Document:
         "exit_code": finished.exit_code,
         "preview": {"$literal": finished.preview},
         "ended_at": "$$NOW",
+        "read_by": {"$literal": finished.read_by},
     }
 
 
@@ -215,4 +216,5 @@ def _command(found: Document) -> BackgroundCommand:
         exit_code=found.get("exit_code"),
         preview=found.get("preview") or "",
         ended_at=found.get("ended_at"),
+        read_by=found.get("read_by"),
     )

@@ -138,18 +138,29 @@ class BackgroundCalls:
         """One that has ended is told of here and nowhere else, unless that was told already."""
         if command.state is not None:
             return _past(command)
+        # From here on whoever watches may tell of it first: then it is told so, and not here as well.
         outcome = LOST
         if sandbox.generation == command.generation:
             outcome = await self.tools.call(sandbox, call)
         state = state_of(outcome)
         if state is not None and not await self.look.settle(command, outcome, state, read_by=call.call_id):
-            return _past(await self.commands.get(command.session_id, command.id))
+            return _told_elsewhere(await self.commands.get(command.session_id, command.id))
         return outcome
 
 
 def _past(command: BackgroundCommand) -> Done:
-    code = "" if command.exit_code is None else f", exit code {command.exit_code}"
-    return Done(success=True, output=f"{command.preview}\n[{command.state}{code}; this is told to you by itself, too]")
+    """As it may be asked for again, such as after a summary."""
+    how = "was told to you before" if command.read_by is not None else "is told to you by itself, too"
+    return Done(success=True, output=f"{command.preview}\n[{_ended(command)}; this {how}]")
+
+
+def _told_elsewhere(command: BackgroundCommand) -> Done:
+    where = "by itself" if command.read_by is None else "by another call"
+    return Done(success=True, output=f"[{_ended(command)}; what it wrote is told to you {where}]")
+
+
+def _ended(command: BackgroundCommand) -> str:
+    return f"{command.state}" if command.exit_code is None else f"{command.state}, exit code {command.exit_code}"
 
 
 def _with(call: ToolCall, arguments: dict[str, Any]) -> ToolCall:
