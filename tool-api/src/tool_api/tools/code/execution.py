@@ -10,7 +10,7 @@ from contracts.tools import MAX_CODE_OUTPUTS, MAX_OUTPUT_CHARACTERS
 from tool_api.tools.code.lines import Said, Shown, Written
 
 _ROOM = MAX_OUTPUT_CHARACTERS + 50_000
-"""Characters of all texts; a bridge that is one says less."""
+"""Characters of all texts that are kept; a bridge that is one says less."""
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _PICTURES_ROOM = 12_000_000
 
@@ -43,6 +43,7 @@ class Execution:
         self._room = _ROOM
         self._pictures_room = _PICTURES_ROOM
         self._unread: list[str] = []
+        self._unread_size = 0
         self._wake = asyncio.Event()
         self._end = asyncio.Event()
 
@@ -63,6 +64,7 @@ class Execution:
                 self._said.clear()
                 self._keys.clear()
                 self._last = None
+                self._room, self._pictures_room = _ROOM, _PICTURES_ROOM
 
     def finish(self, *, success: bool, ended: str | None = None) -> None:
         if self.is_finished:
@@ -75,6 +77,7 @@ class Execution:
         """What was written since the last time it was taken."""
         text = "".join(self._unread)
         self._unread.clear()
+        self._unread_size = 0
         return text
 
     async def wait(self, timeout_s: float) -> bool:
@@ -112,6 +115,11 @@ class Execution:
         self._tell(text)
 
     def _show(self, line: Shown) -> None:
+        at = self._keys.get(line.key) if line.key else None
+        before = self._said.get(at) if at is not None else None
+        if isinstance(before, Shown):
+            self._room += len(before.text)
+            self._pictures_room += len(before.picture or "")
         text = line.text[: self._room]
         self._room -= len(text)
         picture = line.picture
@@ -119,9 +127,8 @@ class Execution:
             picture = None
         self._pictures_room -= len(picture or "")
         shown = line.model_copy(update={"text": text, "picture": picture})
-        before = self._keys.get(line.key) if line.key else None
-        if before is not None and before in self._said:
-            self._said[before] = shown
+        if at is not None and before is not None:
+            self._said[at] = shown
             return
         if line.is_update:
             return
@@ -137,8 +144,10 @@ class Execution:
             self._next += 1
 
     def _tell(self, text: str) -> None:
-        if text:
+        if text and self._unread_size < MAX_OUTPUT_CHARACTERS:
+            # Of what is written, cleared and written anew nobody can say how much it is.
             self._unread.append(readable(text))
+            self._unread_size += len(text)
         self._wake.set()
 
 
