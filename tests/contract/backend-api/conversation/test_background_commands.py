@@ -11,13 +11,13 @@ import pytest
 from backend_api.domain.agent.events import BackgroundFinished, MessageUser, RunFinished, RunQueued
 from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.conversation.background import (
-    MAX_RUNNING,
     MAX_WAKES,
     BackgroundCommand,
     BackgroundNotFoundError,
     TooManyBackgroundError,
 )
 from backend_api.domain.conversation.entity import Lease, SessionId, SessionStatus
+from contracts.tools import MAX_BACKGROUND_RUNNING
 from support.backend_stores import ANNA, ConversationStores
 
 FINISHED = BackgroundFinished(background_id="bg_1", command="$HOME", exit_code=3, preview="$x: no", state="ended")
@@ -81,7 +81,7 @@ async def test_one_that_was_never_started_is_forgotten(stores: ConversationStore
 
 async def test_so_many_run_at_a_time_and_no_more(stores: ConversationStores) -> None:
     session_id = await stores.session()
-    for number in range(MAX_RUNNING):
+    for number in range(MAX_BACKGROUND_RUNNING):
         await begun(stores, session_id, f"bg_{number}")
     with pytest.raises(TooManyBackgroundError):
         await stores.background.begin(command_of(session_id, "bg_more"))

@@ -13,8 +13,6 @@ from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.errors import ConflictError, NotFoundError
 from backend_api.domain.identity.entity import UserId
 
-MAX_RUNNING = 8
-"""Of one session."""
 MAX_WAKES = 20
 """Runs that results alone may begin before the person says something again: a result that starts the next command
 would go on for ever."""

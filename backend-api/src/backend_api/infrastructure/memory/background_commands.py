@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from backend_api.domain.agent.events import BackgroundFinished, Event, MessageUser
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.conversation.background import (
-    MAX_RUNNING,
     MAX_WAKES,
     BackgroundCommand,
     BackgroundNotFoundError,
@@ -18,6 +17,7 @@ from backend_api.domain.conversation.background import (
 from backend_api.domain.conversation.entity import RunId, SessionId
 from backend_api.infrastructure.memory.run_endings import RunEndings
 from backend_api.infrastructure.memory.store import MemoryStore, SessionRow
+from contracts.tools import MAX_BACKGROUND_RUNNING
 
 
 class MemoryBackgroundCommands(RunEndings):
@@ -33,7 +33,7 @@ class MemoryBackgroundCommands(RunEndings):
         """Under the lock."""
         async with self._store.lock:
             running = [one.id for one in self._open() if one.session_id == command.session_id]
-            if len(running) >= MAX_RUNNING:
+            if len(running) >= MAX_BACKGROUND_RUNNING:
                 raise TooManyBackgroundError.of(running)
             now = self._store.clock()
             self._commands[command.id] = replace(command, began_at=now)

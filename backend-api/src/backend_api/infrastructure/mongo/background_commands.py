@@ -13,7 +13,6 @@ from pymongo.asynchronous.client_session import AsyncClientSession
 from backend_api.domain.agent.events import BackgroundFinished, Event, RunQueued, StoredPayload
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.conversation.background import (
-    MAX_RUNNING,
     MAX_WAKES,
     BackgroundCommand,
     BackgroundNotFoundError,
@@ -26,6 +25,7 @@ from backend_api.infrastructure.mongo.event_documents import insert_recorded, nu
 from backend_api.infrastructure.mongo.run_documents import message_origin, queued_run
 from backend_api.infrastructure.mongo.run_queries import IS_FREE
 from backend_api.infrastructure.mongo.transactions import AbandonedError, in_transaction, store_errors
+from contracts.tools import MAX_BACKGROUND_RUNNING
 
 STARTS_WITHIN_S = 30.0
 """Longer than the call that starts one lasts."""
@@ -57,8 +57,8 @@ class MongoBackgroundCommands:
             "open": True,
         }
         async with store_errors():
-            running = await self._commands.find(of_session, {"_id": 1}).limit(MAX_RUNNING).to_list()
-            if len(running) >= MAX_RUNNING:
+            running = await self._commands.find(of_session, {"_id": 1}).limit(MAX_BACKGROUND_RUNNING).to_list()
+            if len(running) >= MAX_BACKGROUND_RUNNING:
                 raise TooManyBackgroundError.of([str(one["_id"]) for one in running])
             await self._commands.update_one({"_id": command.id}, [{"$set": stored}], upsert=True)
 
@@ -93,7 +93,7 @@ class MongoBackgroundCommands:
         if background_id is not None:
             wanted["_id"] = background_id
         async with store_errors():
-            found = await self._read(wanted, MAX_RUNNING * 2)
+            found = await self._read(wanted, MAX_BACKGROUND_RUNNING * 2)
             if found:
                 look_at: Document = {"$cond": ["$is_begun", "$$NOW", "$look_at"]}
                 await self._commands.update_many(wanted, [{"$set": {"stop_wanted": True, "look_at": look_at}}])

@@ -31,10 +31,10 @@ from backend_api.domain.sandbox.entity import Sandbox
 from backend_api.domain.sandbox.errors import SandboxUnavailableError
 from backend_api.domain.sandbox.ports import SandboxTools
 from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource
+from contracts.tools import BACKGROUND_TIMEOUT_S, MAX_BACKGROUND_TIMEOUT_S
 
 logger = logging.getLogger(__name__)
 
-BACKGROUND_TIMEOUT_S = 300
 RUN, CHECK, STOP = "background_run", "check_background", "background_stop"
 NAMES = frozenset({RUN, CHECK, STOP})
 
@@ -177,4 +177,4 @@ def _with(call: ToolCall, arguments: dict[str, Any]) -> ToolCall:
 
 def _seconds(given: object, default: int) -> int:
     """What the sandbox refuses never counts."""
-    return given if isinstance(given, int) and 0 < given <= 7 * 24 * 3600 else default
+    return given if isinstance(given, int) and 0 < given <= MAX_BACKGROUND_TIMEOUT_S else default

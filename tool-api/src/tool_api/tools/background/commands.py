@@ -8,11 +8,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from contracts.tools import BackgroundState
+from contracts.tools import MAX_BACKGROUND_RUNNING, BackgroundState
 from tool_api.tools.shell.bash import Bash, ShellState
 from tool_api.tools.shell.command import Command
 
-MAX_RUNNING = 8
 MAX_KEPT = 16
 """Of those that ended; each may have written as much as any command."""
 
@@ -112,7 +111,7 @@ class BackgroundCommands:
         async with self._starting:
             if background_id is not None and (known := self._commands.get(background_id)) is not None:
                 return known
-            if sum(one.is_running for one in self._commands.values()) >= MAX_RUNNING:
+            if sum(one.is_running for one in self._commands.values()) >= MAX_BACKGROUND_RUNNING:
                 raise TooManyBackgroundCommandsError
             folder = str(self._workspace)
             bash = await Bash.start_shell(ShellState(folder=folder), self._environment())
