@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from backend_api.application.background.look_at_command import ANSWERS_WITHIN_S
 from backend_api.application.background.watch_commands import WatchCommands
+from backend_api.application.runs.run_services import RunOptions
 from backend_api.bootstrap.background_tasks import background_task
 from backend_api.domain.agent.capability import Setup
 from backend_api.domain.agent.events import (
@@ -167,6 +169,25 @@ async def test_a_start_that_was_cut_off_is_followed_and_the_command_runs_once() 
         stage.sandbox_commands.end(command.id, "built")
         await until(lambda: bool(notes(model)))
     assert stage.sandbox_commands.started == ["make"]
+
+
+async def test_a_watcher_that_is_ended_leaves_what_it_held_to_the_next_at_once() -> None:
+    stage, model = Stage(), ScriptedModel(SAID)
+    session, background_id = await begun(stage, model)
+    looks = stage.sandbox_commands.calls
+    asked = len(looks)
+    async with background_task(
+        WatchCommands(commands=stage.background, look=stage.look_at_command).watch_until_cancelled(), "background"
+    ):
+        await until(lambda: len(looks) > asked)
+    stage.sandbox_commands.end(background_id, "built")
+    async with watched(stage):
+        await until(lambda: bool(stage.payloads(session, BackgroundFinished)), within_s=2)
+
+
+def test_a_claim_lasts_longer_than_a_look_and_no_longer_than_that_of_a_run() -> None:
+    watch = WatchCommands(commands=Stage().background, look=Stage().look_at_command)
+    assert watch.wait_s + ANSWERS_WITHIN_S < watch.lease_s <= RunOptions().lease_s
 
 
 async def test_one_that_never_began_leaves_nothing() -> None:
