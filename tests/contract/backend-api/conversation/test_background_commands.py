@@ -67,7 +67,7 @@ async def test_one_is_kept_as_it_was_begun_and_then_as_it_ended(stores: Conversa
     assert (ended.state, ended.exit_code, ended.preview) == ("ended", 3, "$x: no")
     assert (ended.ended_at is not None, ended.read_by) == (True, "call_2")
     await begun(stores, session_id, "bg_2")
-    assert [one.id for one in await stores.background.of_session(session_id, limit=9)] == ["bg_2", "bg_1"]
+    assert [one.id for one in await stores.background.of_session(session_id, ended=9)] == ["bg_2", "bg_1"]
     with pytest.raises(BackgroundNotFoundError):
         await stores.background.get(await stores.session(), "bg_1")
 
@@ -76,7 +76,7 @@ async def test_one_that_was_never_started_is_forgotten(stores: ConversationStore
     session_id = await stores.session()
     await stores.background.begin(command_of(session_id))
     await stores.background.drop("bg_1")
-    assert await stores.background.of_session(session_id, limit=9) == []
+    assert await stores.background.of_session(session_id, ended=9) == []
 
 
 async def test_so_many_run_at_a_time_and_no_more(stores: ConversationStores) -> None:
@@ -85,6 +85,10 @@ async def test_so_many_run_at_a_time_and_no_more(stores: ConversationStores) -> 
         await begun(stores, session_id, f"bg_{number}")
     with pytest.raises(TooManyBackgroundError):
         await stores.background.begin(command_of(session_id, "bg_more"))
+    await stores.background.settle(await stores.background.get(session_id, "bg_7"), ENDED, wakes=False)
+    running = [f"bg_{number}" for number in reversed(range(MAX_BACKGROUND_RUNNING - 1))]
+    assert [one.id for one in await stores.background.of_session(session_id, ended=0)] == running
+    assert [one.id for one in await stores.background.of_session(session_id, ended=1)] == [*running, "bg_7"]
     await begun(stores, await stores.session(), "bg_elsewhere")
 
 

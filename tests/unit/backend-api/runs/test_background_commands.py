@@ -113,7 +113,7 @@ async def test_a_run_at_work_reads_it_before_it_ends() -> None:
     stage, model = Stage(), ScriptedModel(SAID)
 
     async def ends() -> None:
-        (command,) = await stage.background.of_session(session, limit=1)
+        (command,) = await stage.background.of_session(session, ended=1)
         stage.sandbox_commands.end(command.id, "built")
         await until(lambda: bool(stage.payloads(session, BackgroundFinished)))
 
@@ -165,7 +165,7 @@ async def test_a_start_that_was_cut_off_is_followed_and_the_command_runs_once() 
         session = await stage.open_session()
         await stage.until_finished(await stage.say(session, "go"))
         assert "may have happened" in stage.payloads(session, ToolFinished)[0].preview
-        (command,) = await stage.background.of_session(session, limit=1)
+        (command,) = await stage.background.of_session(session, ended=1)
         stage.sandbox_commands.end(command.id, "built")
         await until(lambda: bool(notes(model)))
     assert stage.sandbox_commands.started == ["make"]
@@ -197,7 +197,7 @@ async def test_one_that_never_began_leaves_nothing() -> None:
     async with working(worker_for(stage, model, tools_of(stage))):
         session = await stage.open_session()
         await stage.until_finished(await stage.say(session, "go"))
-    assert await stage.background.of_session(session, limit=9) == []
+    assert await stage.background.of_session(session, ended=9) == []
     assert stage.payloads(session, BackgroundStarted) == []
 
 
@@ -226,7 +226,7 @@ async def test_one_whose_computer_can_not_be_asked_for_hours_is_not_lost() -> No
     session, background_id = await begun(stage, model)
     object.__setattr__(stage.look_at_command, "clock", lambda: utc_now() + timedelta(hours=23))
     stage.sandbox_commands.fault = lambda: SandboxUnavailableError("The manager is away.")
-    (command,) = await stage.background.of_session(session, limit=1)
+    (command,) = await stage.background.of_session(session, ended=1)
     with pytest.raises(SandboxUnavailableError):
         await stage.look_at_command(command)
     stage.sandbox_commands.fault = None
@@ -372,7 +372,7 @@ async def test_a_paused_computer_is_left_alone_until_it_goes_on() -> None:
             return SandboxStatus(status="paused")
 
     object.__setattr__(stage.look_at_command, "sandboxes", Paused())
-    (command,) = await stage.background.of_session(session, limit=1)
+    (command,) = await stage.background.of_session(session, ended=1)
     assert await stage.look_at_command(command) is None
     assert stage.sandbox_commands.calls == []
     object.__setattr__(stage.look_at_command, "sandboxes", stage.sandboxes)

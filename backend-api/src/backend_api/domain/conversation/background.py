@@ -80,8 +80,8 @@ class BackgroundCommands(Protocol):
         """Raises `BackgroundNotFoundError`."""
         ...
 
-    async def of_session(self, session_id: SessionId, *, limit: int) -> list[BackgroundCommand]:
-        """The open ones first, then those that ended, the newest first."""
+    async def of_session(self, session_id: SessionId, *, ended: int) -> list[BackgroundCommand]:
+        """The open ones, then so many of those that ended, each the newest first."""
         ...
 
     async def want_stop(self, session_id: SessionId, background_id: str | None = None) -> list[BackgroundCommand]:

@@ -58,11 +58,12 @@ class MemoryBackgroundCommands(RunEndings):
             raise BackgroundNotFoundError("There is no such background command.")
         return command
 
-    async def of_session(self, session_id: SessionId, *, limit: int) -> list[BackgroundCommand]:
+    async def of_session(self, session_id: SessionId, *, ended: int) -> list[BackgroundCommand]:
         """All that are known."""
         found = [one for one in self._commands.values() if one.session_id == session_id]
-        newest = sorted(found, key=lambda one: one.began_at, reverse=True)[:limit]
-        return sorted(newest, key=lambda one: one.state is not None)
+        newest = sorted(found, key=lambda one: one.began_at, reverse=True)
+        running = [one for one in newest if one.state is None]
+        return [*running, *[one for one in newest if one.state is not None][:ended]]
 
     async def want_stop(self, session_id: SessionId, background_id: str | None = None) -> list[BackgroundCommand]:
         """At once."""

@@ -81,11 +81,12 @@ class MongoBackgroundCommands:
             raise BackgroundNotFoundError("There is no such background command.")
         return found[0]
 
-    async def of_session(self, session_id: SessionId, *, limit: int) -> list[BackgroundCommand]:
-        """One read."""
+    async def of_session(self, session_id: SessionId, *, ended: int) -> list[BackgroundCommand]:
+        """A read of each kind: an open one may have begun before many that ended."""
         async with store_errors():
-            found = await self._read({"session_id": session_id}, limit)
-        return sorted(found, key=lambda one: one.state is not None)
+            running = await self._read({"session_id": session_id, "open": True}, MAX_BACKGROUND_RUNNING * 2)
+            over = await self._read({"session_id": session_id, "open": None}, ended) if ended else []
+        return [*running, *over]
 
     async def want_stop(self, session_id: SessionId, background_id: str | None = None) -> list[BackgroundCommand]:
         """A write only where there is something to end. One that may not have begun yet is looked at no sooner."""

@@ -81,7 +81,7 @@ class BackgroundCalls:
             wanted = str(call.arguments.get("background_id", ""))
             command = await self.commands.get(SessionId(call.session_id), wanted)
         except BackgroundNotFoundError:
-            known = await self.commands.of_session(SessionId(call.session_id), limit=20)
+            known = await self.commands.of_session(SessionId(call.session_id), ended=20)
             ids = ", ".join(one.id for one in known) or "none"
             return Done(success=False, output=f"There is no such background command. Known: {ids}.")
         return await self._looked_at(sandbox, call, command)
