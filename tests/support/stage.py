@@ -254,6 +254,7 @@ def worker_for(
         clock=clock,
         new_id=lambda kind: f"{kind}_{name}_{next(ids)}",
         mask=Mask(secrets),
+        want_stop_of_commands=stage.background.want_stop,
         keep_computer=keep_computer,
         kept_calls=kept_calls,
         keep_computer_every_s=0.01,

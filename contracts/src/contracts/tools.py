@@ -37,6 +37,11 @@ MAX_INSTRUCTIONS = 8
 """Folders of one call whose instructions are told."""
 MAX_INSTRUCTION_CHARACTERS = 8_000
 """Of one folder's instructions; what comes after is left out, which is said at their end."""
+MAX_BACKGROUND_RUNNING = 8
+"""Commands in the background of one sandbox at a time."""
+BACKGROUND_TIMEOUT_S = 300
+"""Of one that nobody gave another."""
+MAX_BACKGROUND_TIMEOUT_S = 24 * 3600
 
 # What is told by a sandbox is somebody else's: every text, list and number of it has a bound. The bounds lie well above
 # what the tool API says, so that none of them is ever met by an honest one.

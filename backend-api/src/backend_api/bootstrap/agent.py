@@ -274,6 +274,7 @@ async def open_agent(
             write_result=WriteResult(files),
             skills=SkillOffers(ports.own_skills),
             memories_of=_memories_of(ports.memories),
+            want_stop_of_commands=ports.background.want_stop,
             want_title=title_sessions.want,
             mcp_tools=McpServers(
                 connector=ports.mcp_connections,

@@ -204,7 +204,7 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         update_session=UpdateSession(ports.sessions, ports.stream, rules_of),
         delete_session=DeleteSession(ports.sessions, ports.ledger, ports.notifier, ports.sandboxes),
         sessions=ports.sessions,
-        read_state=ReadState(ports.sessions, ports.transcripts, ports.ledger, ports.sandboxes),
+        read_state=ReadState(ports.sessions, ports.transcripts, ports.ledger, ports.sandboxes, ports.background),
         mark_read=MarkRead(ports.markers),
         send_message=send_message,
         stop_run=stop_run,

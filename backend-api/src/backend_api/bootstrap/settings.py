@@ -23,7 +23,7 @@ from backend_api.domain.agent.options import Effort, Options
 from backend_api.infrastructure.fetch.rules import allowed_hosts
 from backend_api.infrastructure.llm.calls import RetryPolicy
 from backend_api.infrastructure.security.secret_file import MIN_SECRET_BYTES, keep_secret
-from backend_api.infrastructure.tools.background import BACKGROUND_TIMEOUT_S
+from contracts.tools import BACKGROUND_TIMEOUT_S, MAX_BACKGROUND_TIMEOUT_S
 from service_kit.loopback import is_loopback
 
 _DEFAULT_LOOKING = ("change", "secret", "default", "example", "your-", "your_", "password", "insecure", "xxx", "todo")
@@ -125,7 +125,7 @@ class Settings(BaseSettings):
     compact_threshold: float = Field(default=COMPACT_THRESHOLD, gt=0, lt=1)
     micro_compact_min_tokens: int = Field(default=MICRO_COMPACT_MIN_TOKENS, ge=1)
     max_output_tokens: int = Field(default=MAX_OUTPUT_TOKENS, ge=1)
-    background_timeout: int = Field(default=BACKGROUND_TIMEOUT_S, ge=1, le=86_400)
+    background_timeout: int = Field(default=BACKGROUND_TIMEOUT_S, ge=1, le=MAX_BACKGROUND_TIMEOUT_S)
     approval_timeout: float = Field(default=APPROVAL_TIMEOUT_S, ge=1.0, le=31_536_000.0)
     context_window: int = Field(default=CONTEXT_WINDOW, ge=1)
     llm_max_retries: int = Field(default=_RETRY.max_retries, ge=0)

@@ -926,6 +926,7 @@ export interface StateBody {
   plan: PlanStateBody | null
   tasks: TaskBody[]
   todos: TodoBody[]
+  background: BackgroundCommandBody[]
   resources?: {
     [k: string]: unknown
   }[]

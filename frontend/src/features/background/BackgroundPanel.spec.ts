@@ -1,5 +1,6 @@
 // @vitest-environment happy-dom
 import { cleanup, render, screen } from '@testing-library/vue'
+import { flushPromises } from '@vue/test-utils'
 import userEvent from '@testing-library/user-event'
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -33,6 +34,7 @@ const ended: BackgroundCommand = {
 beforeEach(() => setActivePinia(createPinia()))
 afterEach(() => {
   cleanup()
+  vi.useRealTimers()
   vi.unstubAllGlobals()
 })
 
@@ -86,5 +88,31 @@ describe('the panel of background commands', () => {
     await userEvent.click(screen.getByRole('button', { name: 'Stop make all' }))
     await vi.waitFor(() => expect(screen.queryByRole('alert')).toBeNull())
     expect(server.calls.filter(({ method }) => method === 'POST')).toHaveLength(2)
+  })
+
+  it('keeps what it said of a stop, and what was shown, while it looks again and again', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    const told = ['compiling', '', '']
+    const server = startFakeServer({
+      'GET /sessions/s/background/bg_1': () => json({ output: told.shift() ?? 'linking' }),
+      'POST /sessions/s/background/bg_1/stop': () => problem(503, 'store_unavailable'),
+    })
+    const looks = (): number => server.calls.filter(({ method }) => method === 'GET').length
+    const { rerender } = show(running)
+    await userEvent.click(screen.getByRole('button', { name: /make all.*Running/ }))
+    await vi.waitFor(() => screen.getByText(/compiling/))
+    await userEvent.click(screen.getByRole('button', { name: 'Stop make all' }))
+    await vi.waitFor(() => screen.getByRole('alert'))
+    for (const looked of [2, 3]) {
+      vi.advanceTimersByTime(2_000)
+      await vi.waitFor(() => expect(looks()).toBe(looked))
+    }
+    await flushPromises()
+    expect(screen.getByText(/compiling/)).toBeTruthy()
+    vi.advanceTimersByTime(2_000)
+    await vi.waitFor(() => screen.getByText(/linking/))
+    expect(screen.getByRole('alert')).toBeTruthy()
+    await rerender({ commands: [{ ...running, state: 'stopped', preview: 'linking' }] })
+    expect(screen.queryByRole('alert')).toBeNull()
   })
 })

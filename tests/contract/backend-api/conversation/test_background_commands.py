@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -10,13 +11,13 @@ import pytest
 from backend_api.domain.agent.events import BackgroundFinished, MessageUser, RunFinished, RunQueued
 from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.conversation.background import (
-    MAX_RUNNING,
     MAX_WAKES,
     BackgroundCommand,
     BackgroundNotFoundError,
     TooManyBackgroundError,
 )
 from backend_api.domain.conversation.entity import Lease, SessionId, SessionStatus
+from contracts.tools import MAX_BACKGROUND_RUNNING
 from support.backend_stores import ANNA, ConversationStores
 
 FINISHED = BackgroundFinished(background_id="bg_1", command="$HOME", exit_code=3, preview="$x: no", state="ended")
@@ -60,12 +61,13 @@ async def test_one_is_kept_as_it_was_begun_and_then_as_it_ended(stores: Conversa
     session_id = await idle(stores)
     command = await begun(stores, session_id)
     assert (command.command, command.is_begun, command.state) == ("$HOME", True, None)
-    assert await stores.background.settle(command, ENDED, wakes=False)
+    told = replace(ENDED, payload=replace(FINISHED, read_by="call_2"))
+    assert await stores.background.settle(command, told, wakes=False)
     ended = await stores.background.get(session_id, "bg_1")
     assert (ended.state, ended.exit_code, ended.preview) == ("ended", 3, "$x: no")
-    assert ended.ended_at is not None
+    assert (ended.ended_at is not None, ended.read_by) == (True, "call_2")
     await begun(stores, session_id, "bg_2")
-    assert [one.id for one in await stores.background.of_session(session_id, limit=9)] == ["bg_2", "bg_1"]
+    assert [one.id for one in await stores.background.of_session(session_id, ended=9)] == ["bg_2", "bg_1"]
     with pytest.raises(BackgroundNotFoundError):
         await stores.background.get(await stores.session(), "bg_1")
 
@@ -74,15 +76,19 @@ async def test_one_that_was_never_started_is_forgotten(stores: ConversationStore
     session_id = await stores.session()
     await stores.background.begin(command_of(session_id))
     await stores.background.drop("bg_1")
-    assert await stores.background.of_session(session_id, limit=9) == []
+    assert await stores.background.of_session(session_id, ended=9) == []
 
 
 async def test_so_many_run_at_a_time_and_no_more(stores: ConversationStores) -> None:
     session_id = await stores.session()
-    for number in range(MAX_RUNNING):
+    for number in range(MAX_BACKGROUND_RUNNING):
         await begun(stores, session_id, f"bg_{number}")
     with pytest.raises(TooManyBackgroundError):
         await stores.background.begin(command_of(session_id, "bg_more"))
+    await stores.background.settle(await stores.background.get(session_id, "bg_7"), ENDED, wakes=False)
+    running = [f"bg_{number}" for number in reversed(range(MAX_BACKGROUND_RUNNING - 1))]
+    assert [one.id for one in await stores.background.of_session(session_id, ended=0)] == running
+    assert [one.id for one in await stores.background.of_session(session_id, ended=1)] == [*running, "bg_7"]
     await begun(stores, await stores.session(), "bg_elsewhere")
 
 
@@ -167,6 +173,14 @@ async def test_what_a_person_stopped_wakes_nobody(stores: ConversationStores) ->
     session_id = await idle(stores)
     (told,) = await stores.background.settle(await begun(stores, session_id), ENDED, wakes=False)
     assert told.run_id is None
+    assert (await stores.sessions.get(session_id, ANNA)).status == SessionStatus.IDLE
+
+
+async def test_what_somebody_wants_to_stop_wakes_nobody_however_it_ended(stores: ConversationStores) -> None:
+    session_id = await idle(stores)
+    command = await begun(stores, session_id)
+    await stores.background.want_stop(session_id)
+    assert len(await stores.background.settle(command, ENDED, wakes=True)) == 1
     assert (await stores.sessions.get(session_id, ANNA)).status == SessionStatus.IDLE
 
 

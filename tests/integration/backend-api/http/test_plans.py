@@ -1,16 +1,18 @@
-"""Decisions on plans over HTTP, and steps and todos in the state of a session."""
+"""Decisions on plans over HTTP, and steps, todos and background commands in the state of a session."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.events import MessageUser, PlanStep, PlanUpdated, Todo, TodosUpdated
+from backend_api.domain.agent.events import BackgroundFinished, MessageUser, PlanStep, PlanUpdated, Todo, TodosUpdated
 from backend_api.domain.agent.plans import Plan
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.waits import Wait
+from backend_api.domain.conversation.background import BackgroundCommand
 from backend_api.domain.conversation.entity import SessionId
 from support.gateway import Gateway
 
@@ -60,6 +62,33 @@ async def test_only_a_decision_that_fits_is_taken_and_only_once(gateway: Gateway
     session = (await gateway.client.get(f"/api/sessions/{session_id}", headers=anna)).json()
     is_on = status == 200 and body["decision"] == "reject"
     assert session["options"] == {"enable_plan_mode": is_on}
+
+
+async def test_the_state_has_the_commands_that_run_in_the_background(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    session_id = await proposed(gateway, anna)
+    user_id = (await gateway.client.get("/api/auth/me", headers=anna)).json()["id"]
+    for name in ("bg_1", "bg_2"):
+        command = BackgroundCommand(
+            id=name,
+            session_id=session_id,
+            user_id=user_id,
+            call_id="c",
+            command="make",
+            generation=1,
+            timeout_s=300,
+            began_at=datetime.now(UTC),
+        )
+        await gateway.ports.background.begin(command)
+    told = Recorded(
+        payload=BackgroundFinished(background_id="bg_1", command="make", exit_code=0, preview="", state="ended")
+    )
+    assert await gateway.ports.background.settle(
+        await gateway.ports.background.get(session_id, "bg_1"), told, wakes=False
+    )
+    state = (await gateway.client.get(f"/api/sessions/{session_id}/state", headers=anna)).json()
+    running = [(one["background_id"], one["command"], one["state"]) for one in state["background"]]
+    assert running == [("bg_2", "make", "running")]
 
 
 async def test_the_state_has_the_steps_and_the_todos(gateway: Gateway) -> None:

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import (
+    BackgroundFinished,
+    BackgroundStarted,
     Event,
     MessageCompleted,
     MessageUser,
@@ -198,3 +200,10 @@ def test_every_call_in_a_conversation_is_followed_by_its_one_result(log: Any) ->
         if isinstance(turn, AssistantTurn):
             results = turns[index + 1 : index + 1 + len(turn.calls)]
             assert [one.call_id for one in results if isinstance(one, ToolTurn)] == [one.call_id for one in turn.calls]
+
+
+def test_a_background_command_whose_end_is_stored_before_its_start_does_not_run() -> None:
+    started = BackgroundStarted(background_id="bg_1", call_id="c", command="true", timeout_s=7)
+    finished = BackgroundFinished(background_id="bg_1", command="true", exit_code=0, preview="", state="ended")
+    running = BackgroundStarted(background_id="bg_2", call_id="c", command="make", timeout_s=7)
+    assert fold(events(finished, started, running)).background == [running]

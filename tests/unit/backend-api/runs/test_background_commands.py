@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -10,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from backend_api.application.background.look_at_command import ANSWERS_WITHIN_S
 from backend_api.application.background.watch_commands import WatchCommands
+from backend_api.application.runs.run_services import RunOptions
 from backend_api.bootstrap.background_tasks import background_task
 from backend_api.domain.agent.capability import Setup
 from backend_api.domain.agent.events import (
@@ -22,9 +25,13 @@ from backend_api.domain.agent.events import (
     Usage,
 )
 from backend_api.domain.agent.model import FinishPart, NoteTurn, TextPart, ToolCallPart, ToolRequest, UsagePart
+from backend_api.domain.agent.tools import Done, ToolCall
+from backend_api.domain.conversation.background import BackgroundCommand
 from backend_api.domain.conversation.entity import RunStatus, SessionId
-from backend_api.domain.sandbox.entity import SandboxStatus
+from backend_api.domain.sandbox.entity import Sandbox, SandboxStatus
 from backend_api.domain.sandbox.errors import SandboxUnavailableError
+from backend_api.infrastructure.memory.background_commands import MemoryBackgroundCommands
+from backend_api.infrastructure.memory.sandbox_commands import MemorySandboxCommands
 from backend_api.infrastructure.memory.sandboxes import MemorySandboxes
 from backend_api.infrastructure.memory.store import utc_now
 from backend_api.infrastructure.tools.background import BackgroundCalls, BackgroundToolSource, told_specs
@@ -49,6 +56,12 @@ def tools_of(stage: Stage) -> BackgroundToolSource:
     )
     specs = told_specs(manifest_tools(), 7)
     return BackgroundToolSource(SandboxToolSource(specs, stage.sandboxes, calls, rebuilt_within_s=0.1))
+
+
+def keep(stage: Stage, commands: MemoryBackgroundCommands) -> None:
+    stage.background = commands
+    object.__setattr__(stage.look_at_command, "commands", commands)
+    object.__setattr__(stage.stop_commands, "commands", commands)
 
 
 @asynccontextmanager
@@ -100,7 +113,7 @@ async def test_a_run_at_work_reads_it_before_it_ends() -> None:
     stage, model = Stage(), ScriptedModel(SAID)
 
     async def ends() -> None:
-        (command,) = await stage.background.of_session(session, limit=1)
+        (command,) = await stage.background.of_session(session, ended=1)
         stage.sandbox_commands.end(command.id, "built")
         await until(lambda: bool(stage.payloads(session, BackgroundFinished)))
 
@@ -133,7 +146,8 @@ async def test_what_a_look_has_told_is_not_told_again() -> None:
     model.go_on_with(calling("check_background", background_id=background_id), SAID)
     async with working(worker_for(stage, model, tools_of(stage))):
         await stage.until_finished(await stage.say(session, "again?"))
-    assert "built" in stage.payloads(session, ToolFinished)[-1].preview
+    (*_, again) = stage.payloads(session, ToolFinished)
+    assert again.preview == "built\n[ended, exit code 0; this was told to you before]"
 
 
 async def test_one_that_there_is_not_is_told_with_those_there_are() -> None:
@@ -149,18 +163,36 @@ async def test_one_that_there_is_not_is_told_with_those_there_are() -> None:
 
 async def test_a_start_that_was_cut_off_is_followed_and_the_command_runs_once() -> None:
     stage, model = Stage(), ScriptedModel(SAID)
-    stage.background = type(stage.background)(stage.store, starts_within_s=0.05)
-    object.__setattr__(stage.look_at_command, "commands", stage.background)
+    keep(stage, MemoryBackgroundCommands(stage.store, starts_within_s=0.05))
     stage.sandbox_commands.loses_starts = True
     model.go_on_with(calling("background_run", command="make"), SAID)
     async with working(worker_for(stage, model, tools_of(stage))), watched(stage):
         session = await stage.open_session()
         await stage.until_finished(await stage.say(session, "go"))
         assert "may have happened" in stage.payloads(session, ToolFinished)[0].preview
-        (command,) = await stage.background.of_session(session, limit=1)
+        (command,) = await stage.background.of_session(session, ended=1)
         stage.sandbox_commands.end(command.id, "built")
         await until(lambda: bool(notes(model)))
     assert stage.sandbox_commands.started == ["make"]
+
+
+async def test_a_watcher_that_is_ended_leaves_what_it_held_to_the_next_at_once() -> None:
+    stage, model = Stage(), ScriptedModel(SAID)
+    session, background_id = await begun(stage, model)
+    looks = stage.sandbox_commands.calls
+    asked = len(looks)
+    async with background_task(
+        WatchCommands(commands=stage.background, look=stage.look_at_command).watch_until_cancelled(), "background"
+    ):
+        await until(lambda: len(looks) > asked)
+    stage.sandbox_commands.end(background_id, "built")
+    async with watched(stage):
+        await until(lambda: bool(stage.payloads(session, BackgroundFinished)), within_s=2)
+
+
+def test_a_claim_lasts_longer_than_a_look_and_no_longer_than_that_of_a_run() -> None:
+    watch = WatchCommands(commands=Stage().background, look=Stage().look_at_command)
+    assert watch.wait_s + ANSWERS_WITHIN_S < watch.lease_s <= RunOptions().lease_s
 
 
 async def test_one_that_never_began_leaves_nothing() -> None:
@@ -170,7 +202,7 @@ async def test_one_that_never_began_leaves_nothing() -> None:
     async with working(worker_for(stage, model, tools_of(stage))):
         session = await stage.open_session()
         await stage.until_finished(await stage.say(session, "go"))
-    assert await stage.background.of_session(session, limit=9) == []
+    assert await stage.background.of_session(session, ended=9) == []
     assert stage.payloads(session, BackgroundStarted) == []
 
 
@@ -186,12 +218,49 @@ async def test_one_whose_computer_is_gone_is_lost_and_told_so(how: str) -> None:
         case "forgotten":
             stage.sandbox_commands.forget(background_id)
         case _:
-            object.__setattr__(stage.look_at_command, "clock", lambda: utc_now() + timedelta(hours=1))
+            object.__setattr__(stage.look_at_command, "clock", lambda: utc_now() + timedelta(hours=25))
     async with working(worker_for(stage, model, tools_of(stage))), watched(stage):
         await until(lambda: bool(notes(model)))
     (finished,) = stage.payloads(session, BackgroundFinished)
     assert (finished.state, finished.exit_code) == ("lost", None)
     assert "lost with the computer" in notes(model)[0]
+
+
+async def test_one_whose_computer_can_not_be_asked_for_hours_is_not_lost() -> None:
+    stage, model = Stage(), ScriptedModel(SAID)
+    session, background_id = await begun(stage, model)
+    object.__setattr__(stage.look_at_command, "clock", lambda: utc_now() + timedelta(hours=23))
+    stage.sandbox_commands.fault = lambda: SandboxUnavailableError("The manager is away.")
+    (command,) = await stage.background.of_session(session, ended=1)
+    with pytest.raises(SandboxUnavailableError):
+        await stage.look_at_command(command)
+    stage.sandbox_commands.fault = None
+    stage.sandbox_commands.end(background_id, "built")
+    await stage.look_at_command(command)
+    assert stage.payloads(session, BackgroundFinished)[0].state == "ended"
+
+
+async def test_what_is_told_by_itself_while_a_call_looks_is_not_told_by_that_as_well() -> None:
+    stage, model = Stage(), ScriptedModel(SAID)
+    session, background_id = await begun(stage, model)
+
+    class ToldMeanwhile(MemorySandboxCommands):
+        """Whoever watches tells of it between the answer to the call and what is made of that."""
+
+        async def call(self, sandbox: Sandbox, call: ToolCall) -> Done:
+            outcome = await stage.sandbox_commands.call(sandbox, call)
+            await stage.look_at_command(await stage.background.get(session, background_id))
+            return outcome
+
+    calls = BackgroundCalls(tools=ToldMeanwhile(), commands=stage.background, look=stage.look_at_command, clock=utc_now)
+    source = SandboxToolSource(told_specs(manifest_tools(), 7), stage.sandboxes, calls, rebuilt_within_s=0.1)
+    stage.sandbox_commands.end(background_id, "built")
+    model.go_on_with(calling("background_stop", background_id=background_id), SAID)
+    async with working(worker_for(stage, model, BackgroundToolSource(source))):
+        await stage.until_finished(await stage.say(session, "stop it"))
+    result = stage.payloads(session, ToolFinished)[-1]
+    assert result.preview == "[ended, exit code 0; what it wrote is told to you by itself]"
+    assert ["built" in note for note in notes(model)] == [True]
 
 
 async def test_a_stop_ends_what_runs_also_of_an_idle_session_and_wakes_nobody() -> None:
@@ -236,6 +305,66 @@ async def test_a_stop_of_the_run_at_work_ends_what_it_started() -> None:
     assert stage.run(run_id).status == RunStatus.STOPPED
 
 
+class _StoppedBefore(MemoryBackgroundCommands):
+    """The session is stopped just before the first record."""
+
+    def __init__(self, stage: Stage) -> None:
+        super().__init__(stage.store)
+        self._stage = stage
+
+    async def begin(self, command: BackgroundCommand) -> None:
+        await self._stage.stop(command.session_id)
+        await super().begin(command)
+
+
+async def test_a_stop_that_comes_before_the_record_ends_the_command_all_the_same() -> None:
+    stage, model = Stage(), ScriptedModel(SAID)
+    keep(stage, _StoppedBefore(stage))
+    model.go_on_with(calling("background_run", command="make"), SAID)
+    async with working(worker_for(stage, model, tools_of(stage))), watched(stage):
+        session = await stage.open_session()
+        assert (await stage.until_finished(await stage.say(session, "go"))).status == "stopped"
+        await until(lambda: bool(stage.payloads(session, BackgroundFinished)))
+    assert stage.payloads(session, BackgroundFinished)[0].state == "stopped"
+    assert [queued.cause for queued in stage.payloads(session, RunQueued)] == ["message"]
+
+
+@pytest.mark.parametrize("is_known", [True, False], ids=["begun", "never begun"])
+async def test_a_start_that_a_stop_cuts_off_is_ended_at_once_and_wakes_nobody(*, is_known: bool) -> None:
+    stage, model = Stage(), ScriptedModel(SAID)
+
+    async def never_answers() -> None:
+        if not is_known:
+            stage.sandbox_commands.forget(str(stage.sandbox_commands.calls[-1].arguments["background_id"]))
+        await stage.stop(session)
+        await asyncio.Event().wait()
+
+    stage.sandbox_commands.after_start = never_answers
+    model.go_on_with(calling("background_run", command="make"), SAID)
+    async with working(worker_for(stage, model, tools_of(stage))), watched(stage):
+        session = await stage.open_session()
+        assert (await stage.until_finished(await stage.say(session, "go"))).status == "stopped"
+        await until(lambda: bool(stage.payloads(session, BackgroundFinished)), within_s=5)
+    assert stage.payloads(session, BackgroundFinished)[0].state == ("stopped" if is_known else "lost")
+    assert [queued.cause for queued in stage.payloads(session, RunQueued)] == ["message"]
+
+
+async def test_a_start_that_a_message_cuts_off_is_ended_at_once() -> None:
+    stage, model = Stage(), ScriptedModel(SAID)
+
+    async def never_answers() -> None:
+        await stage.say(session, "no, wait", interrupt=True)
+        await asyncio.Event().wait()
+
+    stage.sandbox_commands.after_start = never_answers
+    model.go_on_with(calling("background_run", command="make"), SAID, SAID)
+    async with working(worker_for(stage, model, tools_of(stage))), watched(stage):
+        session = await stage.open_session()
+        await stage.say(session, "go")
+        await until(lambda: bool(stage.payloads(session, BackgroundFinished)), within_s=5)
+    assert stage.payloads(session, BackgroundFinished)[0].state == "stopped"
+
+
 async def test_a_paused_computer_is_left_alone_until_it_goes_on() -> None:
     stage, model = Stage(), ScriptedModel(SAID)
     session, background_id = await begun(stage, model)
@@ -248,7 +377,7 @@ async def test_a_paused_computer_is_left_alone_until_it_goes_on() -> None:
             return SandboxStatus(status="paused")
 
     object.__setattr__(stage.look_at_command, "sandboxes", Paused())
-    (command,) = await stage.background.of_session(session, limit=1)
+    (command,) = await stage.background.of_session(session, ended=1)
     assert await stage.look_at_command(command) is None
     assert stage.sandbox_commands.calls == []
     object.__setattr__(stage.look_at_command, "sandboxes", stage.sandboxes)

@@ -35,8 +35,9 @@ LOST = Done(
 )
 ANSWERS_WITHIN_S = 4.0
 """Beside what it is asked to wait."""
-OVERDUE_S = 120.0
-"""So long after its time-out a sandbox has told how it ended, or never will."""
+OVERDUE_S = 24 * 3600.0
+"""So long after its time-out one counts as lost whose sandbox does not tell of its end, or can't be asked. Its manager
+may be away for hours; a sandbox that is known to be gone is no such case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,7 @@ class ReadCommands:
     async def all(self, session_id: SessionId, user_id: UserId) -> list[BackgroundCommand]:
         """The running ones first, then the last ones that ended."""
         await self.sessions.get(session_id, user_id)
-        return await self.commands.of_session(session_id, limit=LISTED)
+        return await self.commands.of_session(session_id, ended=LISTED)
 
     async def one(self, session_id: SessionId, user_id: UserId, background_id: str) -> tuple[BackgroundCommand, str]:
         """With what it wrote so far. Raises `BackgroundNotFoundError`."""

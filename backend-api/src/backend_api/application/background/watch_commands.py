@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from dataclasses import dataclass
 
 from backend_api.application.background.look_at_command import LookAtCommand
@@ -19,14 +20,14 @@ AT_ONCE = 64
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchCommands:
     """In each process with a worker. One process looks at a command at a time, for `wait_s` seconds; what it holds
-    when it dies another one looks at once the lease is over."""
+    when it is killed another one looks at once the lease is over, and at once what it held when it was ended."""
 
     commands: BackgroundCommands
     look: LookAtCommand
     poll_s: float = 1.0
-    wait_s: float = 10.0
-    lease_s: float = 16.0
-    """Longer than a look lasts."""
+    wait_s: float = 4.0
+    lease_s: float = 9.0
+    """Longer than a look lasts, and no longer than a run's: so late is told what ended while its watcher died."""
     retry_s: float = 5.0
 
     async def watch_until_cancelled(self) -> None:
@@ -55,5 +56,9 @@ class WatchCommands:
         except (DomainError, TimeoutError) as error:
             # The lease lapses: there may be no database to say so.
             logger.warning("a background command could not be looked at", extra={"reason": str(error), **fields})
+        except asyncio.CancelledError:
+            with suppress(DomainError):
+                await asyncio.shield(self.commands.release(command.id))
+            raise
         except Exception:
             logger.exception("a background command could not be looked at", extra=fields)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from backend_api.domain.agent.events import Event, PlanUpdated, Task, Todo, Usage
+from backend_api.domain.conversation.background import BackgroundCommand, BackgroundCommands
 from backend_api.domain.conversation.entity import Run, Session, SessionId
 from backend_api.domain.conversation.ports import RunLedger, SessionRepository, Transcripts
 from backend_api.domain.errors import UnavailableError
@@ -29,6 +30,8 @@ class State:
     plan: PlanUpdated | None
     tasks: list[Task]
     todos: list[Todo]
+    background: list[BackgroundCommand]
+    """Those that run."""
     usage: Usage
     sandbox: SandboxStatus
 
@@ -41,6 +44,7 @@ class ReadState:
     transcripts: Transcripts
     ledger: RunLedger
     sandboxes: Sandboxes
+    commands: BackgroundCommands
 
     async def __call__(self, session_id: SessionId, user_id: UserId) -> State:
         session = await self.sessions.get(session_id, user_id)
@@ -51,6 +55,7 @@ class ReadState:
         plan = await self.transcripts.plan(session_id, up_to=last)
         tasks = await self.transcripts.tasks(session_id, up_to=last)
         todos = await self.transcripts.todos(session_id, up_to=last)
+        background = await self.commands.of_session(session_id, ended=0)
         run = await self.ledger.get(session.active_run_id) if session.active_run_id else None
         try:
             sandbox = await self.sandboxes.status(session_id)
@@ -64,6 +69,7 @@ class ReadState:
             plan=plan,
             tasks=tasks,
             todos=todos,
+            background=background,
             usage=usage,
             sandbox=sandbox,
         )

@@ -270,6 +270,8 @@ class RunActor:
             error = ErrorEvent(text=ending.reason or "", code=ending.code or "", retryable=ending.retryable)
             extra = [error] if ending.code else []
             await journal.close_open(reason, *extra, cancelled=ending.status == "stopped")
+        if ending.status == "stopped":
+            await self._services.want_stop_of_commands(run.session_id)
         since = run.started_at or run.created_at
         finished = RunFinished(
             run_id=run.id,

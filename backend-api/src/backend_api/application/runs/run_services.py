@@ -84,6 +84,11 @@ async def no_mcp_tools(lease: Lease, journal: RunJournal) -> AsyncGenerator[Sequ
     yield ()
 
 
+async def _no_commands(session_id: SessionId) -> None:
+    """Nothing runs in the background."""
+    del session_id
+
+
 def _no_title(session_id: SessionId) -> None:
     """Nobody finds any."""
     del session_id
@@ -114,6 +119,8 @@ class RunServices:
     write_transcript: Callable[[SessionId, UserId], Awaitable[str | None]] = _no_transcript
     write_result: Callable[[SessionId, UserId, ToolCalled, str], Awaitable[str | None]] = _no_result
     skills: SkillOffers = field(default_factory=SkillOffers)
+    want_stop_of_commands: Callable[[SessionId], Awaitable[object]] = _no_commands
+    """Asked for as a run ends that was stopped: what it began in the background after the stop came ends, too."""
     want_title: Callable[[SessionId], None] = _no_title
     """Told where a run ended whose session is to have a better title."""
     memories_of: Callable[[UserId], Awaitable[Sequence[MemoryFile]]] = _no_memories

@@ -96,6 +96,8 @@ class Thread:
         """Names of those it has read, in their order."""
         self._background: dict[str, BackgroundStarted] = {}
         """Commands that run in the background."""
+        self._background_over: set[str] = set()
+        """Those whose end is stored, but not their start."""
         self._context_tokens = 0
         self._last_calls = LastCalls()
         self._seq = 0
@@ -166,8 +168,12 @@ class Thread:
                 self.tasks = max(self.tasks, tasks, key=lambda told: told.version)
             case InstructionsFound() as found:
                 remember(found, self._instructions)
-            case BackgroundStarted() as started:
-                self._background[started.background_id] = started
+            case BackgroundStarted(background_id=background_id) as started:
+                # A short one may have ended before its call had a result.
+                if background_id in self._background_over:
+                    self._background_over.discard(background_id)
+                else:
+                    self._background[background_id] = started
             case BackgroundFinished() as finished:
                 self._apply_background(event.seq or 0, finished, output)
             case UsageUpdated() as used:
@@ -278,7 +284,8 @@ class Thread:
 
     def _apply_background(self, seq: int, finished: BackgroundFinished, output: str | None) -> None:
         """What a background command came to is read like a message that arrives, but for what a call has told."""
-        self._background.pop(finished.background_id, None)
+        if self._background.pop(finished.background_id, None) is None:
+            self._background_over.add(finished.background_id)
         if finished.read_by is None:
             self.seen_seq = max(self.seen_seq, seq)
             read = shorten(finished.preview if output is None else output, MAX_RESULT_CHARACTERS)

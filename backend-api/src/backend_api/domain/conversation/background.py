@@ -13,8 +13,6 @@ from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.errors import ConflictError, NotFoundError
 from backend_api.domain.identity.entity import UserId
 
-MAX_RUNNING = 8
-"""Of one session."""
 MAX_WAKES = 20
 """Runs that results alone may begin before the person says something again: a result that starts the next command
 would go on for ever."""
@@ -57,6 +55,8 @@ class BackgroundCommand:
     exit_code: int | None = None
     preview: str = ""
     ended_at: datetime | None = None
+    read_by: str | None = None
+    """The call whose result told how it ended; None: it is told by itself."""
 
 
 class BackgroundCommands(Protocol):
@@ -80,8 +80,8 @@ class BackgroundCommands(Protocol):
         """Raises `BackgroundNotFoundError`."""
         ...
 
-    async def of_session(self, session_id: SessionId, *, limit: int) -> list[BackgroundCommand]:
-        """The open ones first, then those that ended, the newest first."""
+    async def of_session(self, session_id: SessionId, *, ended: int) -> list[BackgroundCommand]:
+        """The open ones, then so many of those that ended, each the newest first."""
         ...
 
     async def want_stop(self, session_id: SessionId, background_id: str | None = None) -> list[BackgroundCommand]:
@@ -98,6 +98,6 @@ class BackgroundCommands(Protocol):
 
     async def settle(self, command: BackgroundCommand, told: Recorded, *, wakes: bool) -> list[Event]:
         """Store how it ended and tell of it with a `BackgroundFinished`. One that `wakes` is read like a message: a
-        run at work goes on to read it, an idle session gets a run for it, whose event is the last one then. Nothing
-        where it was settled before, or its session is gone."""
+        run at work goes on to read it, an idle session gets a run for it, whose event is the last one then; not where
+        somebody wanted it to stop. Nothing where it was settled before, or its session is gone."""
         ...

@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from backend_api.domain.agent.events import BackgroundFinished, Event, MessageUser
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.conversation.background import (
-    MAX_RUNNING,
     MAX_WAKES,
     BackgroundCommand,
     BackgroundNotFoundError,
@@ -18,6 +17,7 @@ from backend_api.domain.conversation.background import (
 from backend_api.domain.conversation.entity import RunId, SessionId
 from backend_api.infrastructure.memory.run_endings import RunEndings
 from backend_api.infrastructure.memory.store import MemoryStore, SessionRow
+from contracts.tools import MAX_BACKGROUND_RUNNING
 
 
 class MemoryBackgroundCommands(RunEndings):
@@ -33,7 +33,7 @@ class MemoryBackgroundCommands(RunEndings):
         """Under the lock."""
         async with self._store.lock:
             running = [one.id for one in self._open() if one.session_id == command.session_id]
-            if len(running) >= MAX_RUNNING:
+            if len(running) >= MAX_BACKGROUND_RUNNING:
                 raise TooManyBackgroundError.of(running)
             now = self._store.clock()
             self._commands[command.id] = replace(command, began_at=now)
@@ -58,11 +58,12 @@ class MemoryBackgroundCommands(RunEndings):
             raise BackgroundNotFoundError("There is no such background command.")
         return command
 
-    async def of_session(self, session_id: SessionId, *, limit: int) -> list[BackgroundCommand]:
+    async def of_session(self, session_id: SessionId, *, ended: int) -> list[BackgroundCommand]:
         """All that are known."""
         found = [one for one in self._commands.values() if one.session_id == session_id]
-        newest = sorted(found, key=lambda one: one.began_at, reverse=True)[:limit]
-        return sorted(newest, key=lambda one: one.state is not None)
+        newest = sorted(found, key=lambda one: one.began_at, reverse=True)
+        running = [one for one in newest if one.state is None]
+        return [*running, *[one for one in newest if one.state is not None][:ended]]
 
     async def want_stop(self, session_id: SessionId, background_id: str | None = None) -> list[BackgroundCommand]:
         """At once."""
@@ -98,9 +99,10 @@ class MemoryBackgroundCommands(RunEndings):
                 exit_code=finished.exit_code,
                 preview=finished.preview,
                 ended_at=self._store.clock(),
+                read_by=finished.read_by,
             )
             row = self._store.sessions.get(command.session_id)
-            return [] if row is None else self._tell(row, told, wakes=wakes)
+            return [] if row is None else self._tell(row, told, wakes=wakes and not known.stop_wanted)
 
     def _tell(self, row: SessionRow, told: Recorded, *, wakes: bool) -> list[Event]:
         wakes = wakes and row.background_wakes < MAX_WAKES

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from backend_api.domain.agent.tools import Done, ToolCall
@@ -21,6 +21,8 @@ class MemorySandboxCommands:
         self.fault: Callable[[], Exception] | None = None
         self.loses_starts = False
         """The connection breaks right after each start."""
+        self.after_start: Callable[[], Awaitable[None]] | None = None
+        """What is waited for between a start and its answer."""
         self._states: dict[str, dict[str, Any]] = {}
         self._outputs: dict[str, str] = {}
         self._changed = asyncio.Event()
@@ -47,6 +49,8 @@ class MemorySandboxCommands:
             case "background_run":
                 self.started.append(str(call.arguments["command"]))
                 self._states[background_id] = {"type": "shell", "background": "running", "exit_code": None}
+                if self.after_start is not None:
+                    await self.after_start()
                 if self.loses_starts:
                     raise SandboxLostError("The connection to the computer broke.")
             case "background_stop":

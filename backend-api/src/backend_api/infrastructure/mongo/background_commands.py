@@ -13,7 +13,6 @@ from pymongo.asynchronous.client_session import AsyncClientSession
 from backend_api.domain.agent.events import BackgroundFinished, Event, RunQueued, StoredPayload
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.conversation.background import (
-    MAX_RUNNING,
     MAX_WAKES,
     BackgroundCommand,
     BackgroundNotFoundError,
@@ -26,6 +25,7 @@ from backend_api.infrastructure.mongo.event_documents import insert_recorded, nu
 from backend_api.infrastructure.mongo.run_documents import message_origin, queued_run
 from backend_api.infrastructure.mongo.run_queries import IS_FREE
 from backend_api.infrastructure.mongo.transactions import AbandonedError, in_transaction, store_errors
+from contracts.tools import MAX_BACKGROUND_RUNNING
 
 STARTS_WITHIN_S = 30.0
 """Longer than the call that starts one lasts."""
@@ -57,8 +57,8 @@ class MongoBackgroundCommands:
             "open": True,
         }
         async with store_errors():
-            running = await self._commands.find(of_session, {"_id": 1}).limit(MAX_RUNNING).to_list()
-            if len(running) >= MAX_RUNNING:
+            running = await self._commands.find(of_session, {"_id": 1}).limit(MAX_BACKGROUND_RUNNING).to_list()
+            if len(running) >= MAX_BACKGROUND_RUNNING:
                 raise TooManyBackgroundError.of([str(one["_id"]) for one in running])
             await self._commands.update_one({"_id": command.id}, [{"$set": stored}], upsert=True)
 
@@ -81,11 +81,12 @@ class MongoBackgroundCommands:
             raise BackgroundNotFoundError("There is no such background command.")
         return found[0]
 
-    async def of_session(self, session_id: SessionId, *, limit: int) -> list[BackgroundCommand]:
-        """One read."""
+    async def of_session(self, session_id: SessionId, *, ended: int) -> list[BackgroundCommand]:
+        """A read of each kind: an open one may have begun before many that ended."""
         async with store_errors():
-            found = await self._read({"session_id": session_id}, limit)
-        return sorted(found, key=lambda one: one.state is not None)
+            running = await self._read({"session_id": session_id, "open": True}, MAX_BACKGROUND_RUNNING * 2)
+            over = await self._read({"session_id": session_id, "open": None}, ended) if ended else []
+        return [*running, *over]
 
     async def want_stop(self, session_id: SessionId, background_id: str | None = None) -> list[BackgroundCommand]:
         """A write only where there is something to end. One that may not have begun yet is looked at no sooner."""
@@ -93,7 +94,7 @@ class MongoBackgroundCommands:
         if background_id is not None:
             wanted["_id"] = background_id
         async with store_errors():
-            found = await self._read(wanted, MAX_RUNNING * 2)
+            found = await self._read(wanted, MAX_BACKGROUND_RUNNING * 2)
             if found:
                 look_at: Document = {"$cond": ["$is_begun", "$$NOW", "$look_at"]}
                 await self._commands.update_many(wanted, [{"$set": {"stop_wanted": True, "look_at": look_at}}])
@@ -127,14 +128,15 @@ class MongoBackgroundCommands:
         new_run, origin = uuid.uuid4().hex, message_origin()
 
         async def work(transaction: AsyncClientSession) -> list[Event]:
-            closed = await self._commands.update_one(
+            closed = await self._commands.find_one_and_update(
                 {"_id": command.id, "open": True}, [{"$set": _ended(told)}, {"$unset": "look_at"}], session=transaction
             )
-            if not closed.modified_count:
+            if closed is None:
                 raise AbandonedError
+            may_wake = wakes and not closed["stop_wanted"]
             session = await self._database["sessions"].find_one_and_update(
                 {"_id": command.session_id, "user_id": command.user_id},
-                [*([{"$set": _read_next(new_run)}] if wakes else []), _numbered(new_run)],
+                [*([{"$set": _read_next(new_run)}] if may_wake else []), _numbered(new_run)],
                 projection={"last_seq": 1, "updated_at": 1, "active_run_id": 1},
                 return_document=ReturnDocument.AFTER,
                 session=transaction,
@@ -170,6 +172,7 @@ def _ended(told: Recorded) -> Document:
         "exit_code": finished.exit_code,
         "preview": {"$literal": finished.preview},
         "ended_at": "$$NOW",
+        "read_by": {"$literal": finished.read_by},
     }
 
 
@@ -214,4 +217,5 @@ def _command(found: Document) -> BackgroundCommand:
         exit_code=found.get("exit_code"),
         preview=found.get("preview") or "",
         ended_at=found.get("ended_at"),
+        read_by=found.get("read_by"),
     )

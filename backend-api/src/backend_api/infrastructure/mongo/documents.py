@@ -352,6 +352,7 @@ class BackgroundCommandDocument(Document):
     exit_code: int | None = None
     preview: str = ""
     ended_at: datetime | None = None
+    read_by: str | None = None
 
     class Settings:
         name = "background_commands"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
 import uuid
 from collections.abc import Callable, Sequence
 from copy import deepcopy
@@ -23,13 +25,16 @@ from backend_api.domain.conversation.background import (
     TooManyBackgroundError,
 )
 from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.errors import DomainError
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.sandbox.entity import Sandbox
 from backend_api.domain.sandbox.errors import SandboxUnavailableError
 from backend_api.domain.sandbox.ports import SandboxTools
 from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource
+from contracts.tools import BACKGROUND_TIMEOUT_S, MAX_BACKGROUND_TIMEOUT_S
 
-BACKGROUND_TIMEOUT_S = 300
+logger = logging.getLogger(__name__)
+
 RUN, CHECK, STOP = "background_run", "check_background", "background_stop"
 NAMES = frozenset({RUN, CHECK, STOP})
 
@@ -76,7 +81,7 @@ class BackgroundCalls:
             wanted = str(call.arguments.get("background_id", ""))
             command = await self.commands.get(SessionId(call.session_id), wanted)
         except BackgroundNotFoundError:
-            known = await self.commands.of_session(SessionId(call.session_id), limit=20)
+            known = await self.commands.of_session(SessionId(call.session_id), ended=20)
             ids = ", ".join(one.id for one in known) or "none"
             return Done(success=False, output=f"There is no such background command. Known: {ids}.")
         return await self._looked_at(sandbox, call, command)
@@ -93,9 +98,16 @@ class BackgroundCalls:
             began_at=self.clock(),
         )
         try:
-            await self.commands.begin(command)
+            return await self._started(sandbox, call, command)
         except TooManyBackgroundError as error:
             return Done(success=False, output=f"{error.detail} Wait for one ({CHECK}) or end one ({STOP}).")
+        except asyncio.CancelledError:
+            # Nobody hears that it began, so the sandbox ends it; one that had begun just before is ended as well.
+            await asyncio.shield(self._leave_to_be_stopped(command))
+            raise
+
+    async def _started(self, sandbox: Sandbox, call: ToolCall, command: BackgroundCommand) -> Done:
+        await self.commands.begin(command)
         given = {"timeout_s": self.timeout_s, **call.arguments, "background_id": command.id}
         try:
             outcome = await self.tools.call(sandbox, _with(call, given))
@@ -113,22 +125,42 @@ class BackgroundCalls:
         said = {"background_id": command.id, "timeout_s": command.timeout_s}
         return replace(outcome, output=json.dumps(said), events=[started])
 
+    async def _leave_to_be_stopped(self, command: BackgroundCommand) -> None:
+        try:
+            await self.commands.confirm(command.id)
+            await self.commands.want_stop(command.session_id, command.id)
+        except DomainError as error:
+            # It is looked at all the same, once its start must be over.
+            fields = {"session_id": command.session_id, "background_id": command.id, "reason": error.detail}
+            logger.warning("a background command whose start was cut off is not stopped yet", extra=fields)
+
     async def _looked_at(self, sandbox: Sandbox, call: ToolCall, command: BackgroundCommand) -> Done:
         """One that has ended is told of here and nowhere else, unless that was told already."""
         if command.state is not None:
             return _past(command)
+        # From here on whoever watches may tell of it first: then it is told so, and not here as well.
         outcome = LOST
         if sandbox.generation == command.generation:
             outcome = await self.tools.call(sandbox, call)
         state = state_of(outcome)
         if state is not None and not await self.look.settle(command, outcome, state, read_by=call.call_id):
-            return _past(await self.commands.get(command.session_id, command.id))
+            return _told_elsewhere(await self.commands.get(command.session_id, command.id))
         return outcome
 
 
 def _past(command: BackgroundCommand) -> Done:
-    code = "" if command.exit_code is None else f", exit code {command.exit_code}"
-    return Done(success=True, output=f"{command.preview}\n[{command.state}{code}; this is told to you by itself, too]")
+    """As it may be asked for again, such as after a summary."""
+    how = "was told to you before" if command.read_by is not None else "is told to you by itself, too"
+    return Done(success=True, output=f"{command.preview}\n[{_ended(command)}; this {how}]")
+
+
+def _told_elsewhere(command: BackgroundCommand) -> Done:
+    where = "by itself" if command.read_by is None else "by another call"
+    return Done(success=True, output=f"[{_ended(command)}; what it wrote is told to you {where}]")
+
+
+def _ended(command: BackgroundCommand) -> str:
+    return f"{command.state}" if command.exit_code is None else f"{command.state}, exit code {command.exit_code}"
 
 
 def _with(call: ToolCall, arguments: dict[str, Any]) -> ToolCall:
@@ -145,4 +177,4 @@ def _with(call: ToolCall, arguments: dict[str, Any]) -> ToolCall:
 
 def _seconds(given: object, default: int) -> int:
     """What the sandbox refuses never counts."""
-    return given if isinstance(given, int) and 0 < given <= 7 * 24 * 3600 else default
+    return given if isinstance(given, int) and 0 < given <= MAX_BACKGROUND_TIMEOUT_S else default

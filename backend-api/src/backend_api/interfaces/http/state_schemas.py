@@ -1,4 +1,4 @@
-"""Bodies of what a session is at: its messages, run, plan, todos, usage and computer."""
+"""Bodies of what a session is at: its messages, run, plan, todos, background commands, usage and computer."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from backend_api.application.conversation.read_state import State
 from backend_api.domain.agent.events import Event, StepStatus, TaskStatus, TodoStatus
 from backend_api.domain.conversation.entity import Run
 from backend_api.domain.sandbox.entity import SandboxStatus
+from backend_api.interfaces.http.background_schemas import BackgroundCommandBody
 from backend_api.interfaces.http.schemas import AnswerBody, Time
 from backend_api.interfaces.http.session_schemas import SessionBody
 
@@ -117,6 +118,8 @@ class StateBody(AnswerBody):
     """The session's, which its agents share, as `tasks.updated` told last."""
     todos: list[TodoBody]
     """The agent's own working list, as `todos.updated` told last."""
+    background: list[BackgroundCommandBody]
+    """The commands that run in the background of its computer; `GET .../background` has those that ended, too."""
     resources: tuple[dict[str, Any], ...] = ()
     usage: UsageBody
     sandbox: SandboxBody
@@ -133,6 +136,7 @@ class StateBody(AnswerBody):
             plan=PlanStateBody.model_validate(state.plan) if state.plan else None,
             tasks=[TaskBody.model_validate(task) for task in state.tasks],
             todos=[TodoBody.model_validate(todo) for todo in state.todos],
+            background=[BackgroundCommandBody.of(command) for command in state.background],
             usage=UsageBody.model_validate(state.usage),
             sandbox=SandboxBody.of(state.sandbox, seq=state.session.last_seq),
             last_seq=state.session.last_seq,

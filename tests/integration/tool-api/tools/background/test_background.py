@@ -9,7 +9,7 @@ from pathlib import Path
 
 from contracts.tools import ShellDisplay, ToolResult
 from support.endpoint import RunningEndpoint, await_true, processes_with
-from tool_api.tools.background.commands import BackgroundCommands
+from tool_api.tools.background.commands import MAX_KEPT, BackgroundCommands
 from tool_api.tools.background.controller import BackgroundController
 from tool_api.tools.background.types import BackgroundRun
 from tool_api.tools.tool import CallContext
@@ -87,6 +87,19 @@ def test_one_that_there_is_not_is_unknown(endpoint: RunningEndpoint) -> None:
     for tool in ("check_background", "background_stop"):
         result = endpoint.call(tool, background_id="nobody")
         assert (result.success, state_of(result)) == (False, "unknown")
+
+
+async def test_what_ended_last_is_kept_however_long_ago_it_began(tmp_path: Path) -> None:
+    async with BackgroundCommands(tmp_path, lambda: {"PATH": "/usr/bin:/bin"}) as commands:
+        first = await commands.start_command("first", "read -t 60 < <(sleep 60)", 60)
+        for number in range(MAX_KEPT):
+            one = await commands.start_command(f"bg_{number}", "true", 60)
+            assert await one.wait(10)
+        await first.stop()
+        await (await commands.start_command("last", "true", 60)).wait(10)
+        await commands.start_command("next", "true", 60)
+        assert commands.find("first") is first
+        assert commands.find("bg_0") is None
 
 
 async def test_a_start_that_nobody_waits_for_to_its_end_leaves_nothing_running(tmp_path: Path) -> None:

@@ -230,6 +230,17 @@ def test_a_hostile_kernel_is_bounded_interrupted_and_ended(
     assert processes_with("kernels/flood/program.py") == []
 
 
+def test_a_live_plot_is_told_by_its_last_frame_however_many_it_has(endpoint: RunningEndpoint) -> None:
+    code = """
+from IPython.display import clear_output, display
+for number in range(150):
+    clear_output(wait=True)
+    display(f"frame {number}")
+"""
+    found, display = run(endpoint, code)
+    assert (found.output, len(display.outputs)) == ("'frame 149'", 1)
+
+
 def test_code_that_floods_is_a_bounded_result(endpoint: RunningEndpoint) -> None:
     result, display = run(endpoint, "for i in range(120_000): print('line', i)\nprint('end', end='')")
     assert result.success

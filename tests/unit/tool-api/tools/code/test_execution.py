@@ -15,7 +15,7 @@ from contracts.tools import (
     CodeText,
     ToolResult,
 )
-from tool_api.tools.code.execution import Execution, readable
+from tool_api.tools.code.execution import Execution, Passage, readable
 from tool_api.tools.code.kernels import Context
 from tool_api.tools.code.kernelspecs import KernelSpec
 from tool_api.tools.code.lines import Cleared, Shown, Written
@@ -125,6 +125,22 @@ async def test_what_was_cleared_is_not_told() -> None:
     execution.add(Cleared(type="cleared"))
     execution.add(written("now"))
     assert result(execution)[0].output == "now"
+
+
+async def test_what_was_cleared_or_replaced_counts_toward_no_bound() -> None:
+    execution, size = Execution("..."), 100_000
+    for number in range(40):
+        execution.add(Cleared(type="cleared"))
+        for _ in range(5):
+            execution.add(written("x" * size))
+        execution.add(shown(key="plot", text=str(number), picture="A" * 2_000_000, media_type="image/png"))
+        for _ in range(9):
+            again = shown(key="plot", text="x" * size, picture="A" * 2_000_000, media_type="image/png", is_update=True)
+            execution.add(again)
+    assert len(execution.take_unread()) <= MAX_OUTPUT_CHARACTERS + size
+    assert [sum(map(len, one.pieces)) for one in execution.said if isinstance(one, Passage)] == [5 * size]
+    (plot,) = [one for one in execution.said if isinstance(one, Shown)]
+    assert (len(plot.text), len(plot.picture or "")) == (size, 2_000_000)
 
 
 async def test_a_note_makes_it_a_failure_and_stands_in_the_view_too() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tool_api.tools.code.bridge.outputs import HEAD, MAX_PICTURE, MAX_SHOWN, TAIL, Outputs, line_of
+from tool_api.tools.code.bridge.outputs import HEAD, MAX_HELD, MAX_PICTURE, MAX_SHOWN, TAIL, Outputs, line_of
+from tool_api.tools.code.bridge.pace import BURST
 from tool_api.tools.code.bridge.wire import Message
 from tool_api.tools.code.lines import MAX_LINE_BYTES, Shown, parse_line
 
@@ -43,6 +44,53 @@ def test_of_what_is_updated_without_end_the_last_is_told() -> None:
         shown(outputs, str(number), "bar", "update_display_data")
     (last,) = outputs.rest()
     assert (last["key"], last["text"], last["is_update"]) == ("bar", "999", True)
+
+
+def plotted(outputs: Outputs, text: str, picture: str = "") -> list[dict[str, Any]]:
+    """One more frame of a live plot."""
+    cleared = told(outputs, "clear_output", wait=True)
+    return cleared + told(outputs, "display_data", data={"text/plain": text, "image/png": picture})
+
+
+def test_a_live_plot_goes_on_for_as_long_as_it_is_cleared() -> None:
+    outputs = Outputs()
+    lines = [line for number in range(MAX_SHOWN * 5) for line in plotted(outputs, str(number))]
+    assert [line["text"] for line in lines if line["type"] == "shown"] == [str(n) for n in range(MAX_SHOWN * 5)]
+    assert [line["type"] for line in lines].count("cleared") == MAX_SHOWN * 5 - 1
+    written = [told(outputs, "stream", text="x" * HEAD) + told(outputs, "clear_output") for _ in range(3)]
+    assert [sum(len(line.get("text", "")) for line in one) for one in written] == [HEAD] * 3
+
+
+def test_what_is_cleared_and_shown_faster_than_it_may_be_told_is_told_by_its_last() -> None:
+    now = 0.0
+    outputs = Outputs(lambda: now)
+    lines = [line for number in range(1000) for line in plotted(outputs, str(number), "A" * 1_000_000)]
+    assert sum(len(line.get("picture", "")) for line in lines) <= BURST + 1_000_000
+    assert [(line["type"], line.get("text")) for line in outputs.rest()] == [("cleared", None), ("shown", "999")]
+    plotted(outputs, "held", "A")
+    now = 10.0
+    lines = told(outputs, "display_data", data={"text/plain": "beside it"})
+    assert [(line["type"], line.get("text")) for line in lines] == [
+        ("cleared", None),
+        ("shown", "held"),
+        ("shown", "beside it"),
+    ]
+
+
+def test_what_is_held_and_what_only_clears_is_bounded() -> None:
+    outputs = Outputs(lambda: 0.0)
+    for kind in ("clear_output", "stream", "error", "display_data", "clear_output"):
+        content = {"text": "x" * 1_000, "traceback": ["x" * 1_000], "data": {"image/png": "A" * 1_000_000}}
+        lines = [
+            line for _ in range(50_000 if kind != "display_data" else 99) for line in told(outputs, kind, **content)
+        ]
+        assert sum(len(line_of(line)) for line in lines) <= BURST + 1_000_000
+    assert list(outputs.rest()) == [{"type": "cleared"}]
+    for _ in range(99):
+        told(outputs, "display_data", data={"image/png": "A" * 1_000_000})
+    *shown, said = outputs.rest()
+    assert sum(len(line.get("picture", "")) for line in shown) <= MAX_HELD
+    assert "faster than it is told" in said["text"]
 
 
 def test_a_picture_that_is_too_large_is_left_out_and_named() -> None:

@@ -8,11 +8,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from contracts.tools import BackgroundState
+from contracts.tools import MAX_BACKGROUND_RUNNING, BackgroundState
 from tool_api.tools.shell.bash import Bash, ShellState
 from tool_api.tools.shell.command import Command
 
-MAX_RUNNING = 8
 MAX_KEPT = 16
 """Of those that ended; each may have written as much as any command."""
 
@@ -31,7 +30,8 @@ class BackgroundCommand:
         self._bash = bash
         self._timeout_s = timeout_s
         self._began = time.monotonic()
-        self._ended: float | None = None
+        self.ended_at: float | None = None
+        """By `time.monotonic()`."""
         self._end = asyncio.Event()
         self._wanted = asyncio.Event()
         self._task = asyncio.get_running_loop().create_task(self._follow(), name=f"background {background_id}")
@@ -43,7 +43,7 @@ class BackgroundCommand:
     @property
     def seconds(self) -> float:
         """How long it has run."""
-        return (self._ended or time.monotonic()) - self._began
+        return (self.ended_at or time.monotonic()) - self._began
 
     async def wait(self, timeout_s: float) -> bool:
         """True when it, and all it started, has ended within the time."""
@@ -71,7 +71,7 @@ class BackgroundCommand:
             for waiting in (ended, wanted):
                 waiting.cancel()
             await self._bash.close()
-            self._ended, self.state = time.monotonic(), state
+            self.ended_at, self.state = time.monotonic(), state
             self._end.set()
 
 
@@ -111,7 +111,7 @@ class BackgroundCommands:
         async with self._starting:
             if background_id is not None and (known := self._commands.get(background_id)) is not None:
                 return known
-            if sum(one.is_running for one in self._commands.values()) >= MAX_RUNNING:
+            if sum(one.is_running for one in self._commands.values()) >= MAX_BACKGROUND_RUNNING:
                 raise TooManyBackgroundCommandsError
             folder = str(self._workspace)
             bash = await Bash.start_shell(ShellState(folder=folder), self._environment())
@@ -123,6 +123,8 @@ class BackgroundCommands:
             return one
 
     def _forget_oldest(self) -> None:
-        ended = [one.id for one in self._commands.values() if not one.is_running]
-        for background_id in ended[: max(0, len(ended) - MAX_KEPT)]:
-            del self._commands[background_id]
+        """What ended last was perhaps not told yet, however long ago it began."""
+        ended = [one for one in self._commands.values() if not one.is_running]
+        ended.sort(key=lambda one: one.ended_at or 0.0)
+        for one in ended[: max(0, len(ended) - MAX_KEPT)]:
+            del self._commands[one.id]

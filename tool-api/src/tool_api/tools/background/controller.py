@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
-from contracts.tools import ShellDisplay, ToolResult
+from contracts.tools import MAX_BACKGROUND_RUNNING, ShellDisplay, ToolResult
 from tool_api.tools.background.commands import (
-    MAX_RUNNING,
     BackgroundCommand,
     BackgroundCommands,
     TooManyBackgroundCommandsError,
@@ -42,7 +41,7 @@ class BackgroundController:
             raise
         except TooManyBackgroundCommandsError:
             return failed(
-                f"{MAX_RUNNING} background commands are running, and there may be no more at a time: "
+                f"{MAX_BACKGROUND_RUNNING} background commands are running, and there may be no more at a time: "
                 f"{', '.join(self.commands.ids())}. Wait for one (check_background) or end one (background_stop)."
             )
         except OSError as error:

@@ -6,11 +6,10 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from contracts.tools import BACKGROUND_TIMEOUT_S, MAX_BACKGROUND_TIMEOUT_S
 from tool_api.tools.shell.types import without_nul
 from tool_api.tools.tool import Arguments
 
-DEFAULT_TIMEOUT_S = 300
-MAX_TIMEOUT_S = 24 * 3600
 MAX_WAIT_S = 60
 BackgroundId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$", description="Id that background_run returned.")]
 
@@ -22,9 +21,9 @@ class BackgroundRun(Arguments):
         min_length=1, max_length=100_000, description="Bash command line or script."
     )
     timeout_s: int = Field(
-        default=DEFAULT_TIMEOUT_S,
+        default=BACKGROUND_TIMEOUT_S,
         ge=1,
-        le=MAX_TIMEOUT_S,
+        le=MAX_BACKGROUND_TIMEOUT_S,
         description="Seconds after which it is ended with all it started.",
     )
     background_id: BackgroundId | None = Field(

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from dataclasses import dataclass
 
 from contracts.tools import MAX_CODE_OUTPUTS, MAX_OUTPUT_CHARACTERS
 from tool_api.tools.code.lines import Said, Shown, Written
+from tool_api.tools.followed import Followed
 
 _ROOM = MAX_OUTPUT_CHARACTERS + 50_000
-"""Characters of all texts; a bridge that is one says less."""
+"""Characters of all texts that are kept; a bridge that is one says less."""
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _PICTURES_ROOM = 12_000_000
 
@@ -27,12 +27,12 @@ class Passage:
         return "".join(self.pieces)
 
 
-class Execution:
-    """Filled by the kernel, followed by whoever waits for it."""
+class Execution(Followed):
+    """Filled by the kernel."""
 
     def __init__(self, code: str) -> None:
+        super().__init__()
         self.code = code
-        self.is_finished = False
         self.success = False
         self.ended: str | None = None
         """Why the kernel is gone, where it ended before the execution did."""
@@ -42,9 +42,6 @@ class Execution:
         self._next = 0
         self._room = _ROOM
         self._pictures_room = _PICTURES_ROOM
-        self._unread: list[str] = []
-        self._wake = asyncio.Event()
-        self._end = asyncio.Event()
 
     @property
     def said(self) -> list[Passage | Shown]:
@@ -63,40 +60,13 @@ class Execution:
                 self._said.clear()
                 self._keys.clear()
                 self._last = None
+                self._room, self._pictures_room = _ROOM, _PICTURES_ROOM
 
     def finish(self, *, success: bool, ended: str | None = None) -> None:
         if self.is_finished:
             return
-        self.success, self.ended, self.is_finished = success, ended, True
-        self._wake.set()
-        self._end.set()
-
-    def take_unread(self) -> str:
-        """What was written since the last time it was taken."""
-        text = "".join(self._unread)
-        self._unread.clear()
-        return text
-
-    async def wait(self, timeout_s: float) -> bool:
-        """True when it has ended within the time."""
-        try:
-            async with asyncio.timeout(timeout_s):
-                await self._end.wait()
-        except TimeoutError:
-            return False
-        return True
-
-    async def wait_for_news(self, timeout_s: float) -> bool:
-        """True when there is something to look at within the time."""
-        if self.is_finished:
-            return True
-        try:
-            async with asyncio.timeout(timeout_s):
-                await self._wake.wait()
-        except TimeoutError:
-            return False
-        self._wake.clear()
-        return True
+        self.success, self.ended = success, ended
+        self._set_finished()
 
     def _write(self, line: Written) -> None:
         text = line.text[: self._room]
@@ -109,9 +79,14 @@ class Execution:
             passage = Passage(is_error=line.type == "error", pieces=[text])
             self._append(passage)
             self._last = passage if line.type == "text" else None
-        self._tell(text)
+        self._add_unread(readable(text))
 
     def _show(self, line: Shown) -> None:
+        at = self._keys.get(line.key) if line.key else None
+        before = self._said.get(at) if at is not None else None
+        if isinstance(before, Shown):
+            self._room += len(before.text)
+            self._pictures_room += len(before.picture or "")
         text = line.text[: self._room]
         self._room -= len(text)
         picture = line.picture
@@ -119,9 +94,8 @@ class Execution:
             picture = None
         self._pictures_room -= len(picture or "")
         shown = line.model_copy(update={"text": text, "picture": picture})
-        before = self._keys.get(line.key) if line.key else None
-        if before is not None and before in self._said:
-            self._said[before] = shown
+        if at is not None and before is not None:
+            self._said[at] = shown
             return
         if line.is_update:
             return
@@ -129,17 +103,12 @@ class Execution:
             self._keys[line.key] = self._next
         self._append(shown)
         self._last = None
-        self._tell(f"{text}\n" if text else "")
+        self._add_unread(f"{readable(text)}\n" if text else "")
 
     def _append(self, one: Passage | Shown) -> None:
         if len(self._said) < MAX_CODE_OUTPUTS:
             self._said[self._next] = one
             self._next += 1
-
-    def _tell(self, text: str) -> None:
-        if text:
-            self._unread.append(readable(text))
-        self._wake.set()
 
 
 def readable(text: str) -> str:

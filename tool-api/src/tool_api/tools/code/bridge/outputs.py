@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import cast
 
+from tool_api.tools.code.bridge.pace import Pace
 from tool_api.tools.code.bridge.tables import table_of
 from tool_api.tools.code.bridge.wire import Fields, Message, is_fields, text_of
 
@@ -16,22 +19,38 @@ MAX_SHOWN = 100
 MAX_SHOWN_TEXT = 100_000
 MAX_PICTURE = 2_700_000
 """Characters of base64."""
+MAX_HELD = 12_000_000
+"""Characters of what is shown and not told yet."""
 _PIECE = 100_000
 _TOO_LARGE = "[A picture that is too large was left out; save it to a file.]"
 _PICTURES = ("image/png", "image/jpeg", "image/webp")
 _TEXTS = ("text/plain", "text/markdown", "text/latex")
 
 
-class Outputs:
-    """Those of one execution."""
+@dataclass(slots=True)
+class _Screen:
+    """What was told since it was last cleared, by its sizes, and what is to be told at the end."""
 
-    def __init__(self) -> None:
-        self._head = HEAD
-        self._tail: deque[str] = deque()
-        self._tail_size = 0
-        self._dropped = 0
-        self._shown = 0
-        self._updates: dict[str, Fields] = {}
+    head: int = HEAD
+    tail: deque[str] = field(default_factory=deque[str])
+    tail_size: int = 0
+    dropped: int = 0
+    shown: int = 0
+    held: dict[str, Fields] = field(default_factory=dict[str, Fields])
+    held_size: int = 0
+    said: set[str] = field(default_factory=set[str])
+    """What was remarked on it."""
+
+
+class Outputs:
+    """Those of one execution. What was cleared counts toward no bound but that of the pace: what comes faster is held,
+    and told once there is time, or at the end, unless it was cleared until then. `clock` tells seconds."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._pace = Pace(clock)
+        self._screen = _Screen()
+        self._has_told = False
+        self._is_clear_due = False
         self.has_failed = False
 
     def take(self, message: Message) -> Iterator[Fields]:
@@ -43,38 +62,54 @@ class Outputs:
                 yield from self._show(message)
             case "error":
                 self.has_failed = True
-                yield {"type": "error", "text": _traceback(message.content)[-MAX_SHOWN_TEXT:]}
+                text = _traceback(message.content)[-MAX_SHOWN_TEXT:]
+                yield from self._tell({"type": "error", "text": text}) if self._pace.has_room() else self._written(text)
             case "clear_output":
-                self._tail.clear()
-                self._tail_size = 0
-                yield {"type": "cleared"}
+                # Told with what comes next, as that replaces it.
+                self._is_clear_due = self._has_told
+                self._screen = _Screen()
             case _:
                 return
 
     def rest(self) -> Iterator[Fields]:
         """What is told at the end."""
-        yield from self._updates.values()
-        if self._dropped:
-            yield {"type": "text", "text": f"\n[... {self._dropped} characters left out ...]\n"}
-        for text in self._tail:
-            yield from _pieces(text)
+        screen = self._screen
+        yield from self._tell(*screen.held.values())
+        if screen.dropped:
+            yield from self._tell({"type": "text", "text": f"\n[... {screen.dropped} characters left out ...]\n"})
+        for text in screen.tail:
+            yield from self._tell(*_pieces(text))
+
+    def _tell(self, *lines: Fields) -> Iterator[Fields]:
+        if self._is_clear_due:
+            self._is_clear_due = self._has_told = False
+            self._pace.count(0)
+            yield {"type": "cleared"}
+        for fields in lines:
+            self._has_told = True
+            self._pace.count(_size(fields))
+            yield fields
 
     def _written(self, text: str) -> Iterator[Fields]:
-        now, later = text[: self._head], text[self._head :]
-        self._head -= len(now)
-        yield from _pieces(now)
+        screen = self._screen
+        if not self._pace.has_room():
+            screen.head = 0
+        now, later = text[: screen.head], text[screen.head :]
+        screen.head -= len(now)
+        if now:
+            yield from self._tell(*_pieces(now))
         if not later:
             return
-        self._tail.append(later)
-        self._tail_size += len(later)
-        while self._tail_size > TAIL:
-            excess = self._tail_size - TAIL
-            first = self._tail.popleft()
+        screen.tail.append(later)
+        screen.tail_size += len(later)
+        while screen.tail_size > TAIL:
+            excess = screen.tail_size - TAIL
+            first = screen.tail.popleft()
             cut = min(excess, len(first))
             if cut < len(first):
-                self._tail.appendleft(first[cut:])
-            self._tail_size -= cut
-            self._dropped += cut
+                screen.tail.appendleft(first[cut:])
+            screen.tail_size -= cut
+            screen.dropped += cut
 
     def _show(self, message: Message) -> Iterator[Fields]:
         transient = message.content.get("transient")
@@ -82,15 +117,35 @@ class Outputs:
         is_update = message.kind == "update_display_data"
         if is_update and not key:
             return
-        if self._shown < MAX_SHOWN:
-            self._shown += 1
-            yield _shown(message, key, is_update=is_update)
-        elif key and (key in self._updates or len(self._updates) < MAX_SHOWN):
+        screen = self._screen
+        if screen.shown < MAX_SHOWN and self._pace.has_room():
+            screen.shown += 1
+            held, screen.held, screen.held_size = screen.held, {}, 0
+            yield from self._tell(*held.values(), _shown(message, key, is_update=is_update))
+        elif screen.shown < MAX_SHOWN:
+            name = key or f"\0{screen.shown}"
+            screen.shown += name not in screen.held
+            yield from self._hold(name, _shown(message, key, is_update=is_update))
+        elif key and (key in screen.held or len(screen.held) < MAX_SHOWN):
             # Of what is shown anew again and again, such as a progress bar, the last is told.
-            self._updates[key] = _shown(message, key, is_update=True)
-        elif self._shown == MAX_SHOWN:
-            self._shown += 1
-            yield from self._written(f"\n[Only the first {MAX_SHOWN} things that were shown are told.]\n")
+            yield from self._hold(key, _shown(message, key, is_update=True))
+        else:
+            yield from self._remark(f"\n[Only the first {MAX_SHOWN} things that were shown are told.]\n")
+
+    def _hold(self, name: str, fields: Fields) -> Iterator[Fields]:
+        screen = self._screen
+        before = screen.held.get(name)
+        size = screen.held_size + _size(fields) - (_size(before) if before is not None else 0)
+        if size > MAX_HELD:
+            yield from self._remark("\n[Some of what was shown is left out: it came faster than it is told.]\n")
+            return
+        is_update = fields["is_update"] and (before is None or before["is_update"])
+        screen.held[name], screen.held_size = fields | {"is_update": is_update}, size
+
+    def _remark(self, text: str) -> Iterator[Fields]:
+        if text not in self._screen.said:
+            self._screen.said.add(text)
+            yield from self._written(text)
 
 
 def line_of(fields: Fields) -> bytes:
@@ -114,6 +169,12 @@ def _shown(message: Message, key: str, *, is_update: bool) -> Fields:
                 return fields | {"text": f"{_TOO_LARGE} {text[:1000]}"}
             return fields | {"picture": picture, "media_type": kind}
     return fields | {"table": table_of(text_of(data.get("text/html")))}
+
+
+def _size(fields: Fields) -> int:
+    table = fields.get("table")
+    cells = sum(len(cell) for row in table["rows"] for cell in row) if table else 0
+    return len(fields["text"]) + len(fields.get("picture") or "") + cells
 
 
 def _traceback(content: Fields) -> str:
