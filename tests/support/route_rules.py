@@ -66,6 +66,7 @@ def endpoint(*scopes: str, **request: Any) -> Rule:
 
 
 _HELLO = {"text": "hello"}
+_SCHEDULE = {"text": "hello", "cron": "0 9 * * *", "timezone": "UTC"}
 _FILE = {"files": ("a.txt", b"text")}
 _SKILL = {"archive": ("SKILL.md", b"---\nname: baking\ndescription: How to bake.\n---\nBake.")}
 _NOBODY = {"username": "nobody", "password": "nobody-password"}
@@ -116,6 +117,11 @@ GATEWAY: dict[str, Rule] = _DOCS | {
     "GET /api/memories/{path:path}": USER,
     "PUT /api/memories/{path:path}": Rule(kind=Kind.USER, json={"content": "Likes otters."}),
     "DELETE /api/memories/{path:path}": USER,
+    "GET /api/schedules": USER,
+    "POST /api/schedules": Rule(kind=Kind.USER, json=_SCHEDULE),
+    "PATCH /api/schedules/{schedule_id}": owner(json={"text": "mine now"}, hidden_as="schedule_not_found"),
+    "DELETE /api/schedules/{schedule_id}": owner(hidden_as="schedule_not_found"),
+    "POST /api/schedules/{schedule_id}/run": owner(hidden_as="schedule_not_found"),
     "GET /api/presets": USER,
     f"GET {_SESSION}": owner(),
     f"PATCH {_SESSION}": owner(json={"title": "mine now"}),

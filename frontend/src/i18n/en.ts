@@ -334,6 +334,12 @@ export default {
   notice: {
     length: 'The answer was cut at the length limit. Ask for the rest to go on.',
     instructions: 'Follows the instructions in {path}.',
+    schedule: {
+      due: 'Sent by a schedule.',
+      now: 'Sent by a schedule, as you asked for.',
+      missedOnce: 'Sent by a schedule, late: it was missed on {from}.',
+      missed: 'Sent by a schedule, once for {missed} times it was missed, from {from} to {to}.',
+    },
     background: {
       done: 'In the background, {command} is done.',
       ended: 'In the background, {command} has ended with exit code {code}.',

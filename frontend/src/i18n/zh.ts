@@ -334,6 +334,12 @@ const zh: typeof en = {
   notice: {
     length: '回答达到长度上限，被截断了。可以让它继续。',
     instructions: '按照 {path} 中的说明工作。',
+    schedule: {
+      due: '由定时任务发送。',
+      now: '由定时任务按你的要求立即发送。',
+      missedOnce: '由定时任务补发：错过了 {from} 的那一次。',
+      missed: '由定时任务补发一次：从 {from} 到 {to} 共错过 {missed} 次。',
+    },
     background: {
       done: '后台命令 {command} 已完成。',
       ended: '后台命令 {command} 已结束，退出码 {code}。',

@@ -16,6 +16,7 @@ from backend_api.application.mcp.own_servers import ServersOfUsers
 from backend_api.application.mcp.reseal_servers import ResealMcpServers
 from backend_api.application.memories.change_memories import ChangeMemories
 from backend_api.application.runs.masking import Mask
+from backend_api.application.schedules.fire_schedules import FireSchedules, SendScheduled
 from backend_api.application.settings.reseal_secrets import ResealSecrets
 from backend_api.application.skills.own_skills import OwnSkills
 from backend_api.bootstrap.agent import (
@@ -42,6 +43,7 @@ from backend_api.domain.agent.tools import Tool
 from backend_api.domain.mcp.entity import McpTarget
 from backend_api.domain.mcp.ports import McpConnector
 from backend_api.domain.settings.table import SEARCH_KEYS
+from backend_api.infrastructure.cron.cron_lines import CronsimLines
 from backend_api.infrastructure.llm.catalogue import Catalogue
 from backend_api.infrastructure.llm.user_catalogues import UserCatalogues
 from backend_api.infrastructure.metrics import ProcessMetrics
@@ -55,6 +57,7 @@ from backend_api.infrastructure.mongo.mcp_servers import MongoMcpServers
 from backend_api.infrastructure.mongo.memories import MongoMemories
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
 from backend_api.infrastructure.mongo.run_waits import MongoWaits
+from backend_api.infrastructure.mongo.schedules import MongoSchedules
 from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
 from backend_api.infrastructure.mongo.skills import MongoSkillStore
 from backend_api.infrastructure.mongo.subagent_kinds import MongoSubagentKinds
@@ -100,6 +103,7 @@ class Runtime:
     ledger: MongoRunLedger
     waits: MongoWaits
     background: MongoBackgroundCommands
+    schedules: MongoSchedules
     look_at_command: LookAtCommand
     agent: Agent
     own: UserSettingsParts
@@ -186,6 +190,17 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 database, runs_per_user=settings.max_runs_per_user, unseen_most=settings.max_waiting_messages
             )
             waits, background = MongoWaits(database), MongoBackgroundCommands(database)
+            schedules = MongoSchedules(
+                database,
+                unseen_most=settings.max_waiting_messages,
+                sessions_most=settings.max_sessions_per_user,
+            )
+            fire_schedules = FireSchedules(
+                schedules=schedules,
+                lines=CronsimLines(),
+                send=SendScheduled(schedules=schedules, stream=stores.stream, notifier=stores.notifier),
+                notifier=stores.notifier,
+            )
             look_at_command = LookAtCommand(
                 commands=background,
                 sandboxes=sandboxes.sandboxes,
@@ -245,6 +260,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     "waits",
                 ),
                 background_task(agent.watch_commands.watch_until_cancelled(), "background"),
+                background_task(fire_schedules.fire_until_cancelled(), "schedules"),
                 background_task(ResealSecrets(own.store, own.box)(), "secrets"),
                 background_task(ResealMcpServers(mcp_store, own.box)(), "MCP secrets"),
             ):
@@ -256,6 +272,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     ledger=ledger,
                     waits=waits,
                     background=background,
+                    schedules=schedules,
                     look_at_command=look_at_command,
                     agent=agent,
                     own=own,

@@ -84,6 +84,7 @@ class Settings(BaseSettings):
     rate_limit_settings_per_minute: int = Field(default=_LIMITS.settings_per_minute, ge=0)
     rate_limit_key_tests_per_minute: int = Field(default=_LIMITS.key_tests_per_minute, ge=0)
     max_sessions_per_user: int = Field(default=_LIMITS.sessions_in_all, ge=0)
+    max_schedules_per_user: int = Field(default=_LIMITS.schedules_in_all, ge=0)
     max_runs_per_user: int = Field(default=20, ge=0)
     max_model_calls_mb_per_user: int = Field(default=500, ge=0)
     max_waiting_messages: int = Field(default=50, ge=0)

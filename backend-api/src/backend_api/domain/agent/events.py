@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from backend_api.domain.agent.options import AgentMode, ThinkingLevel
 
-VOCABULARY_VERSION = 22
+VOCABULARY_VERSION = 23
 MAX_PREVIEW_CHARACTERS = 2_000
 """Of a call's output, or of what an agent said last, in the event itself."""
 
@@ -50,7 +50,7 @@ class OfAgent:
     agent_id: str | None = None
 
 
-RunCause = Literal["message", "answer", "resume", "compact", "background"]
+RunCause = Literal["message", "answer", "resume", "compact", "background", "schedule"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +103,20 @@ class MessageUser:
     text: str
     attachments: list[str] = field(default_factory=list[str])
     client_message_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleFired:
+    """The user's message that follows is sent by a schedule. `due_at` is None where the user had it run; `missed` are
+    the times, from `missed_from` to `missed_to`, at which none was sent, up to a thousand."""
+
+    type: Literal["schedule.fired"] = "schedule.fired"
+    schedule_id: str
+    message_id: str
+    due_at: datetime | None = None
+    missed: int = 0
+    missed_from: datetime | None = None
+    missed_to: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -741,6 +755,7 @@ StoredPayload = (
     RunQueued
     | RunStarted
     | RunFinished
+    | ScheduleFired
     | MessageUser
     | MessageCompleted
     | ThinkingCompleted
