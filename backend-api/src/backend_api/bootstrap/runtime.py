@@ -180,12 +180,14 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
         build_user_catalogues(settings, planned.catalogue) as catalogues,
         open_fetcher(settings) as fetcher,
         search_http() as search,
-        open_mcp_connections(settings, planned.mcp_servers) as mcp_connections,
     ):
         database, own = stores.database, _user_settings(planned, catalogues)
         own_skills, downloads = OwnSkills(MongoSkillStore(database), planned.library), FetchedSkills(fetcher)
         sessions, log = MongoSessionRepository(database), MongoEventLog(database)
-        async with open_sandboxes(settings, MongoChangeCursor(), log, stores.stream) as sandboxes:
+        async with (
+            open_sandboxes(settings, MongoChangeCursor(), log, stores.stream) as sandboxes,
+            open_mcp_connections(settings, planned.mcp_servers, sandboxes.mcp_programs) as mcp_connections,
+        ):
             ledger = MongoRunLedger(
                 database, runs_per_user=settings.max_runs_per_user, unseen_most=settings.max_waiting_messages
             )

@@ -27,6 +27,17 @@ class McpServerNameTakenError(ConflictError):
     code = "mcp_server_name_taken"
 
 
+class McpProgramError(ConflictError):
+    """A program runs in the computer of a conversation, and is not tried without one."""
+
+    code = "mcp_program"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "It is a program that runs in the computer of a conversation: the next message there tries it."
+        )
+
+
 class TooManyMcpServersError(ConflictError):
     """The user has as many servers as one may have."""
 

@@ -145,9 +145,6 @@ def read_mcp_file(path: Path, environment: Mapping[str, str]) -> list[McpTarget]
         raise McpFileError(f"{path}: {_faults(error)}") from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise McpFileError(f"{path}: it needs an object mcpServers of servers by their names: {error}") from error
-    for server in servers:
-        if server.enabled and server.transport == "stdio":
-            raise McpFileError(f"{path}: {server.name} is a program (command), which is not supported yet: give a url")
     enabled = [server for server in servers if server.enabled]
     if len(enabled) > MAX_SERVERS:
         raise McpFileError(f"{path}: {len(enabled)} servers are more than {MAX_SERVERS}")

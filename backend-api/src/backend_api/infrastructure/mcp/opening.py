@@ -14,9 +14,10 @@ from mcp.client.streamable_http import streamable_http_client
 from backend_api.domain.mcp.entity import McpServer
 from backend_api.infrastructure.fetch.rules import FetchRules
 from backend_api.infrastructure.mcp.guarded_transport import GuardedTransport, Refusals
+from backend_api.infrastructure.mcp.program_streams import program_streams
 from backend_api.infrastructure.mcp.session import SessionConnection
 
-__all__ = ["SessionConnection", "http_streams"]
+__all__ = ["SessionConnection", "http_streams", "program_streams"]
 
 CONNECT_S = 5.0
 SEND_S = 30.0

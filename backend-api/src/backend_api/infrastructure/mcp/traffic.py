@@ -70,6 +70,13 @@ class Traffic:
         if self.size > MAX_CONNECTION_BYTES or self.lines > MAX_CONNECTION_LINES:
             raise TooMuchError(TOO_MUCH_OF_ALL)
 
+    def take_message(self, content: bytes) -> None:
+        """One that came by itself. Raises `TooMuchError`."""
+        if len(content) > MAX_ANSWER_BYTES:
+            raise TooMuchError(TOO_MUCH)
+        self.take(len(content), 1)
+        _check_values(content)
+
 
 class CountedAnswer:
     """One answer as it comes: its bytes, and its values, of a stream of events those of each event."""
