@@ -1,6 +1,7 @@
 """The closed union of everything a session says, in order: one ordered stream per session.
 
-`VOCABULARY_VERSION` grows when a type or a field is added; none is ever renamed or removed. Stored events carry the
+`VOCABULARY_VERSION` grows when a type or a field is added; none is ever renamed or removed. While gateways are
+replaced one by one, an older process meets types of a newer vocabulary (`NewerEvent`). Stored events carry the
 session's next `seq`; live-only ones (`LIVE_TYPES`) have `seq` None and are contained in a stored event that follows.
 Envelope fields (`seq`, `at`, `session_id`, `run_id`) stand in `Event`, the rest in the payload. All are in this one
 file, as it is the catalogue of what is on the wire: the union at its end and the version above it change together.
@@ -792,7 +793,18 @@ StoredPayload = (
     | ErrorEvent
 )
 LivePayload = MessageDelta | ThinkingDelta | ToolOutput | ContextUsage
-Payload = StoredPayload | LivePayload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewerEvent(OfAgent):
+    """One of a newer vocabulary, which a process of a later version told while versions are mixed: it goes to readers
+    as it came, and nothing is folded of it. `values` are all of its fields."""
+
+    type: str
+    values: dict[str, Any]
+
+
+Payload = StoredPayload | LivePayload | NewerEvent
 
 LIVE_TYPES: frozenset[str] = frozenset({"message.delta", "thinking.delta", "tool.output", "context.usage"})
 CHANGE_TYPES: frozenset[str] = frozenset({"session.updated"})
