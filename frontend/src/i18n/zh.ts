@@ -202,6 +202,8 @@ const zh: typeof en = {
       text9: '列一份茶会的待办清单',
       title10: '看它使用技能',
       text10: '演示一项技能',
+      title11: '让它在后台工作',
+      text11: '在后台运行一条命令',
     },
     demoTalk: {
       title1: '让它问你',
