@@ -325,6 +325,7 @@ export default {
     loading: 'Loading…',
     showAll: 'Show all ({size})',
     showWhole: 'Show all',
+    inBackground: 'It goes on in the background. The panel Background shows what it writes and how it ends.',
     screenshot: 'Screenshot: {title}',
     code: 'Code',
     figure: 'Figure {number}',

@@ -325,6 +325,7 @@ const zh: typeof en = {
     loading: '加载中…',
     showAll: '显示全部（{size}）',
     showWhole: '显示全部',
+    inBackground: '它在后台继续运行。“后台”面板会显示它的输出和结果。',
     screenshot: '截图：{title}',
     code: '代码',
     figure: '图 {number}',

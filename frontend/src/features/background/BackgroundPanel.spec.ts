@@ -67,6 +67,19 @@ describe('the panel of background commands', () => {
     expect(await screen.findByText(/compiling/)).toBeTruthy()
   })
 
+  it('follows what a running one writes to its end', async () => {
+    let answer = (): void => undefined
+    const isAsked = new Promise<void>((resolve) => (answer = resolve))
+    const output = async () => (await isAsked, json({ output: 'compiling' }))
+    startFakeServer({ 'GET /sessions/s/background/bg_1': output })
+    show(running)
+    await userEvent.click(screen.getByRole('button', { name: /make all.*Running/ }))
+    const box = screen.getByLabelText('Output of the command')
+    vi.spyOn(box, 'scrollHeight', 'get').mockImplementation(() => (box.textContent?.includes('compiling') ? 900 : 0))
+    answer()
+    await vi.waitFor(() => expect(box.scrollTop).toBe(900))
+  })
+
   it('shows the end of one that is over, and all of it when asked', async () => {
     startFakeServer({ 'GET /sessions/s/events/9/body': () => new Response('one failed\ntwo failed') })
     show(ended)
