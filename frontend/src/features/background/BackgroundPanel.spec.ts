@@ -61,10 +61,12 @@ describe('the panel of background commands', () => {
   })
 
   it('shows what a running one wrote so far', async () => {
-    startFakeServer({ 'GET /sessions/s/background/bg_1': () => json({ output: 'compiling' }) })
+    startFakeServer({
+      'GET /sessions/s/background/bg_1': () => json({ output: 'compiling\n[still running, for 3 s]' }),
+    })
     show(running)
     await userEvent.click(screen.getByRole('button', { name: /make all.*Running/ }))
-    expect(await screen.findByText(/compiling/)).toBeTruthy()
+    expect((await screen.findByText(/compiling/)).textContent).toBe('compiling')
   })
 
   it('follows what a running one writes to its end', async () => {
