@@ -201,6 +201,8 @@ export default {
       text9: 'Make a to-do list for a tea party',
       title10: 'Watch it use a skill',
       text10: 'Show me a skill',
+      title11: 'Let it work in the background',
+      text11: 'Run something in the background',
     },
     demoTalk: {
       title1: 'Be asked something',
@@ -323,6 +325,7 @@ export default {
     loading: 'Loading…',
     showAll: 'Show all ({size})',
     showWhole: 'Show all',
+    inBackground: 'It goes on in the background. The panel Background shows what it writes and how it ends.',
     screenshot: 'Screenshot: {title}',
     code: 'Code',
     figure: 'Figure {number}',

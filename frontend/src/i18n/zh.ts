@@ -202,6 +202,8 @@ const zh: typeof en = {
       text9: '列一份茶会的待办清单',
       title10: '看它使用技能',
       text10: '演示一项技能',
+      title11: '让它在后台工作',
+      text11: '在后台运行一条命令',
     },
     demoTalk: {
       title1: '让它问你',
@@ -323,6 +325,7 @@ const zh: typeof en = {
     loading: '加载中…',
     showAll: '显示全部（{size}）',
     showWhole: '显示全部',
+    inBackground: '它在后台继续运行。“后台”面板会显示它的输出和结果。',
     screenshot: '截图：{title}',
     code: '代码',
     figure: '图 {number}',

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from collections.abc import Awaitable, Callable, Mapping
 
 import pytest
 from playwright.async_api import Browser, Page, expect
@@ -33,56 +35,93 @@ async def titled(page: Page, title: str) -> None:
     await expect(page).to_have_title(re.compile(re.escape(title)))
 
 
+async def an_approval(page: Page) -> None:
+    await titled(page, "Run df -h")
+    await transcript(page).get_by_role("button", name="Approve", exact=True).click(timeout=PATIENT_MS)
+    await expect(transcript(page).get_by_text("The command says")).to_be_visible(timeout=PATIENT_MS)
+    await titled(page, "Running df -h")
+
+
+async def a_plan(page: Page) -> None:
+    await transcript(page).get_by_role("button", name="Approve the plan").click(timeout=PATIENT_MS)
+    await expect(transcript(page).get_by_text("All steps are done")).to_be_visible(timeout=PATIENT_MS)
+    await titled(page, "A plan: a herb garden")
+
+
+async def a_question(page: Page) -> None:
+    card = transcript(page).get_by_role("form", name="The agent asks")
+    await card.get_by_text("Oolong", exact=True).click(timeout=PATIENT_MS)
+    await card.get_by_role("button", name="Answer").click()
+    await expect(transcript(page).get_by_text("I heard")).to_be_visible(timeout=PATIENT_MS)
+
+
+async def two_agents(page: Page) -> None:
+    await expect(transcript(page).get_by_text("They are done")).to_be_visible(timeout=PATIENT_MS)
+    await expect(transcript(page).get_by_role("button", name="run uname -a")).to_have_count(1)
+    await titled(page, "Work for two agents")
+
+
+async def a_thought(page: Page) -> None:
+    thought = transcript(page).get_by_role("button", name=re.compile("^Thought")).first
+    await thought.click(timeout=PATIENT_MS)
+    await expect(transcript(page).get_by_text("The person wants me to think about green tea").first).to_be_visible()
+    await titled(page, "Thinking about green tea")
+
+
+async def a_list(page: Page) -> None:
+    await expect(page.get_by_text("2 of 4 to-dos")).to_be_visible(timeout=PATIENT_MS)
+    await titled(page, "A to-do list: a tea party")
+
+
+async def a_long_answer(page: Page) -> None:
+    await expect(transcript(page).get_by_text("That is all I can say about green tea.")).to_be_visible(
+        timeout=PATIENT_MS
+    )
+    await expect(transcript(page).get_by_role("table")).to_be_visible()
+    await titled(page, "A long answer about green tea")
+    await say(page, "sum up our conversation about the table")
+    await expect(transcript(page).get_by_role("button", name="Summed up")).to_be_visible(timeout=PATIENT_MS)
+    await expect(transcript(page).get_by_text("Done: what stands above the line")).to_be_visible(timeout=PATIENT_MS)
+
+
+async def a_skill(page: Page) -> None:
+    await expect(transcript(page).get_by_text("The skill's program says")).to_be_visible(timeout=PATIENT_MS)
+    await expect(transcript(page).get_by_text("degrees").last).to_be_visible()
+    await titled(page, "A skill at work")
+
+
+async def in_the_background(page: Page) -> None:
+    """It has its line in its panel, and wakes the conversation."""
+    await expect(transcript(page).get_by_text("It runs. The panel")).to_be_visible(timeout=PATIENT_MS)
+    await page.get_by_role("tab", name="Background").click()
+    panel = page.get_by_role("region", name="Commands in the background")
+    await expect(panel.get_by_role("listitem")).to_have_count(1)
+    await expect(transcript(page).get_by_text("has ended, and that woke me")).to_be_visible(timeout=PATIENT_MS)
+    await expect(transcript(page).get_by_text("Cup 4 is poured.").last).to_be_visible()
+    await expect(panel.get_by_text("Done", exact=True)).to_be_visible()
+    await titled(page, "A command in the background")
+
+
+EXAMPLES = (
+    {"Read a long answer": a_long_answer, "Answer a question": a_question},
+    {"Decide what it may do": an_approval, "Agree on a plan first": a_plan, "Follow its thinking": a_thought},
+    {"Let two agents work at once": two_agents, "Watch it use a skill": a_skill},
+    {"Let it work in the background": in_the_background, "Keep an eye on its to-do list": a_list},
+)
+"""Most of their time the model talks as slowly as a person reads, and sandboxes start: four are tried at once."""
+
+
 @pytest.mark.timeout(300)
 async def test_each_example_of_the_front_page_shows_its_part(stack: Stack) -> None:
-    async with chromium() as browser:
-        page = await begun(browser, stack, "Decide what it may do")
-        await titled(page, "Run df -h")
-        await transcript(page).get_by_role("button", name="Approve", exact=True).click(timeout=PATIENT_MS)
-        await expect(transcript(page).get_by_text("The command says")).to_be_visible(timeout=PATIENT_MS)
-        await titled(page, "Running df -h")
-        await page.close()
+    async def one_after_the_other(browser: Browser, examples: Mapping[str, Callable[[Page], Awaitable[None]]]) -> None:
+        for example, shows_its_part in examples.items():
+            page = await begun(browser, stack, example)
+            await shows_its_part(page)
+            await page.close()
 
-        page = await begun(browser, stack, "Agree on a plan first")
-        await transcript(page).get_by_role("button", name="Approve the plan").click(timeout=PATIENT_MS)
-        await expect(transcript(page).get_by_text("All steps are done")).to_be_visible(timeout=PATIENT_MS)
-        await titled(page, "A plan: a herb garden")
-        await page.close()
-
-        page = await begun(browser, stack, "Answer a question")
-        card = transcript(page).get_by_role("form", name="The agent asks")
-        await card.get_by_text("Oolong", exact=True).click(timeout=PATIENT_MS)
-        await card.get_by_role("button", name="Answer").click()
-        await expect(transcript(page).get_by_text("I heard")).to_be_visible(timeout=PATIENT_MS)
-        await page.close()
-
-        page = await begun(browser, stack, "Let two agents work at once")
-        await expect(transcript(page).get_by_text("They are done")).to_be_visible(timeout=PATIENT_MS)
-        await expect(transcript(page).get_by_role("button", name="run uname -a")).to_have_count(1)
-        await titled(page, "Work for two agents")
-        await page.close()
-
-        page = await begun(browser, stack, "Follow its thinking")
-        thought = transcript(page).get_by_role("button", name=re.compile("^Thought")).first
-        await thought.click(timeout=PATIENT_MS)
-        await expect(transcript(page).get_by_text("The person wants me to think about green tea").first).to_be_visible()
-        await titled(page, "Thinking about green tea")
-        await page.close()
-
-        page = await begun(browser, stack, "Keep an eye on its to-do list")
-        await expect(page.get_by_text("2 of 4 to-dos")).to_be_visible(timeout=PATIENT_MS)
-        await titled(page, "A to-do list: a tea party")
-        await page.close()
-
-        page = await begun(browser, stack, "Read a long answer")
-        await expect(transcript(page).get_by_text("That is all I can say about green tea.")).to_be_visible(
-            timeout=PATIENT_MS
-        )
-        await expect(transcript(page).get_by_role("table")).to_be_visible()
-        await titled(page, "A long answer about green tea")
-        await say(page, "sum up our conversation about the table")
-        await expect(transcript(page).get_by_role("button", name="Summed up")).to_be_visible(timeout=PATIENT_MS)
-        await expect(transcript(page).get_by_text("Done: what stands above the line")).to_be_visible(timeout=PATIENT_MS)
+    async with chromium() as browser, asyncio.TaskGroup() as group:
+        for examples in EXAMPLES:
+            group.create_task(one_after_the_other(browser, examples))
 
 
 @pytest.mark.timeout(240)

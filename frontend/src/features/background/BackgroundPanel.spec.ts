@@ -61,10 +61,25 @@ describe('the panel of background commands', () => {
   })
 
   it('shows what a running one wrote so far', async () => {
-    startFakeServer({ 'GET /sessions/s/background/bg_1': () => json({ output: 'compiling' }) })
+    startFakeServer({
+      'GET /sessions/s/background/bg_1': () => json({ output: 'compiling\n[still running, for 3 s]' }),
+    })
     show(running)
     await userEvent.click(screen.getByRole('button', { name: /make all.*Running/ }))
-    expect(await screen.findByText(/compiling/)).toBeTruthy()
+    expect((await screen.findByText(/compiling/)).textContent).toBe('compiling')
+  })
+
+  it('follows what a running one writes to its end', async () => {
+    let answer = (): void => undefined
+    const isAsked = new Promise<void>((resolve) => (answer = resolve))
+    const output = async () => (await isAsked, json({ output: 'compiling' }))
+    startFakeServer({ 'GET /sessions/s/background/bg_1': output })
+    show(running)
+    await userEvent.click(screen.getByRole('button', { name: /make all.*Running/ }))
+    const box = screen.getByLabelText('Output of the command')
+    vi.spyOn(box, 'scrollHeight', 'get').mockImplementation(() => (box.textContent?.includes('compiling') ? 900 : 0))
+    answer()
+    await vi.waitFor(() => expect(box.scrollTop).toBe(900))
   })
 
   it('shows the end of one that is over, and all of it when asked', async () => {

@@ -43,9 +43,10 @@ describe('commands in the background', () => {
     ])
   })
 
-  it('are called by their first line', () => {
+  it('are called by what they begin with, in one line', () => {
     expect(shortCommand('make all')).toBe('make all')
-    expect(shortCommand('\ncd a\nmake')).toBe('cd a…')
+    expect(shortCommand('\ncd a\n  make\n')).toBe('cd a make')
     expect(shortCommand('x'.repeat(100))).toHaveLength(81)
+    expect(shortCommand(`${'x'.repeat(79)} and more`)).toBe(`${'x'.repeat(79)}…`)
   })
 })

@@ -38,6 +38,6 @@ export function withBackground(commands: readonly BackgroundCommand[], event: Wi
 const SHOWN = 80
 /** One line that tells a command from others. */
 export function shortCommand(command: string): string {
-  const line = command.trim().split('\n')[0] ?? ''
-  return line.length < command.trim().length || line.length > SHOWN ? `${line.slice(0, SHOWN)}…` : line
+  const line = command.trim().replace(/\s+/g, ' ')
+  return line.length > SHOWN ? `${line.slice(0, SHOWN).trimEnd()}…` : line
 }

@@ -10,6 +10,8 @@ import type { BackgroundCommand } from './commands'
 
 const LARGEST_BYTES = 32_000_000
 const LOOK_MS = 2_000
+/** What the model is told beside the output; the row says it. */
+const REMARK = /\n?\[still running, for \d+ s\]$/
 
 /** One command: what it wrote, looked at again and again while it runs and `isOpen`, and its end. */
 export function useBackground(sessionId: () => string, command: () => BackgroundCommand, isOpen: () => boolean) {
@@ -41,7 +43,7 @@ export function useBackground(sessionId: () => string, command: () => Background
     await attempt('look', async () => {
       const { output: found } = await call<BackgroundOutput>('GET', path(), { signal: abort.signal })
       // Nothing is told of a computer that can't be asked just now.
-      live.value = found || live.value
+      if (found) live.value = found.replace(REMARK, '')
     })
     isLooking.value = false
   }

@@ -55,6 +55,20 @@ describe('ToolCardView', () => {
       i18n.global.locale.value = 'en'
     }
   })
+  it('says of a command in the background where it is seen, and not what the model was told', async () => {
+    show({ name: 'background_run', outcome: 'succeeded', preview: '{"background_id": "bg_1", "timeout_s": 300}' })
+    await userEvent.click(screen.getByRole('button'))
+    expect(screen.getByText(/The panel Background/)).toBeTruthy()
+    expect(screen.queryByText(/bg_1/)).toBeNull()
+  })
+  it('names code by its first line, or by its context', () => {
+    const code = { name: 'code_run', phrase: 'Running code', outcome: 'succeeded' } as const
+    show({ ...code, arguments: { code: '\n\nimport pandas\nprint(1)' } })
+    expect(screen.getByText('import pandas')).toBeTruthy()
+    show({ ...code, arguments: { code: 'import os', context: 'plots' } })
+    expect(screen.getByText('plots')).toBeTruthy()
+    expect(screen.queryByText('import os')).toBeNull()
+  })
   it('hides and turns nothing of what was called', () => {
     show({ outcome: 'succeeded', arguments: { command: 'echo \u202Esl\u2069' } })
     expect(screen.getByText('Ran echo ⟨U+202E⟩sl⟨U+2069⟩')).toBeTruthy()

@@ -45,6 +45,7 @@ const argument =
     for (const name of names) if (text(card.arguments[name])) return text(card.arguments[name])
     return ''
   }
+const firstLine = (code: string): string => code.trim().split('\n')[0] ?? ''
 
 /** By what a result says it is; the compiler lists one that has no view. Of two that take a name the first shows it. */
 const displayed: Readonly<Record<Display['type'], ToolView>> = {
@@ -54,7 +55,12 @@ const displayed: Readonly<Record<Display['type'], ToolView>> = {
     component: ShellView,
     target: argument('command', 'input', 'shell', 'background_id'),
   },
-  code: { names: /^code_run/, icon: Braces, component: CodeView, target: argument('context', 'language') },
+  code: {
+    names: /^code_run/,
+    icon: Braces,
+    component: CodeView,
+    target: (card) => argument('context', 'language')(card) || firstLine(text(card.arguments['code'])),
+  },
   diff: {
     names: /^file_edit/,
     icon: FileDiff,

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from backend_api.domain.agent.events import Question, ResolvedBy, ToolFinished
+from backend_api.domain.agent.background import told_of
+from backend_api.domain.agent.events import BackgroundFinished, Question, ResolvedBy, ToolFinished
 from backend_api.domain.agent.model import (
     AssistantTurn,
     FinishPart,
@@ -49,6 +50,7 @@ ALL = (
     "todo_complete",
     "utc_now",
     "read_skill",
+    "background_run",
 )
 
 
@@ -233,11 +235,12 @@ SHOWN = [
     [],
     ["todo_write", "utc_now", "todo_write", "think", "todo_complete", "todo_add"],
     ["read_skill", "file_write", "shell_exec"],
+    ["background_run"],
 ]
 
 
 @pytest.mark.parametrize("language", ["en.ts", "zh.ts"])
-@pytest.mark.parametrize("example", range(10))
+@pytest.mark.parametrize("example", range(len(SHOWN)))
 async def test_each_example_of_the_front_page_shows_its_part_in_the_language_it_is_asked_in(
     language: str, example: int
 ) -> None:
@@ -248,6 +251,40 @@ async def test_each_example_of_the_front_page_shows_its_part_in_the_language_it_
     words = re.sub(r"\$\$.+?\$\$", "", text, flags=re.DOTALL)
     assert "{" not in words.replace('f"{kind}', "").replace("{minutes}", "")
     assert "$" not in words, "the page takes what stands between dollars for a formula"
+
+
+def begun_in_background() -> list[Turn]:
+    call = ToolRequest(call_id="c", name="background_run", arguments={})
+    return [
+        UserTurn(text="Run something in the background"),
+        AssistantTurn(text="I start it.", calls=(call,)),
+        ToolTurn(call_id="c", name="background_run", output="{}", success=True),
+    ]
+
+
+def ended_in_background() -> list[Turn]:
+    finished = BackgroundFinished(background_id="bg_1", command="make", exit_code=0, preview="", state="ended")
+    return [NoteTurn(text=told_of(finished, "all is poured")), NoteTurn(text="It is Monday.")]
+
+
+async def test_the_end_of_what_runs_in_the_background_is_told_when_it_comes_and_disturbs_nothing() -> None:
+    ended = ended_in_background()
+    text, calls = await say([*begun_in_background(), AssistantTurn(text="It runs."), *ended])
+    assert (calls, "```\nall is poured\n```" in text) == ([], True)
+    other = [UserTurn(text="运行 ls"), AssistantTurn(text="好的。")]
+    text, calls = await say([*begun_in_background(), AssistantTurn(text="It runs."), *other, *ended])
+    assert (calls, "我在后台启动的命令结束了" in text) == ([], True)
+    text, calls = await say([*begun_in_background(), *ended])
+    assert (calls, "all is poured" in text) == ([], True)
+    at_work = [
+        UserTurn(text="list the files"),
+        AssistantTurn(text="", calls=(ToolRequest(call_id="f", name="file_list", arguments={}),)),
+    ]
+    text, _ = await say([*at_work, ToolTurn(call_id="f", name="file_list", output="a.txt", success=True), *ended])
+    assert ("a.txt" in text, "poured" in text) == (True, False)
+    asked = [UserTurn(text="list the files")]
+    _, calls = await say([*begun_in_background(), AssistantTurn(text="It runs."), *ended, *asked])
+    assert [call.name for call in calls] == ["file_list"]
 
 
 def test_chinese_sentences_have_chinese_signs() -> None:
@@ -262,6 +299,9 @@ def test_chinese_sentences_have_chinese_signs() -> None:
         ("ask another agent to list the files", ["task"]),
         ("让另一个智能体列出文件", ["task"]),
         ("take a screenshot", ["file_write", "browser_navigate", "browser_view"]),
+        ("please start a command in the background", ["background_run"]),
+        ("请在后台执行一个任务", ["background_run"]),
+        ("run in the background", ["shell_exec"]),
         ("给我看一张图片", ["file_write", "browser_navigate", "browser_view"]),
         ("sum up our conversation", ["compact"]),
         ("总结我们的对话，重点是水獭", ["compact"]),

@@ -9,6 +9,7 @@ from backend_api.domain.agent.model import AssistantTurn, NoteTurn, ToolTurn, Tu
 from backend_api.domain.agent.summary import ASKED
 from backend_api.infrastructure.llm import demo_script as work
 from backend_api.infrastructure.llm import demo_shows as shows
+from backend_api.infrastructure.llm.demo_background import background_step, background_told
 from backend_api.infrastructure.llm.demo_scene import Plan, Scene, Step
 from backend_api.infrastructure.llm.demo_skill import skill_step
 from backend_api.infrastructure.llm.demo_texts import words_for
@@ -35,7 +36,7 @@ def next_step(turns: Sequence[Turn], tools: frozenset[str]) -> Step:
         step=len(spoken),
         spoken=spoken,
     )
-    step = plan(scene)
+    step = background_told(turns, scene.words) or plan(scene)
     missing = [call.name for call in step.calls if call.name not in tools]
     if missing:
         step = Step(text=scene.words.no_tool.format(tools=", ".join(missing)))
@@ -110,6 +111,13 @@ PLANS: tuple[tuple[re.Pattern[str], Plan], ...] = (
         ),
         shows.todo_step,
     ),
+    (
+        _pattern(
+            r"^(?:please\s+)?(?:run|do|start|show\s+me)\s+(?:something|a\s+command|a\s+job|work)\s+in\s+the\s+background\b"
+        ),
+        background_step,
+    ),
+    (_pattern(r"^请?在后台(?:运行|执行|做)(?:一条|一个|一点)?(?:命令|任务|事情?|什么)"), background_step),
     (_pattern(r"^(?:please\s+)?(?:show|use|try)\s+(?:me\s+)?(?:a|your|one\s+of\s+your)\s+skills?\b"), skill_step),
     (_pattern(r"^请?(?:给我|向我)?(?:展示|演示|使用|用|试试?)(?:一下)?(?:一项|一个|你的)?技能"), skill_step),
     (

@@ -125,6 +125,7 @@ That is all I can say about {topic}.""",
         "compact": "A summed-up conversation",
         "todo": "A to-do list: {about}",
         "skill": "A skill at work",
+        "background": "A command in the background",
     },
 )
 
@@ -206,6 +207,7 @@ $$T(t) = T_0 + (T_1 - T_0) e^{-kt}$$
         "compact": "总结过的对话",
         "todo": "待办清单：{about}",
         "skill": "演示一项技能",
+        "background": "后台的一条命令",
     },
 )
 

@@ -67,8 +67,8 @@ ENGLISH = Words(
         "I did not understand that: I only know a few requests. Try `show me what you can do`, `run ls -la`, "
         "`write a file hello.txt saying hello`, `open example.com`, `list the files` or `make a report about otters`; "
         "and to see more of the page, `plan a garden`, `make a to-do list`, `ask me which tea I like`, "
-        "`ask two agents`, `take a screenshot`, `give me a long answer`, `think about otters` or "
-        "`sum up our conversation`."
+        "`ask two agents`, `show me a skill`, `run something in the background`, `take a screenshot`, "
+        "`give me a long answer`, `think about otters` or `sum up our conversation`."
     ),
     no_tool="I would need tools that are not available here: {tools}.",
     failed="That did not work. The tool says:\n\n{output}",
@@ -152,7 +152,8 @@ CHINESE = Words(
     not_understood=(
         "我没有听懂：我只认识几种请求。可以试试：`展示你能做什么`、`运行 ls -la`、`写文件 hello.txt 内容是你好`、"
         "`打开 example.com`、`列出文件`，或者`写一份关于水獭的报告`；想看看页面的其他功能，可以说：`规划一个花园`、"
-        "`列一份待办清单`、`问我喜欢什么茶`、`让两个智能体看看电脑`、`截图`、`写一篇长文`、`想一想水獭`，或者`总结我们的对话`。"
+        "`列一份待办清单`、`问我喜欢什么茶`、`让两个智能体看看电脑`、`演示一项技能`、"
+        "`在后台运行一条命令`、`截图`、`写一篇长文`、`想一想水獭`，或者`总结我们的对话`。"
     ),
     no_tool="我需要的工具在这里不可用：{tools}。",
     failed="没有成功。工具返回：\n\n{output}",

@@ -34,6 +34,11 @@ const show = (changes: Partial<ToolCard>) =>
 const figure = (part: number | null) => ({ type: 'picture', image: null, image_media_type: 'image/png', part }) as const
 const part = (offset: number, size: number, media_type: string) => ({ offset, size, media_type })
 
+it('shows the code without empty lines around it, and its first line as far in as the others', () => {
+  show({ arguments: { code: '\n  \n    if a:\n\n      b()\n\n' } })
+  expect(screen.getByLabelText('Code').textContent).toBe('    if a:\n\n      b()')
+})
+
 it('shows text, tables and figures in their order, each figure by its part of the body', async () => {
   const server = startFakeServer({
     'GET /sessions/s/events/5/body': () => new Response(new Uint8Array([0x68, 0x69, ...PNG, ...PNG, 1])),
