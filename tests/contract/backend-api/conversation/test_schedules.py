@@ -174,6 +174,7 @@ async def test_of_many_that_send_the_same_occurrence_one_does(stores: Conversati
     schedule = await added(stores, session_id=session_id)
     sent = await asyncio.gather(*(stores.schedules.fire(schedule, firing()) for _ in range(8)))
     assert sum(one is not None for one in sent) == 1
+    assert await stores.schedules.fire(schedule, firing()) is None, "who read it before comes too late"
     assert [event.payload.type for event in await told(stores, session_id)] == [
         "schedule.fired",
         "message.user",

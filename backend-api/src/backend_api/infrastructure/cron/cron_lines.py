@@ -11,11 +11,11 @@ from cronsim import CronSim, CronSimError
 from backend_api.domain.errors import InvalidError
 
 _FIELDS = {
-    "minute": "the minute (1st field), 0 to 59",
-    "hour": "the hour (2nd field), 0 to 23",
-    "day-of-month": "the day of the month (3rd field), 1 to 31, one that the month has",
-    "month": "the month (4th field), 1 to 12 or JAN to DEC",
-    "day-of-week": "the day of the week (5th field), 0 to 7 or SUN to SAT",
+    "minute": "The minute (1st field) is wrong: 0 to 59.",
+    "hour": "The hour (2nd field) is wrong: 0 to 23.",
+    "day-of-month": "The day of the month (3rd field) is wrong: 1 to 31, one that the month has, or L for the last.",
+    "month": "The month (4th field) is wrong: 1 to 12, or JAN to DEC.",
+    "day-of-week": "The day of the week (5th field) is wrong: 0 to 7, or SUN to SAT.",
 }
 _HOW = "A cron line has five fields, minute, hour, day of month, month, day of week: 0 9 * * 1-5 is 9:00 on workdays."
 _MAX_ZONE_CHARACTERS = 100
@@ -33,7 +33,7 @@ class CronsimLines:
             is_ever_due = next(CronSim(cron, datetime.now(UTC)), None) is not None
         except CronSimError as error:
             wrong = str(error).removeprefix("Bad ")
-            reason = f"Wrong is {_FIELDS.get(wrong, wrong)}. {_HOW}"
+            reason = f"{_FIELDS.get(wrong, wrong)} {_HOW}"
             raise InvalidError(reason, field=field) from error
         if not is_ever_due:
             raise InvalidError("No day of the next fifty years fits this line: it would never be due.", field=field)
