@@ -217,7 +217,13 @@ TOOL_API: dict[str, Rule] = {
 
 TOOL_SCOPES: dict[str, str] = {
     "shell_": "exec",
-    "code_": "exec",
+    "code_run": "exec",
+    "code_context": "exec",
+    "code_restart": "exec",
+    "code_close": "exec",
+    "code_symbols": "files",
+    "code_definition": "files",
+    "code_references": "files",
     "background_": "exec",
     "check_background": "exec",
     "file_": "files",

@@ -55,6 +55,7 @@ export type Display =
   | ImageDisplay
   | DocumentDisplay
   | CodeDisplay
+  | NavigationDisplay
 
 /**
  * `cause` is what it begins or goes on for; `message_id` is None where that is no message.
@@ -401,6 +402,31 @@ export interface CodePicture {
   image: string | null
   image_media_type: string | null
   part: number | null
+}
+/**
+ * Code navigation view: places in source code, in their order. `path` is where was looked, `subject` for what.
+ */
+export interface NavigationDisplay {
+  type: 'navigation'
+  path: string
+  subject: string
+  /**
+   * @maxItems 500
+   */
+  places: CodePlace[]
+  is_cut: boolean
+}
+/**
+ * A definition in source code, or a line where a name is used; `container` is what it is inside of.
+ */
+export interface CodePlace {
+  path: string
+  line: number
+  end_line: number
+  kind: string
+  name: string
+  container: string
+  text: string
 }
 /**
  * The run waits for the answer to a call, without a process; the person may also write a message instead.

@@ -143,15 +143,22 @@ export interface ChangeAgentBody {
   model?: string | null
 }
 /**
- * As an entry of `mcp.json`. `${NAME}` in url and headers stands for a value of `env`, and for no other variable.
- * A value that is null stays what it was, as long as the address stays on the same server.
+ * As an entry of `mcp.json`: a server with a `url`, or a program, which runs in the computers of the caller's
+ * conversations, with a `command`. `${NAME}` in these, in `args` and headers stands for a value of `env`, and for no
+ * other variable. A value that is null stays what it was, as long as the address stays on the same server, or the
+ * command and its arguments stay as they are.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "ChangeMcpServerBody".
  */
 export interface ChangeMcpServerBody {
-  type?: ('http' | 'streamable-http' | 'sse') | null
-  url: string
+  type?: ('stdio' | 'http' | 'streamable-http' | 'sse') | null
+  url?: string
+  command?: string
+  /**
+   * @maxItems 100
+   */
+  args?: string[]
   env?: {
     [k: string]: string | null
   }
@@ -493,6 +500,11 @@ export interface McpServerBody {
    * null for a server of the deployment.
    */
   url: string | null
+  /**
+   * null for a server of the deployment, and for one with an address.
+   */
+  command: string | null
+  args: string[]
   /**
    * Names alone: a value is never given back.
    */
