@@ -221,7 +221,7 @@ async def test_a_person_has_it_sent_now_also_where_it_is_paused(scene: Scene) ->
 
 async def test_who_watches_hears_of_a_new_one_and_outlives_faults(scene: Scene) -> None:
     session_id = await scene.session()
-    scene.schedules.read_faults = [StoreUnavailableError("away"), RuntimeError("a fault of ours")]
+    scene.schedules.read_faults = list[Exception]([StoreUnavailableError("away"), RuntimeError("a fault of ours")])
     watching = asyncio.create_task(scene.fire.fire_until_cancelled())
     async with asyncio.timeout(5), scene.notifier.subscribe(Topic.RUN_QUEUED) as queued:
         while scene.schedules.read_faults:

@@ -44,9 +44,11 @@ class ScheduleRules:
             await self._check_where(schedule)
         if TIMING.isdisjoint(chosen):
             return schedule
+        # A time that was just given may be wrong also where nothing is sent for now.
+        first = self._first(schedule) if not schedule.paused or chosen.get("at") is not None else None
         if schedule.paused:
             return replace(schedule, next_at=None)
-        return replace(schedule, pause_reason=None, next_at=self._first(schedule))
+        return replace(schedule, pause_reason=None, next_at=first)
 
     def _read(self, present: Schedule, chosen: Mapping[str, Any]) -> dict[str, Any]:
         changes = {**chosen}

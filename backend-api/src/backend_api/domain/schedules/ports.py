@@ -91,7 +91,7 @@ class Schedules(Protocol):
         ...
 
     async def of_user(self, user_id: UserId) -> list[Schedule]:
-        """All, the newest first, with the status of their last runs."""
+        """All, but at most a thousand, the newest first, with the status of their last runs."""
         ...
 
     async def replace(self, schedule: Schedule) -> bool:

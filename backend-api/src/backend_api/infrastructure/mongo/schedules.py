@@ -13,6 +13,9 @@ from backend_api.infrastructure.mongo.schedule_documents import document_of, sch
 from backend_api.infrastructure.mongo.schedule_firings import ScheduleFirings
 from backend_api.infrastructure.mongo.transactions import store_errors
 
+LISTED_MOST = 1000
+"""Where a deployment lets people have any number."""
+
 
 class MongoSchedules:
     """`Schedules`, by the database's clock. The messages of a session that no model has read, and the sessions of a
@@ -43,7 +46,8 @@ class MongoSchedules:
     async def of_user(self, user_id: UserId) -> list[Schedule]:
         """Two reads."""
         async with store_errors():
-            cursor = self._schedules.find({"user_id": user_id}).sort([("created_at", DESCENDING), ("_id", ASCENDING)])
+            newest = [("created_at", DESCENDING), ("_id", ASCENDING)]
+            cursor = self._schedules.find({"user_id": user_id}).sort(newest).limit(LISTED_MOST)
             return await self._with_status(await cursor.to_list())
 
     async def replace(self, schedule: Schedule) -> bool:
