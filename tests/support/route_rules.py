@@ -213,6 +213,7 @@ TOOL_API: dict[str, Rule] = {
     "POST /keep-alive": endpoint("keep", refused_with=401),
     "GET /metrics": endpoint(*_ANY_SCOPE),
     "WS /vnc": endpoint("vnc:view", "vnc:control"),
+    "WS /mcp-programs": endpoint("exec"),
 }
 
 TOOL_SCOPES: dict[str, str] = {

@@ -685,6 +685,20 @@ export default {
     nameTaken: 'There is a server {name} already.',
     url: 'Address',
     urlHint: 'Begins with https:// or http://.',
+    kind: 'What it is',
+    remote: 'A server with an address',
+    program: 'A program in the agent’s computer',
+    runsInComputer: 'Runs in the computer of each conversation.',
+    command: 'Command',
+    commandHint: 'Such as npx or uvx: it has to be there in the computer, or is fetched by it.',
+    commandMissing: 'Say which command starts it.',
+    args: 'Arguments',
+    argsHint: "One a line. ${'{'}NAME{'}'} stands for a variable below.",
+    env: 'Variables',
+    envHint:
+      "One a line, such as “TOKEN=…”: ${'{'}TOKEN{'}'} stands for it in address and headers. Values are kept sealed.",
+    envHintProgram:
+      'One a line, such as “API_KEY=…”. Values are kept sealed, and given to the program: the agent in that computer can read them.',
     old: 'It speaks the older protocol (SSE)',
     headers: 'Headers',
     headersHint:

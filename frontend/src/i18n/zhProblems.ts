@@ -105,6 +105,7 @@ export const zhProblems = {
   agent_not_found: '找不到这个智能体，可能已被删除。',
   agent_name_taken: '所有人都已有同名的智能体，请换一个名称。',
   too_many_agents: '你的智能体数量已到上限，请先删除一个。',
+  mcp_program: '这是在对话的电脑中运行的程序：在那里发送下一条消息即可试用。',
   mcp_server_not_found: '找不到这个 MCP 服务器，可能已被删除。',
   mcp_server_name_taken: '已有同名的 MCP 服务器，请换一个名称。',
   too_many_mcp_servers: '你的 MCP 服务器数量已到上限，请先删除一个。',

@@ -6,13 +6,15 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { McpServer } from '@/api/types'
 import { i18n, setLanguage } from '@/i18n'
 import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
-import { headersIn } from './mcpServers'
+import { valuesIn } from './mcpServers'
 import McpPage from './McpPage.vue'
 
 const wiki: McpServer = {
   name: 'wiki',
   source: 'user',
   type: 'http',
+  command: null,
+  args: [],
   url: 'https://wiki.example.org/mcp',
   env: ['TOKEN'],
   headers: ['Authorization'],
@@ -55,11 +57,13 @@ describe('the page of MCP servers', () => {
     await userEvent.keyboard('{Enter}')
     expect(document.activeElement).toBe(screen.getByLabelText('Name'))
     await userEvent.keyboard(
-      'wiki{Tab}https://wiki.example.org/mcp{Tab}{Tab}Authorization: Bearer x:y{Tab}get_*{Enter}',
+      'wiki{Tab}{Tab}https://wiki.example.org/mcp{Tab}{Tab}Authorization: Bearer x:y{Tab}{Tab}get_*{Enter}',
     )
     expect(await screen.findByText(/wiki is saved/)).toBeTruthy()
     const body = {
-      type: 'http',
+      type: null,
+      command: '',
+      args: [],
       url: 'https://wiki.example.org/mcp',
       env: {},
       headers: { Authorization: 'Bearer x:y' },
@@ -68,6 +72,40 @@ describe('the page of MCP servers', () => {
     }
     expect(sent(server, 'PUT')).toEqual([{ path: '/mcp/wiki', body }])
     expect(document.activeElement).toBe(screen.getByRole('button', { name: 'Add a server' }))
+  })
+  it('adds a program with its arguments and variables, which is not tried by itself', async () => {
+    const program: McpServer = { ...wiki, type: 'stdio', url: null, command: 'npx', args: ['-y', 'notes'], headers: [] }
+    const list = [shared]
+    const server = show(list, {
+      'PUT /mcp/notes': () => {
+        list.push({ ...program, name: 'notes' })
+        return json(program)
+      },
+    })
+    await userEvent.click(await screen.findByRole('button', { name: 'Add a server' }))
+    await userEvent.type(screen.getByLabelText('Name'), 'notes')
+    await userEvent.click(screen.getByLabelText('A program in the agent’s computer'))
+    expect(screen.queryByLabelText('Address')).toBeNull()
+    await userEvent.type(screen.getByLabelText('Arguments'), '-y{Enter}notes')
+    await userEvent.type(screen.getByLabelText('Variables'), 'TOKEN=a=b')
+    await userEvent.click(screen.getByRole('button', { name: 'Save' }))
+    expect(screen.getByRole('alert').textContent).toContain('which command')
+    await userEvent.type(screen.getByLabelText('Command'), 'npx{Enter}')
+    expect(await screen.findByText(/notes is saved/)).toBeTruthy()
+    expect(sent(server, 'PUT')[0]?.body).toEqual({
+      type: 'stdio',
+      url: '',
+      command: 'npx',
+      args: ['-y', 'notes'],
+      env: { TOKEN: 'a=b' },
+      headers: {},
+      enabled: true,
+      tools: null,
+    })
+    expect(screen.getByText('Runs in the computer of each conversation.')).toBeTruthy()
+    await userEvent.click(screen.getByRole('button', { name: /^notes/ }))
+    expect(screen.getByText('npx -y notes')).toBeTruthy()
+    expect(screen.queryByRole('button', { name: 'Test connection' })).toBeNull()
   })
   it('keeps values that are not written anew, and says in the form what is refused', async () => {
     const server = show([wiki], { 'PUT /mcp/wiki': () => problem(422, 'invalid', 'Give Authorization anew.') })
@@ -126,5 +164,5 @@ describe('the page of MCP servers', () => {
 })
 
 it('reads headers one a line, each with its value or none', () => {
-  expect(headersIn(' A: b:c \n\nD:\nE')).toEqual({ A: 'b:c', D: null, E: null })
+  expect(valuesIn(' A: b:c \n\nD:\nE', ':')).toEqual({ A: 'b:c', D: null, E: null })
 })

@@ -6,12 +6,17 @@ import { useProblemText } from '@/api/useProblemText'
 /** What the server takes for a name. */
 export const MCP_NAME_PATTERN = /^(?=.{1,32}$)[A-Za-z0-9-]+(_[A-Za-z0-9-]+)*$/
 
-/** Headers as a person writes them, one a line; one without a value keeps the value that is saved. */
-export function headersIn(text: string): Record<string, string | null> {
-  const lines = text.split('\n').map((line) => line.trim())
+export const linesIn = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter(Boolean)
+
+/** Headers or variables as a person writes them, one a line; one without a value keeps the value that is saved. */
+export function valuesIn(text: string, separator: ':' | '='): Record<string, string | null> {
   return Object.fromEntries(
-    lines.filter(Boolean).map((line) => {
-      const at = line.indexOf(':')
+    linesIn(text).map((line) => {
+      const at = line.indexOf(separator)
       const name = (at < 0 ? line : line.slice(0, at)).trim()
       return [name, at < 0 ? null : line.slice(at + 1).trim() || null]
     }),
@@ -22,8 +27,10 @@ export function headersIn(text: string): Record<string, string | null> {
 export function bodyOf(server: McpServer, change: Partial<ChangeMcpServerBody> = {}): ChangeMcpServerBody {
   const kept = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, null]))
   return {
-    type: server.type === 'sse' ? 'sse' : 'http',
+    type: server.type,
     url: server.url ?? '',
+    command: server.command ?? '',
+    args: server.args,
     env: kept(server.env),
     headers: kept(server.headers),
     enabled: server.enabled,

@@ -183,8 +183,11 @@ async def test_what_is_changed_or_deleted_while_it_is_tried_stays_so(
         ("wiki", {"headers": {"Host": "x"}}, "not set by hand"),
         ("wiki", {"headers": {"A": "b\r\nC: d"}}, "headers"),
         ("wiki", {"env": {"A B": "c"}}, "env"),
-        ("wiki", {"command": "sh"}, "body.command"),
-        ("wiki", {"type": "stdio"}, "body.type"),
+        ("wiki", {"command": "sh"}, "either a command or a url"),
+        ("wiki", {"type": "stdio"}, "neither args nor the type stdio"),
+        ("wiki", {"cwd": "/"}, "body.cwd"),
+        ("wiki", {"url": "", "command": "sh", "headers": {"A": "b"}}, "neither headers nor a type"),
+        ("wiki", {"url": "", "command": "sh", "headers": {}, "args": ["${MISSING}"]}, "no variable MISSING"),
         ("shared", {}, "Everybody has"),
     ],
 )
@@ -213,3 +216,25 @@ async def test_runs_have_those_that_are_enabled_with_their_values(gateway: Gatew
     [target] = await servers.targets(UserId(me["id"]))
     assert target.filled.headers == {"Authorization": f"Bearer {SECRET}"}
     assert await servers.targets(ANNA) == []
+
+
+async def test_a_program_is_kept_with_its_values_sealed_and_tried_in_no_conversation_but_one(
+    gateway: Gateway, connections: Connections
+) -> None:
+    anna = await gateway.user("anna")
+    program = {"url": "", "headers": {}, "command": "uvx", "args": ["notes", "--key=${TOKEN}"]}
+    answer = await put(gateway, anna, "notes", **program)
+    assert answer.status_code == 200, answer.text
+    notes = answer.json()
+    assert (notes["type"], notes["url"], notes["command"], notes["args"]) == ("stdio", None, "uvx", program["args"])
+    assert (notes["env"], notes["status"]) == (["TOKEN"], "unknown")
+    assert SECRET not in str([document async for document in gateway.database["mcp_servers"].find()])
+    tried = await gateway.client.post("/api/mcp/notes/test", headers=anna)
+    assert (tried.status_code, tried.json()["code"]) == (409, "mcp_program")
+    assert connections.connected == []
+    kept = await put(gateway, anna, "notes", **program, env={"TOKEN": None}, enabled=False)
+    assert (kept.status_code, kept.json().get("enabled")) == (200, False), kept.text
+    # Values were given for this command alone.
+    for other in ({"command": "sh"}, {"args": ["-c", "env"]}, {"url": URL, "command": "", "args": []}):
+        moved = await put(gateway, anna, "notes", **{**program, **other}, env={"TOKEN": None})
+        assert (moved.status_code, moved.json()["errors"][0]["field"]) == (422, "body.env"), other

@@ -26,11 +26,14 @@ def test_each_form_is_read_and_variables_are_put_in(tmp_path: Path) -> None:
             "old": {"url": "https://old.example.org/sse"},
             "named": {"type": "streamable-http", "url": "https://named.example.org/sse", "tools": ["get_*"]},
             "off": {"command": "x", "enabled": False, "env": {"X": "${MISSING}"}},
+            "notes": {"command": "uvx", "args": ["notes", "${PLACE}"], "env": {"TOKEN": "${KEY}"}},
         },
     )
-    time, wiki, old, named = read_mcp_file(path, {"KEY": "k3y-of-all", "PLACE": "one", "OTHER": "not-asked-for"})
+    time, wiki, old, named, notes = read_mcp_file(path, {"KEY": "k3y-of-all", "PLACE": "one", "OTHER": "not-asked-for"})
     assert (time.server.transport, wiki.server.transport, old.server.transport) == ("http", "http", "sse")
     assert (named.server.transport, named.server.tools) == ("http", frozenset({"get_*"}))
+    assert (notes.server.transport, notes.filled.args) == ("stdio", ["notes", "one"])
+    assert notes.filled.env == {"TOKEN": "k3y-of-all"}
     assert time.filled.url == "https://time.example.org/UTC"
     assert time.filled.env == {"KEY": "k3y-of-all"}
     assert wiki.filled.url == "https://wiki.example.org/one/mcp"
@@ -62,7 +65,7 @@ def test_what_one_is_known_by_says_nothing_of_a_secret_and_changes_with_what_it_
             "more than 16,384 characters",
         ),
         ({"a": {"url": "https://x.example.org", "env": {"K": "${MISSING}"}}}, "a needs the variable MISSING"),
-        ({"a": {"command": "x"}}, "a is a program"),
+        ({"a": {"command": "x", "args": ["${MISSING}"]}}, "a needs the variable MISSING"),
         ({"a": {}}, "either a command or a url"),
         ({"a": {"command": ""}}, "either a command or a url"),
         ({"a": {"command": "", "url": ""}}, "either a command or a url"),

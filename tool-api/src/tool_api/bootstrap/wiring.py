@@ -126,6 +126,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
                 desktop_rests=lambda: desktop is None or desktop.rests,
             ),
             max_upload_bytes=settings.max_upload_bytes,
+            allowed_commands=settings.allowed_command_names,
         )
 
 

@@ -42,7 +42,11 @@ def create_app(services: Services) -> FastAPI:
         app.include_router(router)
     app.include_router(keep_alive_router)
     app.include_router(vnc)
-    app.include_router(mcp_programs_router(services.access, services.workspace.root, services.shells.environment))
+    app.include_router(
+        mcp_programs_router(
+            services.access, services.workspace.root, services.shells.environment, services.allowed_commands
+        )
+    )
     return app
 
 

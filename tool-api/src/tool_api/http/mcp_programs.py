@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -16,16 +17,19 @@ from contracts.sandboxes import Scope
 from tool_api.access import Access
 from tool_api.errors import ClaimedError, UnauthenticatedError
 from tool_api.mcp_programs.program import LineTooLongError, McpProgram, mcp_program
+from tool_api.tools.shell.allowed import refused_command
 
-START_S = 10.0
+START_S = 5.0
 SEND_S = 30.0
 MAX_PROGRAMS = 20
 _MAX_REASON_BYTES = 123
 """RFC 6455, section 5.5."""
 
 
-def mcp_programs_router(access: Access, folder: Path, environment: Callable[[], Mapping[str, str]]) -> APIRouter:
-    """The route; `environment` is what programs have, beside what is sent."""
+def mcp_programs_router(
+    access: Access, folder: Path, environment: Callable[[], Mapping[str, str]], allowed: frozenset[str]
+) -> APIRouter:
+    """The route; `environment` is what programs have, beside what is sent, and `allowed` as for shells."""
     router = APIRouter()
     running = 0
 
@@ -42,7 +46,7 @@ def mcp_programs_router(access: Access, folder: Path, environment: Callable[[], 
             return
         running += 1
         try:
-            await _run(websocket, folder, environment())
+            await _run(websocket, folder, environment(), allowed)
         finally:
             running -= 1
 
@@ -56,14 +60,19 @@ def _may_run(access: Access, websocket: WebSocket) -> bool:
         return False
 
 
-async def _run(websocket: WebSocket, folder: Path, environment: Mapping[str, str]) -> None:
+async def _run(websocket: WebSocket, folder: Path, environment: Mapping[str, str], allowed: frozenset[str]) -> None:
     try:
         async with asyncio.timeout(START_S):
             start = McpProgramStart.model_validate_json(await websocket.receive_text())
+        if (refused := refused_command(shlex.join([start.command, *start.args]), allowed)) is not None:
+            await _close(websocket, NOT_STARTED, f"the command {refused!r} is not allowed in this sandbox")
+            return
         async with mcp_program(start, folder, environment) as program:
             code, reason = await _carry(websocket, program)
-    except (WebSocketDisconnect, TimeoutError):
+    except WebSocketDisconnect:
         return
+    except TimeoutError:
+        code, reason = NOT_STARTED, f"nothing to start came within {START_S:g} s"
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         code, reason = NOT_STARTED, f"{'.'.join(map(str, first['loc']))}: {first['msg']}"

@@ -40,6 +40,8 @@ class Services:
     desktop: Desktop | None
     keep_alive: KeepAliveResponder
     max_upload_bytes: int
+    allowed_commands: frozenset[str] = frozenset()
+    """Empty: all."""
     skills: Path = SKILLS
 
 
