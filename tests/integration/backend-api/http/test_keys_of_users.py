@@ -328,12 +328,20 @@ async def test_a_wrong_secrets_key_is_said_and_loses_nothing_and_a_rotation_keep
     async with people(first := begin("one"), "anna") as (anna,):
         await anna.put(first, "models/openai_api_key", ANNAS)
         session_id = await anna.session(first)
+        wiki = {"url": "https://wiki.example.org/mcp", "headers": {"Authorization": "Bearer of-anna"}}
+        assert (await anna.call(first, "PUT", "/mcp/wiki", wiki)).status_code == 200
+
+        async def wiki_at(gateway: GatewayProcess) -> str:
+            (server,) = (await anna.call(gateway, "GET", "/mcp")).json()
+            return server["status"]
 
         wrong = begin("wrong", SECOND)
         kept = await anna.setting(wrong, "models/openai_api_key")
         assert (kept["is_set"], kept["source"], kept["problem"]) == (True, "user", "unreadable")
         # Keys are looked through beside what is answered.
         await until(lambda: "SECRETS_KEY does not open all keys" in wrong.logged())
+        await until(lambda: "SECRETS_KEY does not open the values of all MCP servers" in wrong.logged())
+        assert await wiki_at(wrong) == "failed"
         assert "of a provider" not in said_by(await anna.ask(wrong, session_id))
         told = await anna.events(wrong, session_id)
         assert [event["code"] for event in told if event["type"] == "notice"] == ["secret_unreadable"]
@@ -344,10 +352,12 @@ async def test_a_wrong_secrets_key_is_said_and_loses_nothing_and_a_rotation_keep
         rotated = begin("rotated", f"{SECOND}, {FIRST}")
         assert (await anna.setting(rotated, "models/openai_api_key"))["problem"] is None
         assert said_by(await anna.ask(rotated, session_id)) == "of a provider"
-        await until(lambda: "secrets were sealed under the first SECRETS_KEY" in rotated.logged())
+        for sealed in ("secrets", "MCP servers"):
+            await until(lambda sealed=sealed: f"{sealed} were sealed under the first SECRETS_KEY" in rotated.logged())
         assert "SECRETS_KEY does not open" not in rotated.logged()
 
         # All are under the new one by now, so the former may go.
         assert (await anna.setting(wrong, "models/openai_api_key"))["problem"] is None
+        assert await wiki_at(wrong) == "unknown"
         assert said_by(await anna.ask(wrong, session_id)) == "of a provider"
         assert provider.headers[-1]["authorization"] == f"Bearer {ANNAS}"
