@@ -1,6 +1,7 @@
 """A run of 300 turns, each with a tool call: processor time of ours a turn, memory, and how much of what is sent stays.
 
 .venv/bin/python bench/long_run.py [turns]
+.venv/bin/python bench/long_run.py --by-package [turns]   samples where that time goes, which itself takes some
 
 The worker is at work in this process, on a real MongoDB and Redis; the model server has one of its own. Half-way
 the worker ends, and another one goes on that knows nothing of the run but its log.
@@ -11,15 +12,18 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import sys
 import tempfile
 import time
+from collections import Counter
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count, pairwise
 from pathlib import Path
 from statistics import median
+from types import FrameType
 from typing import Any
 
 import uvloop
@@ -43,6 +47,7 @@ from support.servers import run_mongod, run_redis
 TURNS = 300
 DELTAS = 20
 RESULT_CHARACTERS = 2_000
+OURS = "this project"
 EARLY = 40
 """The turn after which memory is told first."""
 INFO = ModelInfo(id="scripted", label="Scripted", provider="test")
@@ -80,6 +85,37 @@ class Turns:
 def resident_mib() -> float:
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+class Samples:
+    """Of the processor time in turns that are counted: in whose code it went, a look each millisecond of it.
+
+    A look counts for the innermost frame outside the standard library: what a driver does with the loop is its own.
+    """
+
+    def __init__(self, turns: Turns) -> None:
+        self._turns = turns
+        self.looks: Counter[str] = Counter()
+
+    def begin(self) -> None:
+        signal.signal(signal.SIGPROF, self._look)
+        signal.setitimer(signal.ITIMER_PROF, 0.001, 0.001)
+
+    def _look(self, _: int, frame: FrameType | None) -> None:
+        if 20 <= self._turns.taken < self._turns.wanted:
+            self.looks[owner_of(frame)] += 1
+
+
+def owner_of(frame: FrameType | None) -> str:
+    """The package that a frame, or the nearest one around it, belongs to."""
+    while frame is not None:
+        _, is_installed, path = frame.f_code.co_filename.partition("/site-packages/")
+        if is_installed:
+            return path.split("/")[0].removesuffix(".py")
+        if "/src/" in frame.f_code.co_filename:
+            return OURS
+        frame = frame.f_back
+    return "the loop"
 
 
 def same_beginning(first: bytes, second: bytes) -> int:
@@ -174,14 +210,22 @@ def main() -> None:
     if sys.argv[1:2] == ["--serve"]:
         asyncio.run(serve(Path(sys.argv[2])))
         return
-    turns = Turns(wanted=int(sys.argv[1]) if len(sys.argv) > 1 else TURNS)
+    arguments = [one for one in sys.argv[1:] if one != "--by-package"]
+    turns = Turns(wanted=int(arguments[0]) if arguments else TURNS)
+    samples = Samples(turns)
+    if "--by-package" in sys.argv:
+        samples.begin()
     print(machine())
     shares = uvloop.run(measure(turns))
+    signal.setitimer(signal.ITIMER_PROF, 0)
     early, late = turns.ms(20, 40), turns.ms(turns.wanted - 20, turns.wanted)
     print(f"{turns.wanted} turns of {DELTAS} deltas and a result of {RESULT_CHARACTERS} characters, restarted half-way")
     print(f"processor time of ours a turn: {early:.2f} ms in turns 20 to 40, {late:.2f} ms in the last 20")
     print(f"memory: {turns.mib[0]:.0f} MiB at turn {EARLY}, {turns.mib[-1]:.0f} MiB at the end")
     print(f"unchanged beginning of a request: median {median(shares[1:]):.1%}, least {min(shares[1:]):.1%}")
+    for package, looks in samples.looks.most_common(8):
+        share = looks / samples.looks.total()
+        print(f"  {package}: {share:.0%}, {share * turns.ms(20, turns.wanted):.2f} ms a turn (n={looks})")
 
 
 if __name__ == "__main__":

@@ -25,9 +25,9 @@ from backend_api.domain.conversation.ports import (
 from backend_api.domain.conversation.spending import Spending
 from backend_api.domain.conversation.titles import Titles
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.mcp.own import OwnMcpServers
 from backend_api.domain.memories.ports import MemoriesStore
 from backend_api.domain.notifier import Notifier
+from backend_api.domain.schedules.ports import Schedules
 from backend_api.domain.settings.ports import SettingsStore
 from backend_api.domain.settings.subagent_kinds import OwnKinds
 from backend_api.domain.skills.ports import SkillStore
@@ -39,6 +39,7 @@ from backend_api.infrastructure.memory.memories import MemoryMemories
 from backend_api.infrastructure.memory.notifier import MemoryNotifier
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
 from backend_api.infrastructure.memory.run_waits import MemoryWaits
+from backend_api.infrastructure.memory.schedules import MemorySchedules
 from backend_api.infrastructure.memory.session_stream import MemorySessionStream
 from backend_api.infrastructure.memory.sessions import (
     MemoryEventLog,
@@ -64,6 +65,7 @@ from backend_api.infrastructure.mongo.memories import MongoMemories
 from backend_api.infrastructure.mongo.read_markers import MongoReadMarkers
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
 from backend_api.infrastructure.mongo.run_waits import MongoWaits
+from backend_api.infrastructure.mongo.schedules import MongoSchedules
 from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
 from backend_api.infrastructure.mongo.skills import MongoSkillStore
 from backend_api.infrastructure.mongo.spending import MongoSpending
@@ -96,11 +98,12 @@ class ConversationStores:
     spending: Spending
     settings: SettingsStore
     kinds: OwnKinds
-    mcp_servers: OwnMcpServers
+    mcp_servers: MemoryMcpServers | MongoMcpServers
     skills: SkillStore
     memories: MemoriesStore
     kept_calls: KeptCalls
     background: BackgroundCommands
+    schedules: Schedules
     deletions: Callable[[float], Deletions]
     """Due after so many seconds."""
 
@@ -134,6 +137,7 @@ def memory_stores(
     runs_per_user: int = 0,
     unseen_most: int = 0,
     kept_calls_most: int = 0,
+    sessions_most: int = 0,
     clock: Callable[[], datetime] = utc_now,
 ) -> ConversationStores:
     """In memory."""
@@ -154,13 +158,20 @@ def memory_stores(
         memories=MemoryMemories(store),
         kept_calls=MemoryKeptCalls(store, most=kept_calls_most),
         background=MemoryBackgroundCommands(store, starts_within_s=BEGINS_WITHIN_S),
+        schedules=MemorySchedules(store, unseen_most=unseen_most, sessions_most=sessions_most),
         deletions=lambda due_s: MemoryDeletions(store, due_s=due_s),
     )
 
 
 @asynccontextmanager
 async def mongo_stores(
-    uri: str, name: str, *, runs_per_user: int = 0, unseen_most: int = 0, kept_calls_most: int = 0
+    uri: str,
+    name: str,
+    *,
+    runs_per_user: int = 0,
+    unseen_most: int = 0,
+    kept_calls_most: int = 0,
+    sessions_most: int = 0,
 ) -> AsyncGenerator[ConversationStores]:
     """On a real mongod."""
     async with connect(uri, name) as database:
@@ -180,6 +191,7 @@ async def mongo_stores(
             memories=MongoMemories(),
             kept_calls=MongoKeptCalls(database, most=kept_calls_most),
             background=MongoBackgroundCommands(database, starts_within_s=BEGINS_WITHIN_S),
+            schedules=MongoSchedules(database, unseen_most=unseen_most, sessions_most=sessions_most),
             deletions=lambda due_s: MongoDeletions(due_s=due_s),
         )
         assert await _unnamed_fields(database) == {}, "documents name every field that is stored"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, fields
 
@@ -28,6 +29,7 @@ from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.mcp.entity import McpTarget
 from backend_api.domain.mcp.ports import McpConnection, McpConnector, McpServerError, Place
 from backend_api.domain.sandbox.ports import Workspace
+from backend_api.infrastructure.cron.cron_lines import CronsimLines
 from backend_api.infrastructure.memory.sandbox_commands import MemorySandboxCommands
 from backend_api.infrastructure.memory.sandboxes import MemorySandboxes, MemoryScreens, MemoryWorkspace
 from backend_api.infrastructure.memory.skills import MemorySkillDownloads
@@ -44,6 +46,7 @@ from backend_api.infrastructure.mongo.refresh_tokens import MongoRefreshTokens
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
 from backend_api.infrastructure.mongo.run_records import MongoRunRecords
 from backend_api.infrastructure.mongo.run_waits import MongoWaits
+from backend_api.infrastructure.mongo.schedules import MongoSchedules
 from backend_api.infrastructure.mongo.session_feed import MongoSessionFeed
 from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
 from backend_api.infrastructure.mongo.skills import MongoSkillStore
@@ -140,6 +143,8 @@ async def run_gateway(
     downloads: Mapping[str, bytes] | None = None,
     shared_mcp: Sequence[McpTarget] = (),
     mcp_connections: McpConnector | None = None,
+    unseen_most: int = 0,
+    clock: Callable[[], float] = time.time,
 ) -> AsyncGenerator[Gateway]:
     """On a free loopback port; `is_local` of the options decides the mode. `files` replace those in memory,
     `own` the models there are for everybody; `downloads` are skills by their addresses."""
@@ -173,10 +178,12 @@ async def run_gateway(
             access_tokens=JwtAccessTokens(SECRET, algorithm="HS256", expires_s=expires_s),
             limiter=RedisRateLimiter(redis),
             sessions=MongoSessionRepository(database),
-            ledger=MongoRunLedger(database),
+            ledger=MongoRunLedger(database, unseen_most=unseen_most),
             run_records=MongoRunRecords(),
             waits=MongoWaits(database),
             background=background,
+            schedules=MongoSchedules(database, unseen_most=unseen_most),
+            cron_lines=CronsimLines(),
             look_at_command=look_at_command,
             log=MongoEventLog(database),
             transcripts=MongoTranscripts(database),
@@ -199,6 +206,7 @@ async def run_gateway(
             mcp_servers=ServersOfUsers(MongoMcpServers(), own.box, shared_mcp),
             mcp_connections=mcp_connections or NoMcpServers(),
             tools=(TOOL,),
+            clock=clock,
         )
         policy = Policy(
             is_local=options.is_local,

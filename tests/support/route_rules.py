@@ -66,6 +66,7 @@ def endpoint(*scopes: str, **request: Any) -> Rule:
 
 
 _HELLO = {"text": "hello"}
+_SCHEDULE = {"text": "hello", "cron": "0 9 * * *", "timezone": "UTC"}
 _FILE = {"files": ("a.txt", b"text")}
 _SKILL = {"archive": ("SKILL.md", b"---\nname: baking\ndescription: How to bake.\n---\nBake.")}
 _NOBODY = {"username": "nobody", "password": "nobody-password"}
@@ -116,6 +117,11 @@ GATEWAY: dict[str, Rule] = _DOCS | {
     "GET /api/memories/{path:path}": USER,
     "PUT /api/memories/{path:path}": Rule(kind=Kind.USER, json={"content": "Likes otters."}),
     "DELETE /api/memories/{path:path}": USER,
+    "GET /api/schedules": USER,
+    "POST /api/schedules": Rule(kind=Kind.USER, json=_SCHEDULE),
+    "PATCH /api/schedules/{schedule_id}": owner(json={"text": "mine now"}, hidden_as="schedule_not_found"),
+    "DELETE /api/schedules/{schedule_id}": owner(hidden_as="schedule_not_found"),
+    "POST /api/schedules/{schedule_id}/run": owner(hidden_as="schedule_not_found"),
     "GET /api/presets": USER,
     f"GET {_SESSION}": owner(),
     f"PATCH {_SESSION}": owner(json={"title": "mine now"}),
@@ -211,7 +217,13 @@ TOOL_API: dict[str, Rule] = {
 
 TOOL_SCOPES: dict[str, str] = {
     "shell_": "exec",
-    "code_": "exec",
+    "code_run": "exec",
+    "code_context": "exec",
+    "code_restart": "exec",
+    "code_close": "exec",
+    "code_symbols": "files",
+    "code_definition": "files",
+    "code_references": "files",
     "background_": "exec",
     "check_background": "exec",
     "file_": "files",

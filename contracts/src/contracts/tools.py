@@ -224,6 +224,31 @@ class CodeDisplay(BaseModel):
     is_cut: bool = False
 
 
+MAX_CODE_PLACES = 500
+
+
+class CodePlace(BaseModel):
+    """A definition in source code, or a line where a name is used; `container` is what it is inside of."""
+
+    path: Path
+    line: int = Field(ge=1, le=LARGEST_NUMBER)
+    end_line: int = Field(ge=1, le=LARGEST_NUMBER)
+    kind: Name
+    name: Name
+    container: Name = ""
+    text: Title = ""
+
+
+class NavigationDisplay(BaseModel):
+    """Code navigation view: places in source code, in their order. `path` is where was looked, `subject` for what."""
+
+    type: Literal["navigation"] = "navigation"
+    path: Path
+    subject: Title
+    places: list[CodePlace] = Field(default_factory=list[CodePlace], max_length=MAX_CODE_PLACES)
+    is_cut: bool = False
+
+
 Display = Annotated[
     ShellDisplay
     | FileDisplay
@@ -232,7 +257,8 @@ Display = Annotated[
     | SearchDisplay
     | ImageDisplay
     | DocumentDisplay
-    | CodeDisplay,
+    | CodeDisplay
+    | NavigationDisplay,
     Field(discriminator="type"),
 ]
 

@@ -13,6 +13,7 @@ export const enProblems = {
   too_many_streams: 'Too many pages are open at once. Close some.',
   too_many_waiting: 'Too many messages are waiting already. Let the agent read them, or stop it.',
   session_quota: 'You have the maximum number of conversations. Delete some first.',
+  schedule_quota: 'You have the maximum number of schedules. Delete some first.',
   disk_full: 'The files use all the space they are allowed. Ask the agent to delete some, then try again.',
   approval_decided: 'This was already decided: what was decided is shown here.',
   wrong_password: 'This is not your current password.',

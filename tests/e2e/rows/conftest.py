@@ -15,6 +15,8 @@ IN_ONE_FORM: dict[str, Form] = {
     "test_background.py": "messages",
     "test_control.py": "chat",
     "test_custom_tools.py": "chat",
+    "test_delegation.py": "chat",
+    "test_navigation.py": "chat",
     "test_skills.py": "responses",
     "test_web.py": "responses",
 }

@@ -60,8 +60,11 @@ class House:
         said = await self.gateway.client.post(
             f"/api/sessions/{session_id}/messages", json={"text": "hello"}, headers=headers
         )
+        daily = {"text": "hello", "cron": "0 9 * * *", "timezone": "UTC"}
+        schedule = await self.gateway.client.post("/api/schedules", json=daily, headers=headers)
         return {
             "session_id": session_id,
+            "schedule_id": schedule.json()["id"],
             "job_id": said.json()["run_id"],
             "run_id": said.json()["run_id"],
             "seq": "1",

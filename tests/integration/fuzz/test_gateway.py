@@ -19,15 +19,23 @@ _T = TypeVar("_T")
 
 
 async def _things(gateway: Gateway, headers: dict[str, str]) -> dict[str, str]:
-    """A session with a message, a file and a link."""
+    """A session with a message, a file and a link, and a schedule."""
     session_id = await gateway.session(headers)
     session = f"/api/sessions/{session_id}"
     said = await gateway.client.post(f"{session}/messages", json={"text": "hello"}, headers=headers)
     files = {"files": ("a.txt", b"text")}
     await gateway.client.post(f"{session}/files", files=files, headers=headers)
     link = await gateway.client.post(f"{session}/files/link", json={"path": "a.txt"}, headers=headers)
+    daily = {"text": "hello", "cron": "0 9 * * *", "timezone": "UTC"}
+    schedule = await gateway.client.post("/api/schedules", json=daily, headers=headers)
     token = str(link.json()["url"]).rpartition("/")[2]
-    return {"session_id": session_id, "job_id": said.json()["run_id"], "seq": "1", "token": token}
+    return {
+        "session_id": session_id,
+        "job_id": said.json()["run_id"],
+        "seq": "1",
+        "token": token,
+        "schedule_id": schedule.json()["id"],
+    }
 
 
 @pytest.mark.timeout(300)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tool_api.documents.programs import DocumentPrograms
 from tool_api.documents.reader import DocumentReader
+from tool_api.navigation.programs import SourcePrograms
 from tool_api.tools.background.commands import BackgroundCommands
 from tool_api.tools.background.controller import BackgroundController
 from tool_api.tools.background.tools import background_tools
@@ -22,6 +23,8 @@ from tool_api.tools.documents.controller import DocumentController, NotMadeError
 from tool_api.tools.documents.tools import document_tools
 from tool_api.tools.files.controller import FileController
 from tool_api.tools.files.tools import file_tools
+from tool_api.tools.navigation.controller import NavigationController
+from tool_api.tools.navigation.tools import navigation_tools
 from tool_api.tools.shell.controller import ShellController
 from tool_api.tools.shell.shells import Shells
 from tool_api.tools.shell.tools import shell_tools
@@ -35,6 +38,7 @@ def tool_table(
     code: CodeController,
     background: BackgroundController,
     files: FileController,
+    navigation: NavigationController,
     documents: DocumentController,
     browser: BrowserDriver,
     workspace: Workspace,
@@ -50,6 +54,7 @@ def tool_table(
         *code_tools(code),
         *background_tools(background),
         *file_tools(files),
+        *navigation_tools(navigation),
         *document_tools(documents),
         *browser_tools(browser, workspace, restart),
     )
@@ -66,6 +71,7 @@ def idle_tool_table() -> Mapping[str, AnyTool]:
         shells=ShellController(shells=Shells(root), default_timeout_s=60, allowed=frozenset()),
         code=CodeController(kernels=Kernels(root, root, root), default_timeout_s=60, allowed=frozenset()),
         files=FileController(workspace=Workspace(root), documents=DocumentReader(programs)),
+        navigation=NavigationController(workspace=Workspace(root), programs=SourcePrograms()),
         documents=DocumentController(
             workspace=Workspace(root), programs=programs, printer=_NoPrinter(), room=_nothing_asked
         ),

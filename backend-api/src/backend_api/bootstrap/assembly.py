@@ -52,6 +52,9 @@ from backend_api.application.mcp.own_servers import ServersOfUsers
 from backend_api.application.memories.change_memories import ChangeMemories
 from backend_api.application.sandbox.issue_ticket import IssueTicket
 from backend_api.application.sandbox.open_screen import OpenScreen
+from backend_api.application.schedules.change_schedules import CreateSchedule, UpdateSchedule
+from backend_api.application.schedules.fire_schedules import RunSchedule, SendScheduled
+from backend_api.application.schedules.schedule_rules import ScheduleRules
 from backend_api.application.settings.change_setting import ChangeSetting
 from backend_api.application.settings.read_settings import ReadSettings
 from backend_api.application.settings.try_key import TryKey
@@ -92,6 +95,7 @@ from backend_api.domain.notifier import Notifier
 from backend_api.domain.sandbox.ports import Sandboxes, Screens, Workspace
 from backend_api.domain.sandbox.snapshots import Snapshots
 from backend_api.domain.sandbox.tickets import FileLinks, Tickets
+from backend_api.domain.schedules.ports import CronLines, Schedules
 from backend_api.domain.settings.ports import SearchKeyTrials
 from backend_api.domain.settings.table import DEFAULT_MODEL
 from backend_api.domain.skills.ports import SkillDownloads
@@ -113,6 +117,8 @@ class Ports:
     ledger: RunLedger
     waits: Waits
     background: BackgroundCommands
+    schedules: Schedules
+    cron_lines: CronLines
     look_at_command: LookAtCommand
     run_records: RunRecords
     log: EventLog
@@ -184,6 +190,8 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
     own = ports.own
     install_skill = skill_installer(ports.own_skills, ports.skill_downloads)
     rules_of = UserRules(own.open_effective_settings, rules)
+    scheduling = ScheduleRules(lines=ports.cron_lines, sessions=ports.sessions, rules_of=rules_of, clock=ports.clock)
+    send_scheduled = SendScheduled(schedules=ports.schedules, stream=ports.stream, notifier=ports.notifier)
     return UseCases(
         register=Register(ports.users, ports.passwords, issue_grant, limiter, limits, policy.has_registration),
         log_in=LogIn(ports.users, ports.passwords, issue_grant, LogInGuesses(limiter, limits)),
@@ -213,6 +221,14 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         resume_run=ResumeRun(ports.ledger, ports.stream, ports.notifier, limiter, limits),
         compact_session=CompactSession(ports.ledger, ports.stream, ports.notifier, limiter, limits),
         answer_wait=AnswerWait(ports.waits, ports.stream, ports.notifier),
+        schedules=ports.schedules,
+        create_schedule=CreateSchedule(
+            schedules=ports.schedules, rules=scheduling, notifier=ports.notifier, limiter=limiter, limits=limits
+        ),
+        update_schedule=UpdateSchedule(
+            schedules=ports.schedules, rules=scheduling, notifier=ports.notifier, limiter=limiter, limits=limits
+        ),
+        run_schedule=RunSchedule(schedules=ports.schedules, send=send_scheduled, limiter=limiter, limits=limits),
         run_records=ports.run_records,
         get_job=get_job,
         cancel_job=CancelJob(get_job, stop_run),

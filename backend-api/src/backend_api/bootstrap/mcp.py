@@ -14,6 +14,7 @@ from backend_api.infrastructure.fetch.guarded_client import guarded_transport
 from backend_api.infrastructure.fetch.rules import AllowedHost, FetchRules, allowed_hosts
 from backend_api.infrastructure.mcp.config_file import read_mcp_file
 from backend_api.infrastructure.mcp.connector import McpConnections, Network
+from backend_api.infrastructure.tool_api.mcp_programs import McpPrograms
 
 AT_ONCE = 2_000
 """Connections of a process: a server with a stream has several for the length of a run."""
@@ -26,9 +27,12 @@ def deployment_servers(settings: Settings) -> list[McpTarget]:
 
 
 @asynccontextmanager
-async def open_mcp_connections(settings: Settings, shared: Sequence[McpTarget]) -> AsyncGenerator[McpConnections]:
-    """What a deployment names may be private; what its users name only where `FETCH_ALLOWED_HOSTS` says so."""
-    allowed = allowed_hosts(settings.fetch_allowed_hosts)
+async def open_mcp_connections(
+    settings: Settings, shared: Sequence[McpTarget], programs: McpPrograms | None = None
+) -> AsyncGenerator[McpConnections]:
+    """What a deployment names may be private; what its users name only where `MCP_ALLOWED_HOSTS` says so: tools
+    write, so what may be read is not enough."""
+    allowed = allowed_hosts(settings.mcp_allowed_hosts)
     rules = FetchRules(allowed)
     own_rules = FetchRules(allowed | {host for target in shared if (host := _host_of(target)) is not None})
     proxy = settings.fetch_proxy.get_secret_value()
@@ -37,7 +41,9 @@ async def open_mcp_connections(settings: Settings, shared: Sequence[McpTarget]) 
         guarded_transport(rules, proxy=proxy, at_once=AT_ONCE) as of_users,
     ):
         yield McpConnections(
-            shared=Network(transport=of_deployment, rules=own_rules), own=Network(transport=of_users, rules=rules)
+            shared=Network(transport=of_deployment, rules=own_rules),
+            own=Network(transport=of_users, rules=rules),
+            programs=programs,
         )
 
 

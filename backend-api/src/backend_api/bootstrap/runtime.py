@@ -12,8 +12,10 @@ from backend_api.application.conversation.finish_deletions import FinishDeletion
 from backend_api.application.files.link_file import LinkFile
 from backend_api.application.files.own_sandbox import OwnSandbox
 from backend_api.application.mcp.own_servers import ServersOfUsers
+from backend_api.application.mcp.reseal_servers import ResealMcpServers
 from backend_api.application.memories.change_memories import ChangeMemories
 from backend_api.application.runs.masking import Mask
+from backend_api.application.schedules.fire_schedules import FireSchedules, SendScheduled
 from backend_api.application.settings.reseal_secrets import ResealSecrets
 from backend_api.application.skills.own_skills import OwnSkills
 from backend_api.bootstrap.agent import Agent, known_tools, open_agent
@@ -36,6 +38,7 @@ from backend_api.domain.agent.tools import Tool
 from backend_api.domain.mcp.entity import McpTarget
 from backend_api.domain.mcp.ports import McpConnector
 from backend_api.domain.settings.table import SEARCH_KEYS
+from backend_api.infrastructure.cron.cron_lines import CronsimLines
 from backend_api.infrastructure.llm.catalogue import Catalogue
 from backend_api.infrastructure.llm.user_catalogues import UserCatalogues
 from backend_api.infrastructure.metrics import ProcessMetrics
@@ -48,6 +51,7 @@ from backend_api.infrastructure.mongo.mcp_servers import MongoMcpServers
 from backend_api.infrastructure.mongo.memories import MongoMemories
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
 from backend_api.infrastructure.mongo.run_waits import MongoWaits
+from backend_api.infrastructure.mongo.schedules import MongoSchedules
 from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
 from backend_api.infrastructure.mongo.skills import MongoSkillStore
 from backend_api.infrastructure.mongo.subagent_kinds import MongoSubagentKinds
@@ -92,6 +96,7 @@ class Runtime:
     log: MongoEventLog
     ledger: MongoRunLedger
     waits: MongoWaits
+    schedules: MongoSchedules
     look_at_command: LookAtCommand
     agent: Agent
     own: UserSettingsParts
@@ -168,18 +173,32 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
         build_user_catalogues(settings, planned.catalogue) as catalogues,
         open_fetcher(settings) as fetcher,
         search_http() as search,
-        open_mcp_connections(settings, planned.mcp_servers) as mcp_connections,
     ):
         database, own = stores.database, _user_settings(planned, catalogues)
         own_skills, downloads = OwnSkills(MongoSkillStore(database), planned.library), FetchedSkills(fetcher)
         sessions, log = MongoSessionRepository(database), MongoEventLog(database)
-        async with open_sandboxes(settings, MongoChangeCursor(), log, stores.stream) as sandboxes:
+        async with (
+            open_sandboxes(settings, MongoChangeCursor(), log, stores.stream) as sandboxes,
+            open_mcp_connections(settings, planned.mcp_servers, sandboxes.mcp_programs) as mcp_connections,
+        ):
             ledger = MongoRunLedger(
                 database, runs_per_user=settings.max_runs_per_user, unseen_most=settings.max_waiting_messages
             )
             waits = MongoWaits(database)
+            schedules = MongoSchedules(
+                database,
+                unseen_most=settings.max_waiting_messages,
+                sessions_most=settings.max_sessions_per_user,
+            )
+            fire_schedules = FireSchedules(
+                schedules=schedules,
+                lines=CronsimLines(),
+                send=SendScheduled(schedules=schedules, stream=stores.stream, notifier=stores.notifier),
+                notifier=stores.notifier,
+            )
             look_at_command = look_at_commands(stores, sandboxes, planned.clock)
-            mcp_servers = ServersOfUsers(MongoMcpServers(), planned.box, planned.mcp_servers)
+            mcp_store = MongoMcpServers()
+            mcp_servers = ServersOfUsers(mcp_store, planned.box, planned.mcp_servers)
             shared = (secret for target in planned.mcp_servers for secret in target.secrets())
             secrets = (*secrets_of(settings), planned.secret, *shared)
             memories = ChangeMemories(
@@ -229,7 +248,9 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     "waits",
                 ),
                 background_task(agent.watch_commands.watch_until_cancelled(), "background"),
+                background_task(fire_schedules.fire_until_cancelled(), "schedules"),
                 background_task(ResealSecrets(own.store, own.box)(), "secrets"),
+                background_task(ResealMcpServers(mcp_store, own.box)(), "MCP secrets"),
             ):
                 yield Runtime(
                     stores=stores,
@@ -238,6 +259,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     log=log,
                     ledger=ledger,
                     waits=waits,
+                    schedules=schedules,
                     look_at_command=look_at_command,
                     agent=agent,
                     own=own,

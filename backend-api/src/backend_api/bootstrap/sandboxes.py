@@ -19,6 +19,7 @@ from backend_api.infrastructure.sandbox_manager.client import SandboxManagerClie
 from backend_api.infrastructure.sandbox_manager.rest import manager_http
 from backend_api.infrastructure.sandbox_manager.snapshots import ManagerSnapshots
 from backend_api.infrastructure.tool_api.endpoints import Endpoints
+from backend_api.infrastructure.tool_api.mcp_programs import McpPrograms
 from backend_api.infrastructure.tool_api.sandbox_tools import ToolApiSandboxTools
 from backend_api.infrastructure.tool_api.screens import ToolApiScreens
 from backend_api.infrastructure.tool_api.skill_folders import ToolApiSkillFolders
@@ -36,6 +37,7 @@ class SandboxPorts:
     screens: Screens
     tools: SandboxTools
     skill_folders: SkillFolders
+    mcp_programs: McpPrograms
     changes: SandboxChangeSource
     probe: Probe
 
@@ -65,6 +67,7 @@ async def open_sandboxes(
                 screens=ToolApiScreens(endpoints),
                 tools=ToolApiSandboxTools(endpoints),
                 skill_folders=ToolApiSkillFolders(endpoints),
+                mcp_programs=McpPrograms(client, endpoints),
                 changes=ManagerSandboxChanges(http, cursor),
                 probe=probe,
             )

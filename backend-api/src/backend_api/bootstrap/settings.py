@@ -84,6 +84,7 @@ class Settings(BaseSettings):
     rate_limit_settings_per_minute: int = Field(default=_LIMITS.settings_per_minute, ge=0)
     rate_limit_key_tests_per_minute: int = Field(default=_LIMITS.key_tests_per_minute, ge=0)
     max_sessions_per_user: int = Field(default=_LIMITS.sessions_in_all, ge=0)
+    max_schedules_per_user: int = Field(default=_LIMITS.schedules_in_all, ge=0)
     max_runs_per_user: int = Field(default=20, ge=0)
     max_model_calls_mb_per_user: int = Field(default=500, ge=0)
     max_waiting_messages: int = Field(default=50, ge=0)
@@ -115,6 +116,7 @@ class Settings(BaseSettings):
     default_preset: str = "general"
     tools_dir: Path | None = None
     mcp_config: Path | None = None
+    mcp_allowed_hosts: Names = ()
     max_turns: int = Field(default=50, ge=1)
     thinking_enabled: bool = False
     thinking_effort: Effort = "high"
@@ -147,7 +149,7 @@ class Settings(BaseSettings):
 
     @field_validator(
         *("host", "trusted_proxies", "cors_origins", "allowed_hosts", "models", "vision_models"),
-        *("user_base_url_hosts", "fetch_allowed_hosts"),
+        *("user_base_url_hosts", "fetch_allowed_hosts", "mcp_allowed_hosts"),
         mode="before",
     )
     @classmethod
@@ -162,7 +164,7 @@ class Settings(BaseSettings):
             raise ValueError("is an origin, such as https://files.example.org")
         return parts.geturl()
 
-    @field_validator("fetch_allowed_hosts")
+    @field_validator("fetch_allowed_hosts", "mcp_allowed_hosts")
     @classmethod
     def _hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         allowed_hosts(value)

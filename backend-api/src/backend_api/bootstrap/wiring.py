@@ -22,6 +22,7 @@ from backend_api.bootstrap.settings import Settings, named_hosts
 from backend_api.domain.agent.presets import Presets
 from backend_api.domain.conversation.feed import SessionFeed
 from backend_api.domain.conversation.ports import Slots
+from backend_api.infrastructure.cron.cron_lines import CronsimLines
 from backend_api.infrastructure.mongo.read_markers import MongoReadMarkers
 from backend_api.infrastructure.mongo.refresh_tokens import MongoRefreshTokens
 from backend_api.infrastructure.mongo.run_records import MongoRunRecords
@@ -133,6 +134,7 @@ def _policy(settings: Settings, presets: Presets) -> Policy:
             settings_per_minute=settings.rate_limit_settings_per_minute,
             key_tests_per_minute=settings.rate_limit_key_tests_per_minute,
             sessions_in_all=settings.max_sessions_per_user,
+            schedules_in_all=settings.max_schedules_per_user,
         ),
         refresh_lifetime=timedelta(days=settings.refresh_token_expire_days),
         streams_per_user=settings.max_streams_per_user,
@@ -155,6 +157,8 @@ def _ports(runtime: Runtime, feed: SessionFeed, planned: Plan, access_tokens: Jw
         ledger=runtime.ledger,
         waits=runtime.waits,
         background=runtime.look_at_command.commands,
+        schedules=runtime.schedules,
+        cron_lines=CronsimLines(),
         look_at_command=runtime.look_at_command,
         run_records=MongoRunRecords(),
         log=runtime.log,

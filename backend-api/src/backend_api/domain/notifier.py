@@ -18,6 +18,8 @@ class Topic(StrEnum):
     """What a worker of its own process has room for, each second: `FreeSlots`. Else its runs are queued."""
     RUN_INBOX = "run.inbox"
     """Something lies in the inbox of a run at work: the run's id. The worker that holds it looks at each heartbeat."""
+    SCHEDULE_CHANGED = "schedule.changed"
+    """A schedule may be due sooner than was known. Whoever sends their messages looks every fifteen seconds."""
     LOG_IN_ENDED = "log_in.ended"
     """Log-ins of a user ended: the user's id. Gateways look at what is open every two seconds."""
 

@@ -143,15 +143,22 @@ export interface ChangeAgentBody {
   model?: string | null
 }
 /**
- * As an entry of `mcp.json`. `${NAME}` in url and headers stands for a value of `env`, and for no other variable.
- * A value that is null stays what it was, as long as the address stays on the same server.
+ * As an entry of `mcp.json`: a server with a `url`, or a program, which runs in the computers of the caller's
+ * conversations, with a `command`. `${NAME}` in these, in `args` and headers stands for a value of `env`, and for no
+ * other variable. A value that is null stays what it was, as long as the address stays on the same server, or the
+ * command and its arguments stay as they are.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "ChangeMcpServerBody".
  */
 export interface ChangeMcpServerBody {
-  type?: ('http' | 'streamable-http' | 'sse') | null
-  url: string
+  type?: ('stdio' | 'http' | 'streamable-http' | 'sse') | null
+  url?: string
+  command?: string
+  /**
+   * @maxItems 100
+   */
+  args?: string[]
   env?: {
     [k: string]: string | null
   }
@@ -191,6 +198,87 @@ export interface CompactingBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "CreateScheduleBody".
+ */
+export interface CreateScheduleBody {
+  /**
+   * What the agent is told, at most 10000 characters.
+   */
+  text: string
+  /**
+   * When it is sent, once: 2030-12-31T09:00, in the time zone, or with an offset at its end. Or `cron`.
+   */
+  at?: string | null
+  /**
+   * When it is sent, again and again: minute, hour, day of month, month, day of week, such as `0 9 * * 1-5`. A fixed time that the change of the clocks skips is sent at the end of what is skipped, one that comes twice is sent once.
+   */
+  cron?: string | null
+  /**
+   * IANA name, such as Europe/Berlin.
+   */
+  timezone: string
+  /**
+   * Where it is sent. Null: each message opens a session.
+   */
+  session_id?: string | null
+  /**
+   * Of the sessions it opens; without `session_id` only.
+   */
+  model?: string | null
+  /**
+   * Of the sessions it opens; without `session_id` only.
+   */
+  preset?: string | null
+  options?: OptionsBody
+  paused?: boolean
+}
+/**
+ * Of the sessions it opens; without `session_id` only.
+ */
+export interface OptionsBody {
+  /**
+   * Not supported by this server yet: any value but null is refused.
+   */
+  enable_teams?: boolean | null
+  /**
+   * true: each call of a model is stored as it is sent and answered, with secrets masked (`llm.request`, `llm.response`), from the next time a run begins or goes on after a wait; null or false: none is.
+   */
+  enable_tracing?: boolean | null
+  /**
+   * true: calls of tools that change something wait for a person's approval (`approval.requested`), also in a run at work, from its next call on; false: they run at once; null: as the person's defaults and the preset have it.
+   */
+  enable_approval?: boolean | null
+  /**
+   * true: the agent only reads until a plan of it is approved (`plan.proposed`), which makes it false; false: it works; null: as the server has it.
+   */
+  enable_plan_mode?: boolean | null
+  /**
+   * true: the model is asked to think; false: it is not, and no thinking is shown or kept; null: as the server and the model have it. Refused where the model (`thinking` of GET /api/models) can't do it.
+   */
+  enable_thinking?: boolean | null
+  /**
+   * How much the model thinks, with enable_thinking: true; null: the server's default.
+   */
+  thinking_effort?: ('high' | 'max') | null
+  /**
+   * Maximum model calls of a run, its sub-agents' included; null: the server's default.
+   */
+  max_turns?: number | null
+  /**
+   * Tools of GET /api/tools, by name or glob (`browser_*`), the agent may not use here, from its next call on; null: those that the person's defaults and the preset deny, in whose place an own list counts, also an empty one. Of a tool that several rules name the strictest counts: denied, then asked, then allowed.
+   */
+  denied_tools?: string[] | null
+  /**
+   * Tools, by name or glob, whose calls wait for approval even without enable_approval; null: as above. What only reads never asks.
+   */
+  asked_tools?: string[] | null
+  /**
+   * Tools, by name or glob, whose calls run without approval though enable_approval is true; null: as above.
+   */
+  allowed_tools?: string[] | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "CreateSessionBody".
  */
 export interface CreateSessionBody {
@@ -200,12 +288,12 @@ export interface CreateSessionBody {
    * One of GET /api/presets: what the agent is told, which tools it has, its model and its options, as far as the session does not choose them itself. Null: the server's default. Acts from the next time a run begins or goes on after a wait.
    */
   preset?: string | null
-  options?: OptionsBody
+  options?: OptionsBody1
 }
 /**
  * Options of a session. One that would have no effect is refused, so that nobody relies on it.
  */
-export interface OptionsBody {
+export interface OptionsBody1 {
   /**
    * Not supported by this server yet: any value but null is refused.
    */
@@ -413,6 +501,11 @@ export interface McpServerBody {
    */
   url: string | null
   /**
+   * null for a server of the deployment, and for one with an address.
+   */
+  command: string | null
+  args: string[]
+  /**
    * Names alone: a value is never given back.
    */
   env: string[]
@@ -495,6 +588,19 @@ export interface MessageBody {
   interrupt?: boolean
 }
 /**
+ * Times at which no message was sent. `count` goes up to 1000. `late`: nobody was there; `queue_full`: as many
+ * messages waited in the session as may; `session_quota`: there were as many sessions as may be.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "MissedBody".
+ */
+export interface MissedBody {
+  count: number
+  first_at: string
+  last_at: string
+  reason: 'late' | 'queue_full' | 'session_quota'
+}
+/**
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "ModelBody".
  */
@@ -516,7 +622,7 @@ export interface ModelBody {
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "OptionsBody".
  */
-export interface OptionsBody1 {
+export interface OptionsBody2 {
   /**
    * Not supported by this server yet: any value but null is refused.
    */
@@ -726,6 +832,56 @@ export interface SandboxBody {
   queue_position: number | null
   queue_reason: ('capacity' | 'user_limit') | null
   notice: string | null
+}
+/**
+ * `next_at` is null while it is paused, and once it is over. `pause_reason` says why it was paused by no person.
+ * `missed` is what no message has told of yet.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ScheduleBody".
+ */
+export interface ScheduleBody {
+  id: string
+  text: string
+  at: string | null
+  cron: string | null
+  timezone: string
+  session_id: string | null
+  model: string | null
+  preset: string | null
+  options: {
+    [k: string]: unknown
+  }
+  paused: boolean
+  pause_reason: ('session_deleted' | 'account_disabled' | 'never_due') | null
+  next_at: string | null
+  missed: MissedBody | null
+  last_run: ScheduledRunBody | null
+  created_at: string
+}
+/**
+ * The last message. `due_at` is null where it was asked for; `missed` is what it made up for; `status` is that of
+ * the run that read it, null where that is gone.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ScheduledRunBody".
+ */
+export interface ScheduledRunBody {
+  at: string
+  due_at: string | null
+  session_id: string
+  run_id: string
+  missed: MissedBody | null
+  status: string | null
+}
+/**
+ * All of the caller's, the newest first.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ScheduleListBody".
+ */
+export interface ScheduleListBody {
+  items: ScheduleBody[]
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -1017,6 +1173,48 @@ export interface TrialResultBody {
   detail: string
 }
 /**
+ * What is left out stays. `at` takes the place of `cron`, and the other way round; `session_id` null has each
+ * message open a session; `paused` false has one go on from now, without what it would have sent.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "UpdateScheduleBody".
+ */
+export interface UpdateScheduleBody {
+  /**
+   * What the agent is told, at most 10000 characters.
+   */
+  text?: string | null
+  /**
+   * When it is sent, once: 2030-12-31T09:00, in the time zone, or with an offset at its end. Or `cron`.
+   */
+  at?: string | null
+  /**
+   * When it is sent, again and again: minute, hour, day of month, month, day of week, such as `0 9 * * 1-5`. A fixed time that the change of the clocks skips is sent at the end of what is skipped, one that comes twice is sent once.
+   */
+  cron?: string | null
+  /**
+   * IANA name, such as Europe/Berlin.
+   */
+  timezone?: string | null
+  /**
+   * Where it is sent. Null: each message opens a session.
+   */
+  session_id?: string | null
+  /**
+   * Of the sessions it opens; without `session_id` only.
+   */
+  model?: string | null
+  /**
+   * Of the sessions it opens; without `session_id` only.
+   */
+  preset?: string | null
+  /**
+   * Of the sessions it opens; without `session_id` only.
+   */
+  options?: OptionsBody2 | null
+  paused?: boolean | null
+}
+/**
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "UpdateSessionBody".
  */
@@ -1027,7 +1225,7 @@ export interface UpdateSessionBody {
    * One of GET /api/presets: what the agent is told, which tools it has, its model and its options, as far as the session does not choose them itself. Null: the server's default. Acts from the next time a run begins or goes on after a wait.
    */
   preset?: string | null
-  options?: OptionsBody1 | null
+  options?: OptionsBody2 | null
   pinned?: boolean | null
   archived?: boolean | null
 }

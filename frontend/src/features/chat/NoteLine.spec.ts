@@ -40,6 +40,28 @@ describe('a note', () => {
       'Follows the instructions in a⟨U+202E⟩/AGENTS.md.',
     ])
   })
+  it('before a message of a schedule says that, and what it makes up for', () => {
+    const fired = { type: 'schedule.fired', seq: 1, at: '', session_id: 's', run_id: 'r', schedule_id: 'a' }
+    const said = (fields: object): string => {
+      const event = {
+        ...fired,
+        message_id: 'm',
+        due_at: '2026-05-04T10:00:00Z',
+        missed: 0,
+        missed_from: null,
+        missed_to: null,
+      }
+      const state = reduce(emptyTranscript, { ...event, ...fields } as WireEvent)
+      return state.items.map((item) => shown(item as NoteItem)).join()
+    }
+    const missed = { missed_from: '2026-05-04T10:00:00Z', missed_to: '2026-05-04T11:00:00Z' }
+    expect(said({})).toBe('Sent by a schedule.')
+    expect(said({ due_at: null })).toBe('Sent by a schedule, as you asked for.')
+    expect(said({ missed: 1, ...missed })).toMatch(/late: it was missed on May 4, /)
+    expect(said({ missed: 1000, ...missed })).toMatch(/once for 1,000 times it was missed, from May 4, .* to May 4, /)
+    setLanguage('zh')
+    expect(said({ missed: 7, ...missed })).toMatch(/5月4日.*共错过 7 次/)
+  })
   it('of an unknown code, or of none, is said as the server says it', () => {
     setLanguage('zh')
     expect(shown({ code: 'computer.of_tomorrow' })).toBe('As the server says it.')

@@ -8,6 +8,7 @@ import { backgroundNote } from './backgroundNote'
 import { asking, finished, started, toolItem } from './calls'
 import { isAwaited, withSandboxEvent } from './computerState'
 import { isLaterThan } from './order'
+import { scheduleNote } from './scheduleNote'
 import { readBy } from './steps'
 import { agentOf, reduceInner, withCall, withOpenCalls } from './subagents'
 import type { Item, LiveItem, NoteItem, ToolItem, Transcript } from './transcript'
@@ -68,6 +69,8 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
     }
     case 'run.finished':
       return finishRun(state, event)
+    case 'schedule.fired':
+      return append(state, scheduleNote(key, event))
     case 'message.user': {
       const { message_id: messageId, text, attachments, client_message_id: clientMessageId, at } = event
       return append(state, { kind: 'user', key, seq: event.seq, messageId, text, attachments, clientMessageId, at })

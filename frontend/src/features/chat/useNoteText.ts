@@ -3,15 +3,22 @@ import { useCodeText } from '@/api/useProblemText'
 import { HANDED_OVER } from './reducer'
 import type { NoteItem } from './transcript'
 
+/** Parameters that are times, in ISO 8601. */
+const TIMES: ReadonlySet<string> = new Set(['from', 'to'])
+
 /** What a note says: in the page's language where it knows what it is about, else in the server's words. */
 export function useNoteText(): (note: NoteItem) => string {
-  const { t, te, n } = useI18n()
+  const { t, te, n, d } = useI18n()
   const codeText = useCodeText()
+  function said(name: string, value: string | number): string {
+    if (typeof value === 'number') return n(value)
+    return TIMES.has(name) ? d(new Date(value), 'short') : value
+  }
   return ({ code, params, tone, text }) => {
     if (code === HANDED_OVER) return t('chat.handedOver')
     if (tone === 'error') return codeText(code, text)
     if (!code || !te(`notice.${code}`)) return text
-    const shown = Object.entries(params).map(([name, value]) => [name, typeof value === 'number' ? n(value) : value])
+    const shown = Object.entries(params).map(([name, value]) => [name, said(name, value)])
     return t(`notice.${code}`, Object.fromEntries(shown) as Record<string, string>)
   }
 }

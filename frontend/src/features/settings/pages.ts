@@ -1,6 +1,7 @@
 import {
   Bell,
   Bot,
+  CalendarClock,
   ChartColumn,
   GraduationCap,
   KeyRound,
@@ -21,6 +22,7 @@ import McpPage from './McpPage.vue'
 import MemoriesPage from './MemoriesPage.vue'
 import ModelsPage from './ModelsPage.vue'
 import NotificationsPage from './NotificationsPage.vue'
+import SchedulesPage from './SchedulesPage.vue'
 import UsagePage from './UsagePage.vue'
 
 /** All there is to know about a page of the settings. */
@@ -47,6 +49,7 @@ export const pages = [
   page({ id: 'memories', label: 'settings.page.memories', icon: NotebookPen, component: MemoriesPage }),
   page({ id: 'agents', label: 'settings.page.agents', icon: Bot, component: AgentsPage }),
   page({ id: 'mcp', label: 'settings.page.mcp', icon: Plug, component: McpPage }),
+  page({ id: 'schedules', label: 'settings.page.schedules', icon: CalendarClock, component: SchedulesPage }),
   page({ id: 'notifications', label: 'settings.page.notifications', icon: Bell, component: NotificationsPage }),
   page({ id: 'usage', label: 'settings.page.usage', icon: ChartColumn, component: UsagePage }),
   page({

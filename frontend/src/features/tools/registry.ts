@@ -4,6 +4,7 @@ import {
   AppWindow,
   Brain,
   Clock,
+  FileCode,
   FileDiff,
   FileText,
   Globe,
@@ -24,6 +25,7 @@ import BrowserView from './views/BrowserView.vue'
 import CodeView from './views/CodeView.vue'
 import FileView from './views/FileView.vue'
 import ImageView from './views/ImageView.vue'
+import NavigationView from './views/NavigationView.vue'
 import PlainView from './views/PlainView.vue'
 import SearchView from './views/SearchView.vue'
 import ShellView from './views/ShellView.vue'
@@ -60,6 +62,12 @@ const displayed: Readonly<Record<Display['type'], ToolView>> = {
     icon: Braces,
     component: CodeView,
     target: (card) => argument('context', 'language')(card) || firstLine(text(card.arguments['code'])),
+  },
+  navigation: {
+    names: /^code_(symbols|definition|references)/,
+    icon: FileCode,
+    component: NavigationView,
+    target: argument('symbol', 'query', 'path'),
   },
   diff: {
     names: /^file_edit/,

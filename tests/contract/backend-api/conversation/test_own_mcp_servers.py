@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -57,3 +58,43 @@ async def test_there_are_never_more_than_there_may_be_however_many_come_at_once(
     await stores.mcp_servers.put(ANNA, server(kept[0]))
     with pytest.raises(TooManyMcpServersError):
         await stores.mcp_servers.put(ANNA, server("more"))
+
+
+@pytest.mark.parametrize(
+    "meanwhile",
+    [
+        server("wiki", "https://y.example.org"),
+        server("wiki", sealed=Sealed(key_id="k", text="other")),
+        replace(server("wiki"), server=replace(server("wiki").server, enabled=False)),
+        None,
+    ],
+    ids=["address", "values", "enabled", "gone"],
+)
+async def test_what_came_of_trying_one_is_kept_only_where_it_still_is_the_same(
+    stores: ConversationStores, meanwhile: OwnMcpServer | None
+) -> None:
+    tried = server("wiki", sealed=Sealed(key_id="k", text="t"))
+    await stores.mcp_servers.put(ANNA, server("box"))
+    await stores.mcp_servers.put(ANNA, tried)
+    assert not await stores.mcp_servers.keep_trial(BERT, tried, TRIAL)
+    assert await stores.mcp_servers.keep_trial(ANNA, tried, TRIAL)
+    assert list(await stores.mcp_servers.of(ANNA)) == [server("box"), replace(tried, trial=TRIAL)]
+    if meanwhile is None:
+        await stores.mcp_servers.delete(ANNA, "wiki")
+    else:
+        await stores.mcp_servers.put(ANNA, meanwhile)
+    assert not await stores.mcp_servers.keep_trial(ANNA, tried, TRIAL)
+    assert list(await stores.mcp_servers.of(ANNA)) == [server("box"), *([meanwhile] if meanwhile else [])]
+
+
+async def test_values_under_another_key_are_found_and_replaced_once(stores: ConversationStores) -> None:
+    former, fresh = Sealed(key_id="one", text="t"), Sealed(key_id="two", text="anew")
+    for own in (server("bare"), server("new", sealed=fresh), server("old", sealed=former, trial=TRIAL)):
+        await stores.mcp_servers.put(ANNA, own)
+    await stores.mcp_servers.put(BERT, server("new", sealed=fresh))
+    found = [(user_id, own.server.name) async for user_id, own in stores.mcp_servers.sealed_otherwise("two")]
+    assert found == [(ANNA, "old")]
+    assert await stores.mcp_servers.reseal(ANNA, "old", former, fresh)
+    assert not await stores.mcp_servers.reseal(ANNA, "old", former, fresh)
+    assert (await stores.mcp_servers.of(ANNA))[2] == server("old", sealed=fresh, trial=TRIAL)
+    assert [own async for own in stores.mcp_servers.sealed_otherwise("two")] == []

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from backend_api.domain.skills.entity import MAX_BYTES, Skill
-from backend_api.domain.skills.errors import SkillLimitError
+from backend_api.domain.skills.errors import SkillLimitError, SkillTakenError
 from backend_api.domain.skills.ports import SkillStore
 from backend_api.infrastructure.memory.skills import MemorySkillStore
 from backend_api.infrastructure.mongo.connection import connect
@@ -81,7 +81,20 @@ async def test_however_many_come_at_once_there_are_no_more_than_may_be(store: Sk
     puts = (store.put(ANNA, skill(f"s{at}"), source=None, most=3) for at in range(8))
     outcomes = await asyncio.gather(*puts, return_exceptions=True)
     assert all(isinstance(one, SkillLimitError) for one in outcomes if isinstance(one, BaseException))
-    assert len(await store.entries(ANNA)) <= 3
+    assert len(await store.entries(ANNA)) == 3
+
+
+async def test_beside_others_none_from_elsewhere_is_replaced_however_many_come_at_once(store: SkillStore) -> None:
+    sources = [f"https://{at}.example/k.zip" for at in range(8)]
+    puts = (store.put(ANNA, skill("knots", one), source=one, most=3, beside_others=True) for one in sources)
+    outcomes = await asyncio.gather(*puts, return_exceptions=True)
+    [kept] = [one for one in outcomes if not isinstance(one, BaseException)]
+    assert sum(isinstance(one, SkillTakenError) for one in outcomes) == 7
+    assert [entry.source for entry in await store.entries(ANNA)] == [kept.source]
+    await store.put(ANNA, skill("knots", "newer"), source=kept.source, most=3, beside_others=True)
+    found = await store.get(ANNA, "knots")
+    assert found is not None
+    assert found.instructions == "newer"
 
 
 async def test_the_largest_one_is_kept(store: SkillStore) -> None:

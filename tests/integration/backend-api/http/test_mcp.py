@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,10 +29,13 @@ class Connections:
     connected: list[McpTarget] = field(default_factory=list[McpTarget])
     fails: str | None = None
     closed: int = 0
+    meanwhile: Callable[[], Awaitable[Any]] | None = None
 
     async def connect(self, target: McpTarget, place: Place) -> Connections:
         del place
         self.connected.append(target)
+        if self.meanwhile is not None:
+            await self.meanwhile()
         if self.fails is not None:
             raise McpServerError(self.fails)
         return self
@@ -155,6 +158,21 @@ async def test_why_one_can_not_be_used_is_said(gateway: Gateway, connections: Co
     assert (await gateway.client.post("/api/mcp/shared/test", headers=anna)).json()["status"] == "failed"
 
 
+async def test_what_is_changed_or_deleted_while_it_is_tried_stays_so(
+    gateway: Gateway, connections: Connections
+) -> None:
+    anna = await gateway.user("anna")
+    await put(gateway, anna, "wiki")
+    connections.meanwhile = lambda: put(gateway, anna, "wiki", url="https://new.example.org/mcp")
+    tried = await gateway.client.post("/api/mcp/wiki/test", headers=anna)
+    assert (tried.json()["url"], tried.json()["status"]) == ("https://new.example.org/mcp", "unknown")
+    assert (await listed(gateway, anna))[-1] == tried.json()
+    connections.meanwhile = lambda: gateway.client.delete("/api/mcp/wiki", headers=anna)
+    tried = await gateway.client.post("/api/mcp/wiki/test", headers=anna)
+    assert (tried.status_code, tried.json()["code"]) == (404, "mcp_server_not_found")
+    assert [one["name"] for one in await listed(gateway, anna)] == ["shared"]
+
+
 @pytest.mark.parametrize(
     ("name", "body", "said"),
     [
@@ -165,8 +183,8 @@ async def test_why_one_can_not_be_used_is_said(gateway: Gateway, connections: Co
         ("wiki", {"headers": {"Host": "x"}}, "not set by hand"),
         ("wiki", {"headers": {"A": "b\r\nC: d"}}, "headers"),
         ("wiki", {"env": {"A B": "c"}}, "env"),
-        ("wiki", {"command": "sh"}, "command"),
-        ("wiki", {"type": "stdio"}, "type"),
+        ("wiki", {"command": "sh"}, "body.command"),
+        ("wiki", {"type": "stdio"}, "body.type"),
         ("shared", {}, "Everybody has"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
@@ -11,12 +12,13 @@ from typing import Any
 import pytest
 
 from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.mcp.entity import McpServer, McpTarget
+from backend_api.domain.mcp.entity import MAX_TOOLS, McpServer, McpTarget
 from backend_api.domain.mcp.ports import McpConnection, McpServerError, Place
 from backend_api.infrastructure.fetch.guarded_client import guarded_transport
 from backend_api.infrastructure.fetch.rules import FetchRules, allowed_hosts
 from backend_api.infrastructure.mcp.connector import McpConnections, Network
-from support.mcp_servers import PNG, hostile_server, listed, ordinary_server
+from backend_api.infrastructure.mcp.session import MAX_LISTED
+from support.mcp_servers import OPENED, PNG, hostile_server, listed, ordinary_server
 
 SECRET = "s3cret-of-the-server-42"
 
@@ -124,7 +126,7 @@ async def test_why_one_can_not_be_used_is_said(answer: object, reason: str) -> N
 
 def packed(kind: bytes, size: int, piece: bytes) -> bytes:
     head = b"HTTP/1.1 200 OK\r\nContent-Type: %b\r\nConnection: close\r\n\r\n" % kind
-    return head + piece * (size // len(piece))
+    return head + piece * max(size // len(piece), 1)
 
 
 @pytest.mark.parametrize(
@@ -145,6 +147,44 @@ async def test_of_a_result_without_end_a_bounded_part_is_read(answer: bytes) -> 
         said = str(ended) if isinstance(ended, McpServerError) else ended.output if isinstance(ended, Done) else ""
         assert "more than 4 MB" in said or "too large" in said
         assert time.perf_counter() - since < 5
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b'{"jsonrpc":"2.0","id":2,"result":{"content":[],"structuredContent":{"x":[%b0]}}}' % (b"[]," * 300_000),
+        b"data: [" + b"[],\r\ndata: " * 9_000 + b"[" + b"{}," * 290_000 + b"0]]\r\n\r\n",
+        b"data: [" + b"{}," * 290_000,
+    ],
+    ids=["json", "an event of many lines", "an event without end"],
+)
+async def test_an_answer_of_too_many_values_is_not_made_into_objects(said: bytes) -> None:
+    kind = b"application/json" if said.startswith(b"{") else b"text/event-stream; charset=utf-16"
+    says = {"tools_list": listed({"name": "many"}), "tools_call": packed(kind, len(said), said)}
+    async with hostile_server(**says) as server, connected(server.url) as connection:
+        done = await connection.call("many", call())
+        assert not done.success
+        assert "more than 100,000 values" in done.output
+
+
+async def test_a_stream_that_is_ended_at_once_again_and_again_is_asked_for_once_a_second() -> None:
+    times: list[float] = []
+    came = asyncio.Event()
+
+    async def end(writer: asyncio.StreamWriter, _: object) -> None:
+        times.append(time.monotonic())
+        writer.write(packed(b"text/event-stream", 1, b"retry: 0\nid: 1\ndata:\n\n"))
+        await writer.drain()
+        if len(times) == 7:
+            came.set()
+
+    opened = json.dumps({"jsonrpc": "2.0", "id": 1, "result": OPENED}).encode()
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nMcp-Session-Id: s\r\nConnection: close\r\n\r\n"
+    async with hostile_server(initialize=head + opened, GET=end) as server, connected(server.url):
+        await asyncio.wait_for(came.wait(), 10)
+    assert times[4] - times[0] < 1
+    assert times[5] - times[0] > 0.9
+    assert times[6] - times[5] > 0.9
 
 
 async def test_a_call_that_hangs_or_a_server_that_dies_is_told_and_closing_takes_no_time() -> None:
@@ -188,3 +228,20 @@ async def test_a_list_that_never_ends_is_left() -> None:
     assert [tool.name for tool in listing.tools] == ["a"]
     assert "its name is there twice" in listing.left_out[0]
     assert server.asked.count("tools/list") == 20
+
+
+async def test_of_a_list_of_thousands_the_first_thousand_are_looked_at() -> None:
+    page = listed(*({"name": f"t{number}"} for number in range(600)))
+    more = listed(*({"name": f"u{number}"} for number in range(600)))
+    pages = iter([{**page, "nextCursor": "2"}, {**more, "nextCursor": "3"}])
+
+    async def answer(writer: asyncio.StreamWriter, asked: dict[str, Any]) -> None:
+        said = json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": next(pages)}).encode()
+        writer.write(packed(b"application/json", len(said), said))
+        await writer.drain()
+
+    async with hostile_server(tools_list=answer) as server, connected(server.url) as connection:
+        listing = await connection.listing()
+    assert len(listing.tools) == MAX_TOOLS
+    assert listing.left_out[-1] == f"{MAX_LISTED - MAX_TOOLS - 5} more"
+    assert server.asked.count("tools/list") == 2

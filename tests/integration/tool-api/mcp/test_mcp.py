@@ -97,7 +97,9 @@ async def test_the_scopes_of_the_token_hold(endpoint: RunningEndpoint, mode: str
         with pytest.raises(MCPError, match="lacks the scope exec"):
             await client.call_tool("shell_exec", {"command": "touch reached"})
         assert not (await client.call_tool("file_write", {"path": "allowed.txt", "content": "x"})).is_error
-    assert {name.partition("_")[0] for name in names} == {"file", "save"}
+    assert {name.partition("_")[0] for name in names} == {"file", "save", "code"}
+    assert "code_symbols" in names
+    assert "code_run" not in names
     assert not (endpoint.workspace / "reached").exists()
 
 

@@ -125,6 +125,7 @@ def test_all_that_is_secret_among_the_settings_is_known_to_be_masked(monkeypatch
     ("name", "value"),
     [
         *(("FETCH_ALLOWED_HOSTS", value) for value in ("http://wiki.example", "127.1", "wiki.internal,a b", "a:x")),
+        ("MCP_ALLOWED_HOSTS", "http://wiki.example"),
         *(("FETCH_PROXY", value) for value in ("proxy:3128", "socks5://proxy:1080", "http://", "x")),
     ],
 )
@@ -139,6 +140,8 @@ def test_what_names_no_host_or_proxy_of_fetches_stops_the_start(
 def test_hosts_and_a_proxy_of_fetches_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FETCH_ALLOWED_HOSTS", "wiki.internal, 10.0.0.7:8080")
     monkeypatch.setenv("FETCH_PROXY", "http://proxy:3128")
+    monkeypatch.setenv("MCP_ALLOWED_HOSTS", "tools.internal")
     settings = load_settings()
+    assert settings.mcp_allowed_hosts == ("tools.internal",)
     assert settings.fetch_allowed_hosts == ("wiki.internal", "10.0.0.7:8080")
     assert settings.fetch_proxy.get_secret_value() == "http://proxy:3128"

@@ -14,6 +14,7 @@ from backend_api.application.conversation.event_json import (
     codec_of,
     dump,
     event_fields,
+    event_from,
     event_json,
     payload_fields,
     payload_from,
@@ -26,6 +27,7 @@ from backend_api.domain.agent.events import (
     StoredPayload,
     ToolFinished,
     Usage,
+    agent_of,
 )
 
 CLASSES: tuple[type[Any], ...] = (*get_args(StoredPayload), *get_args(LivePayload))
@@ -52,6 +54,23 @@ def filled(hint: Any) -> Any:
 def made(cls: Any) -> Any:
     hints = get_type_hints(cls)
     return cls(**{field.name: filled(hints[field.name]) for field in fields(cls) if field.name != "type"})
+
+
+@pytest.mark.parametrize("agent", [{}, {"agent_id": "agent_c"}])
+def test_an_event_of_a_newer_vocabulary_is_carried_with_all_its_fields(agent: dict[str, str]) -> None:
+    told = {
+        "seq": 7,
+        "type": "dream.dreamt",
+        "at": "2026-05-01T12:00:00.125Z",
+        "session_id": "s",
+        "run_id": None,
+        "sheep": [{"name": "Dolly"}],
+        **agent,
+    }
+    event = event_from(told)
+    assert (event.payload.type, agent_of(event.payload)) == ("dream.dreamt", agent.get("agent_id"))
+    assert json.loads(event_json(event)) == told
+    assert json.loads(event_json(event_from(json.loads(event_json(event))))) == told
 
 
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)

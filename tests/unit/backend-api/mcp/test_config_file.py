@@ -55,9 +55,17 @@ def test_what_one_is_known_by_says_nothing_of_a_secret_and_changes_with_what_it_
 @pytest.mark.parametrize(
     ("servers", "reason"),
     [
+        ({"a": {"url": "http://x", "headers": {f"X-{one}": "v" for one in range(21)}}}, "at most 20"),
+        ({"a": {"url": "http://x", "env": {f"X{one}": "v" for one in range(21)}}}, "at most 20"),
+        (
+            {"a": {"url": "http://x", "env": {f"X{one}": "v" * 4_000 for one in range(5)}}},
+            "more than 16,384 characters",
+        ),
         ({"a": {"url": "https://x.example.org", "env": {"K": "${MISSING}"}}}, "a needs the variable MISSING"),
         ({"a": {"command": "x"}}, "a is a program"),
         ({"a": {}}, "either a command or a url"),
+        ({"a": {"command": ""}}, "either a command or a url"),
+        ({"a": {"command": "", "url": ""}}, "either a command or a url"),
         ({"a": {"command": "x", "url": "https://x.example.org"}}, "either a command or a url"),
         ({"a": {"command": "x", "headers": {"A": "b"}}}, "neither headers"),
         ({"a": {"url": "https://x.example.org", "type": "stdio"}}, "neither args nor"),

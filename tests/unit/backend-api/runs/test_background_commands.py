@@ -133,16 +133,22 @@ async def test_what_a_look_has_told_is_not_told_again() -> None:
     model.go_on_with(calling("check_background", background_id=background_id), SAID)
     async with working(worker_for(stage, model, tools_of(stage))):
         await stage.until_finished(await stage.say(session, "well?"))
-    async with watched(stage):
-        assert "built" in stage.payloads(session, ToolFinished)[-1].preview
-        (finished,) = stage.payloads(session, BackgroundFinished)
-        assert finished.read_by == stage.payloads(session, ToolFinished)[-1].call_id
-        assert notes(model) == []
+    (*_, told) = stage.payloads(session, ToolFinished)
+    assert "built" in told.preview
+    assert notes(model) == []
     model.go_on_with(calling("check_background", background_id=background_id), SAID)
     async with working(worker_for(stage, model, tools_of(stage))):
         await stage.until_finished(await stage.say(session, "again?"))
     (*_, again) = stage.payloads(session, ToolFinished)
     assert again.preview == "built\n[ended, exit code 0; this was told to you before]"
+    other, later_id = await begun(stage, model)
+    stage.sandbox_commands.end(later_id, "built later")
+    async with watched(stage):
+        # Who finds that one has looked at all that there is to look at.
+        await until(lambda: bool(stage.payloads(other, BackgroundFinished)))
+    (finished,) = stage.payloads(session, BackgroundFinished)
+    assert finished.read_by == told.call_id
+    assert [queued.cause for queued in stage.payloads(session, RunQueued)] == ["message"] * 3
 
 
 async def test_one_that_there_is_not_is_told_with_those_there_are() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import time
 from urllib.parse import quote
@@ -113,3 +114,21 @@ def test_no_text_keeps_a_process_busy(unit: str) -> None:
     began = time.process_time()
     Mask().text(text)
     assert time.process_time() - began < 2
+
+
+def test_many_secrets_are_looked_for_in_many_texts_at_once() -> None:
+    known = [hashlib.sha256(str(one).encode()).hexdigest() + "&" for one in range(150)]
+    mask, texts = Mask(known), [known[one % 150][:20] + str(one) for one in range(50_000)]
+    began = time.thread_time()
+    assert [mask.known(text) for text in texts] == texts
+    long = " ".join(texts)
+    assert mask.known(long) == long
+    assert time.thread_time() - began < 0.4
+    assert mask.known(f"a {known[7]} b") == f"a {MASKED} b"
+
+
+@pytest.mark.parametrize("long", ["abcdefgh-and-more", "abcdefghi"])
+def test_of_secrets_that_begin_alike_the_longest_is_masked_whole(long: str) -> None:
+    assert Mask(["abcdefgh", long, "abcx-other"]).known(f"{long} abcdefgh abcdefg abcx-other") == (
+        f"{MASKED} {MASKED} abcdefg {MASKED}"
+    )

@@ -13,11 +13,12 @@ from backend_api.application.runs.worker import Worker
 from backend_api.domain.agent.events import ContextOpened, McpUpdated, Notice, ToolFinished
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn
 from backend_api.domain.agent.tools import Done, ToolCall
+from backend_api.domain.errors import StoreUnavailableError
 from backend_api.domain.mcp.entity import Listing, McpServer, McpTarget, McpTool, public_name
 from backend_api.domain.mcp.ports import McpServerError, Place
 from backend_api.infrastructure.tools.mcp import McpTools
 from support.scripted import Script, ScriptedModel
-from support.stage import Stage, worker_for, working
+from support.stage import Stage, until, worker_for, working
 
 DONE: Script = [TextPart("Done."), FinishPart("stop")]
 CALLS = FinishPart("tool_calls")
@@ -216,6 +217,32 @@ async def test_one_that_hangs_holds_nobody_for_long_and_no_other_server() -> Non
         assert (await stage.until_finished(await stage.say(session, "go"), within_s=5)).status == "completed"
     [notice] = stage.payloads(session, Notice)
     assert "did not answer within 0.2 seconds" in notice.text
+
+
+async def test_where_the_store_fails_nothing_is_connected_to_after_all_was_closed() -> None:
+    stage, server = Stage(), Server()
+    connecting, cancelled = asyncio.Event(), asyncio.Event()
+
+    class StoreFails(Server):
+        async def connect(self, target: McpTarget, place: Place) -> Connection:
+            if target.name == "slow" and not cancelled.is_set():
+                connecting.set()
+                try:
+                    await asyncio.sleep(0.1)
+                except asyncio.CancelledError:
+                    cancelled.set()
+                    raise
+            if target.name == "box" and not connecting.is_set():
+                await connecting.wait()
+                raise StoreUnavailableError("The database does not answer.")
+            return await server.connect(target, place)
+
+    slow = McpTarget(server=McpServer(name="slow", transport="http", url="https://slow.example.org"))
+    async with working(worker(stage, ScriptedModel(DONE), StoreFails(), targets=[BOX, slow])):
+        session = await stage.open_session(title="named")
+        await stage.say(session, "go")
+        await until(cancelled.is_set)
+    assert server.open == 0
 
 
 async def test_one_that_dies_in_a_call_is_told_tried_anew_and_then_left_alone() -> None:

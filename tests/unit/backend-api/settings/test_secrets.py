@@ -6,12 +6,16 @@ import logging
 
 import pytest
 
+from backend_api.application.mcp.own_servers import ServersOfUsers
+from backend_api.application.mcp.reseal_servers import ResealMcpServers
 from backend_api.application.settings.open_settings import OpenSettings, bound_to
 from backend_api.application.settings.reseal_secrets import ResealSecrets
 from backend_api.domain.identity.entity import UserId
+from backend_api.domain.mcp.entity import McpServer
 from backend_api.domain.settings.entity import Sealed
 from backend_api.domain.settings.errors import SecretsOffError, SecretUnreadableError
 from backend_api.domain.settings.table import OPENAI_API_KEY
+from backend_api.infrastructure.memory.mcp_servers import MemoryMcpServers
 from backend_api.infrastructure.memory.store import MemoryStore
 from backend_api.infrastructure.memory.user_settings import MemorySettingsStore
 from backend_api.infrastructure.security.secret_box import AesSecretBox
@@ -80,3 +84,29 @@ async def test_a_wrong_key_is_said_at_the_start_and_loses_nothing(
     assert own.has(OPENAI_API_KEY)
     assert SECRET not in repr(own)
     assert (await OpenSettings(store, AesSecretBox([OLD]))(ANNA)).secret(OPENAI_API_KEY) == SECRET
+
+
+async def kept_server(box: AesSecretBox) -> MemoryMcpServers:
+    store = MemoryMcpServers(MemoryStore())
+    wiki = McpServer(name="wiki", transport="http", url="https://x.example.org", headers={"A": SECRET}, source="user")
+    await store.put(ANNA, ServersOfUsers(store, box).sealed(ANNA, wiki))
+    return store
+
+
+async def test_a_rotation_seals_the_values_of_mcp_servers_anew_so_that_the_former_key_can_go() -> None:
+    store = await kept_server(AesSecretBox([OLD]))
+    await ResealMcpServers(store, AesSecretBox([NEW, OLD]))()
+    [target] = await ServersOfUsers(store, AesSecretBox([NEW])).targets(ANNA)
+    assert target.server.headers == {"A": SECRET}
+
+
+@pytest.mark.parametrize("secrets", [[NEW], []])
+async def test_values_of_mcp_servers_that_no_key_opens_are_told_and_kept(
+    secrets: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    store = await kept_server(AesSecretBox([OLD]))
+    with caplog.at_level(logging.ERROR):
+        await ResealMcpServers(store, AesSecretBox(secrets))()
+    assert [record.getMessage().split()[0] for record in caplog.records] == ["SECRETS_KEY"]
+    assert await ServersOfUsers(store, AesSecretBox(secrets)).targets(ANNA) == []
+    assert len(await ServersOfUsers(store, AesSecretBox([OLD])).targets(ANNA)) == 1

@@ -49,6 +49,12 @@ async def test_a_provider_that_says_nothing_is_not_waited_for() -> None:
     assert (result.outcome, result.detail) == ("unreachable", "There was no answer within 0.01 seconds.")
 
 
+async def test_without_a_model_of_the_provider_it_is_said_that_one_is_to_be_named() -> None:
+    with pytest.raises(InvalidError, match="name one") as refused:
+        await trying([])(ANNA, Trial(provider="anthropic", key=KEY))
+    assert refused.value.field == "body.model"
+
+
 @pytest.mark.parametrize("saved", [None, HERE])
 async def test_a_saved_key_is_tried_at_no_other_address(saved: str | None) -> None:
     store = MemorySettingsStore(MemoryStore())

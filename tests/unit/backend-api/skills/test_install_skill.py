@@ -18,6 +18,7 @@ from backend_api.domain.errors import UpstreamError
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.skills.entity import MAX_ARCHIVE_BYTES, MAX_BYTES
 from backend_api.domain.skills.errors import SkillLimitError, SkillRefusedError, SkillTakenError
+from backend_api.domain.skills.ports import SkillDownload
 from backend_api.infrastructure.fetch.errors import AddressRefusedError, FetchFailedError, FetchTooLargeError
 from backend_api.infrastructure.fetch.guarded_client import Fetched, FetchLimits
 from backend_api.infrastructure.memory.skills import MemorySkillStore
@@ -172,6 +173,19 @@ async def test_an_agent_puts_nothing_in_the_place_of_a_skill_from_elsewhere_and_
     there.web.answers[URL] = zipped(tie=b"newer")
     assert (await there.by_agent()).success
     assert (await there.own.get(ANNA, "knots")).contents["tie"] == b"newer"
+
+
+async def test_an_agent_puts_nothing_in_the_place_of_one_that_comes_while_it_is_fetched() -> None:
+    there = Installing(b"")
+
+    class Meanwhile:
+        async def get(self, user_id: UserId, url: str) -> SkillDownload:
+            await there.install.add(user_id, "k.zip", zipped(tie=b"mine"))
+            return SkillDownload(file_name="k.zip", content=zipped(tie=b"other"))
+
+    with pytest.raises(SkillTakenError):
+        await InstallSkill(there.install.add, there.own, Meanwhile()).beside_others(ANNA, URL, name="knots")
+    assert (await there.own.get(ANNA, "knots")).contents["tie"] == b"mine"
 
 
 async def test_an_agent_puts_nothing_before_a_skill_of_the_server() -> None:

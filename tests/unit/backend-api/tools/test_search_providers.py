@@ -18,6 +18,7 @@ from backend_api.infrastructure.memory.store import MemoryStore
 from backend_api.infrastructure.memory.user_settings import MemorySettingsStore
 from backend_api.infrastructure.search.brave import BraveSearch
 from backend_api.infrastructure.search.custom import CustomSearch
+from backend_api.infrastructure.search.duckduckgo import DuckDuckGoSearch
 from backend_api.infrastructure.search.own_search import OwnSearch, SearchKeyTrials
 from backend_api.infrastructure.search.provider import (
     Hit,
@@ -99,6 +100,27 @@ async def test_searxng_is_asked_below_its_own_address_and_read() -> None:
     (asked,) = web.asked
     assert (asked.url.host, asked.url.port, asked.url.path) == ("searxng", 8080, "/of/search")
     assert dict(asked.url.params) == {"q": "a&b", "format": "json"}
+
+
+RESULTS = """<input name="q" value="{query}"><a class="result__a" href="https://t">T {query}</a>
+<a class="result__snippet">s</a>"""
+CAPTCHAS = (
+    '<form id="challenge-form" action="//duckduckgo.com/anomaly.js?sv=html"></form>',
+    '<div class="modal anomaly-modal__mask"><div class="anomaly-modal__title">Unfortunately, bots</div></div>',
+)
+
+
+@pytest.mark.parametrize("query", ["the anomaly of the South Atlantic", "anomaly-modal__mask", "challenge-form"])
+async def test_what_is_searched_for_makes_no_captcha_of_a_page(query: str) -> None:
+    async with Web(httpx.Response(200, text=RESULTS.format(query=query))).client() as http:
+        assert [hit.url for hit in await DuckDuckGoSearch(http).search(query, limit=5)] == ["https://t"]
+
+
+@pytest.mark.parametrize(("status", "page"), [(202, ""), *((200, page) for page in CAPTCHAS)])
+async def test_a_page_that_asks_for_a_captcha_is_told_as_that(status: int, page: str) -> None:
+    async with Web(httpx.Response(status, text=f"<html>{page}</html>")).client() as http:
+        with pytest.raises(SearchUnavailableError, match="captcha"):
+            await DuckDuckGoSearch(http).search("otters", limit=5)
 
 
 @pytest.mark.parametrize(

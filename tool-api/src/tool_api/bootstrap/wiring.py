@@ -21,6 +21,7 @@ from tool_api.files.folder_instructions import instructions_for
 from tool_api.http.body_limit import MAX_BODY_BYTES
 from tool_api.http.services import Services
 from tool_api.mcp.endpoint import McpEndpoint
+from tool_api.navigation.programs import SourcePrograms
 from tool_api.registry import tool_table
 from tool_api.skills.folders import SKILLS
 from tool_api.tools.background.commands import BackgroundCommands
@@ -32,6 +33,7 @@ from tool_api.tools.code.controller import CodeController
 from tool_api.tools.code.kernels import Kernels
 from tool_api.tools.documents.controller import DocumentController
 from tool_api.tools.files.controller import FileController
+from tool_api.tools.navigation.controller import NavigationController
 from tool_api.tools.shell.controller import ShellController
 from tool_api.tools.shell.shells import Shells
 from tool_api.upkeep.disk import DiskWatch
@@ -56,6 +58,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             return desktop.display if desktop is not None else None
 
         workspace = Workspace(settings.workspace)
+        readable = Workspace(settings.workspace, TEMPORARY, SKILLS)
         disk = DiskWatch(settings.workspace, settings.sandbox_disk_bytes, settings.sandbox_max_files)
         address = desktop.cdp_address if desktop is not None else _no_browser
         tabs = Tabs(address, Downloads(workspace, disk.room))
@@ -85,10 +88,11 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             workspace=workspace,
             restart=desktop.restart_browser if desktop is not None else _nothing,
             files=FileController(
-                workspace=Workspace(settings.workspace, TEMPORARY, SKILLS),
+                workspace=readable,
                 documents=DocumentReader(programs),
                 room=disk.demand,
             ),
+            navigation=NavigationController(workspace=readable, programs=SourcePrograms()),
             documents=DocumentController(
                 workspace=workspace,
                 programs=programs,

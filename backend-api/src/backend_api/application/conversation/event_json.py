@@ -15,6 +15,7 @@ from backend_api.domain.agent.events import (
     FIELDS_OF_AGENTS,
     Event,
     LivePayload,
+    NewerEvent,
     Payload,
     StoredPayload,
     Usage,
@@ -64,13 +65,17 @@ def codec_of(cls: type[Any], *, is_change: bool = False) -> Codec:
 
 def payload_fields(payload: Any) -> dict[str, Any]:
     """The fields of a payload, `type` among them, or of a usage, ready for JSON."""
+    if isinstance(payload, NewerEvent):
+        return {**payload.values}
     return _write(_CODECS[type(payload)], payload)
 
 
 def payload_from(values: dict[str, Any]) -> Payload:
     """A payload from its fields; fields of a newer vocabulary are left out, those an older one lacks have their
-    defaults."""
-    cls = _CLASSES[values["type"]]
+    defaults. One of a type that only a newer vocabulary has is kept as it is."""
+    cls = _CLASSES.get(values["type"])
+    if cls is None:
+        return NewerEvent(type=values["type"], agent_id=values.get("agent_id"), values=dict(values))
     return _read(cls, _CODECS[cls], values)
 
 

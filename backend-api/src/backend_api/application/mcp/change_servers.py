@@ -16,6 +16,7 @@ from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RateLimiter
 from backend_api.domain.mcp.entity import McpServer, McpTarget
 from backend_api.domain.mcp.own import (
+    McpProgramError,
     McpServerNameTakenError,
     McpServerNotFoundError,
     McpTrial,
@@ -82,7 +83,7 @@ class ChangeMcpServers:
 
     async def test(self, user_id: UserId, name: str) -> ShownMcpServer:
         """Connect to it and list its tools; of one of the user's own the outcome is kept. Raises
-        `McpServerNotFoundError`, `LimitError`, `StoreUnavailableError`."""
+        `McpServerNotFoundError`, `McpProgramError`, `LimitError`, `StoreUnavailableError`."""
         await self.limiter.hit(f"mcp-tests:{user_id}", limit=self.limits.key_tests_per_minute, window_s=60)
         shared = next((target for target in self.servers.shared if target.name == name), None)
         if shared is not None:
@@ -93,14 +94,18 @@ class ChangeMcpServers:
         target = self.servers.target(user_id, own)
         if target is None:
             return self._shown(user_id, own)
-        own = replace(own, trial=await self._tried(user_id, target))
-        # It may have been changed or deleted meanwhile: then the outcome is another one's.
+        trial = await self._tried(user_id, target)
+        if await self.servers.store.keep_trial(user_id, own, trial):
+            return self._shown(user_id, replace(own, trial=trial))
+        # It was changed or deleted meanwhile, and the outcome is another one's.
         known = await self._own(user_id, name)
-        if known is not None and (known.server, known.sealed) == (own.server, own.sealed):
-            await self.servers.store.put(user_id, own)
-        return self._shown(user_id, own)
+        if known is None:
+            raise McpServerNotFoundError("You have no MCP server of this name.")
+        return self._shown(user_id, known)
 
     async def _tried(self, user_id: UserId, target: McpTarget) -> McpTrial:
+        if target.server.transport == "stdio":
+            raise McpProgramError
         now = datetime.now(UTC)
         # As exact as it is stored.
         config, at = target.server.config, now.replace(microsecond=now.microsecond // 1000 * 1000)
@@ -154,19 +159,21 @@ def _with_kept(said: Mapping[str, Any], values: SecretValues | None, known: OwnM
         given: Mapping[str, str | None] = said.get(part) or {}
         saved = getattr(values, part, {})
         blank = [name for name, value in given.items() if value is None]
-        if blank and (known is None or _may_lead_elsewhere(known.server.url, said)):
-            raise InvalidError(f"Give {blank[0]} anew: it was not given for this address.", field=f"body.{part}")
+        if blank and (known is None or _may_lead_elsewhere(known.server, said)):
+            raise InvalidError(f"Give {blank[0]} anew: it was not given for this server.", field=f"body.{part}")
         if missing := [name for name in blank if name not in saved]:
             raise InvalidError(f"Give {missing[0]}: no value of it is saved.", field=f"body.{part}")
         kept[part] = {name: saved[name] if value is None else value for name, value in given.items()}
     return kept
 
 
-def _may_lead_elsewhere(known: str, said: Mapping[str, Any]) -> bool:
+def _may_lead_elsewhere(known: McpServer, said: Mapping[str, Any]) -> bool:
     url = str(said.get("url") or "")
+    if known.transport == "stdio" or said.get("command"):
+        return (known.command, [*known.args]) != (said.get("command") or "", said.get("args") or [])
     env: Mapping[str, str | None] = said.get("env") or {}
     # An address with variables leads where their values say.
-    return _origin(known) != _origin(url) or ("${" in url and any(value is not None for value in env.values()))
+    return _origin(known.url) != _origin(url) or ("${" in url and any(value is not None for value in env.values()))
 
 
 def _origin(url: str) -> tuple[str, str]:

@@ -14,18 +14,19 @@ from backend_api.application.mcp.pinned import Found, failed, notice_of_failure,
 from backend_api.application.runs.run_journal import RunJournal
 from backend_api.domain.agent.events import McpUpdated, Notice
 from backend_api.domain.agent.mcp_servers import KnownMcpServer
+from backend_api.domain.agent.presets import Preset
 from backend_api.domain.agent.tools import Done, Tool, ToolCall, ToolSpec
 from backend_api.domain.conversation.entity import Lease
 from backend_api.domain.conversation.ports import EventLog
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.mcp.entity import Listing, McpTarget, McpTool, within_bound
+from backend_api.domain.mcp.entity import Listing, McpTarget, McpTool, prefix_of, within_bound
 from backend_api.domain.mcp.ports import McpConnection, McpConnector, McpServerError, Place
 
 T = TypeVar("T")
 
 CALL_DEADLINE_MS = 120_000
-START_ALLOWANCE_MS = 720_000
-"""Of one that is a program: its sandbox may have to be started, in line."""
+START_ALLOWANCE_MS = 60_000
+"""Of one that is a program: its sandbox may have to be started."""
 MAX_FAILURES = 3
 """Of a server in one run: after these nothing more is tried."""
 GONE = "Nothing was run: the MCP server {name} can't be used. {reason}"
@@ -47,13 +48,15 @@ class McpServers:
     retried_after: timedelta = timedelta(minutes=1)
 
     @asynccontextmanager
-    async def of_run(self, lease: Lease, journal: RunJournal) -> AsyncGenerator[Sequence[Tool]]:
-        """The tools of a run's agents. They stay what they are; connections are made when one is called, and closed at
-        the end. Who has no servers is asked for nothing. Raises `StoreUnavailableError`, `DrainedError`."""
+    async def of_run(self, lease: Lease, journal: RunJournal, preset: Preset) -> AsyncGenerator[Sequence[Tool]]:
+        """The tools of a run's agents, of servers of which the preset has any. They stay what they are; connections are
+        made when one is called, and closed at the end. Who has no servers is asked for nothing. Raises
+        `StoreUnavailableError`, `DrainedError`."""
         targets = [*self.shared]
         if self.own is not None and lease.has_settings:
             taken = {target.name for target in targets}
             targets += [target for target in await self.own(lease.run.user_id) if target.name not in taken]
+        targets = [target for target in targets if preset.may_have(prefix_of(target.name))]
         if not targets:
             yield ()
             return
@@ -118,7 +121,7 @@ class _Run:
 
     def _tool(self, target: McpTarget, tool: McpTool) -> Tool:
         is_program = target.server.transport == "stdio"
-        short = tool.public_name.removeprefix(f"mcp__{target.name}__")
+        short = tool.public_name.removeprefix(prefix_of(target.name))
         spec = ToolSpec(
             name=tool.public_name,
             description=tool.description,

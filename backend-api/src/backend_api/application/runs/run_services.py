@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -28,7 +28,7 @@ from backend_api.domain.agent.model import MAX_OUTPUT_TOKENS, UnknownModelError
 from backend_api.domain.agent.opening import Opening
 from backend_api.domain.agent.options import NO_OPTIONS, Options, defaults_of
 from backend_api.domain.agent.pictures import Pictures
-from backend_api.domain.agent.presets import Presets
+from backend_api.domain.agent.presets import Preset, Presets
 from backend_api.domain.agent.subagent_kinds import SubagentKind
 from backend_api.domain.agent.tool_runner import ToolRunner
 from backend_api.domain.agent.tools import Tool
@@ -78,9 +78,9 @@ async def _no_memories(user_id: UserId) -> Sequence[MemoryFile]:
 
 
 @asynccontextmanager
-async def no_mcp_tools(lease: Lease, journal: RunJournal) -> AsyncGenerator[Sequence[Tool]]:
+async def no_mcp_tools(lease: Lease, journal: RunJournal, preset: Preset) -> AsyncGenerator[Sequence[Tool]]:
     """There is no such server."""
-    del lease, journal
+    del lease, journal, preset
     yield ()
 
 
@@ -124,8 +124,8 @@ class RunServices:
     want_title: Callable[[SessionId], None] = _no_title
     """Told where a run ended whose session is to have a better title."""
     memories_of: Callable[[UserId], Awaitable[Sequence[MemoryFile]]] = _no_memories
-    mcp_tools: Callable[[Lease, RunJournal], AbstractAsyncContextManager[Sequence[Tool]]] = no_mcp_tools
-    """Those of MCP servers that a run's agents have; the connections are open for the length of a block."""
+    mcp_tools: Callable[[Lease, RunJournal, Preset], AbstractAsyncContextManager[Sequence[Tool]]] = no_mcp_tools
+    """Those of MCP servers that a run's agents have by this preset; connections are open for the length of a block."""
     keep_computer: KeepComputer = no_computer
     keep_computer_every_s: float = EVERY_S
     """A run that has called for its computer keeps it until it ends, or waits for a person."""
@@ -148,12 +148,13 @@ class RunServices:
     async def agent_loop(self, lease: Lease, journal: RunJournal) -> AsyncGenerator[AgentLoop]:
         """The loop of the main agent, with the model, the tools and the capabilities of this run. What its user has set
         is looked at where there is something; the models asked with the user's keys are open until the block ends."""
-        async with self.mcp_tools(lease, journal) as tools:
-            if self.effective_settings is None or not lease.has_settings:
-                yield await self._main_loop(lease, journal, EffectiveSettings(catalogue=self.catalogue), tools)
-                return
-            async with self.effective_settings(lease.run.user_id) as effective:
-                yield await self._main_loop(lease, journal, effective, tools)
+        async with AsyncExitStack() as stack:
+            effective = EffectiveSettings(catalogue=self.catalogue)
+            if self.effective_settings is not None and lease.has_settings:
+                effective = await stack.enter_async_context(self.effective_settings(lease.run.user_id))
+            preset, _ = self.presets.layered(defaults_of(self.defaults, effective.options), lease.options)
+            tools = await stack.enter_async_context(self.mcp_tools(lease, journal, preset))
+            yield await self._main_loop(lease, journal, effective, tools)
 
     async def _main_loop(
         self, lease: Lease, journal: RunJournal, effective: EffectiveSettings, mcp_tools: Sequence[Tool]

@@ -76,7 +76,11 @@ class TryKey:
         wanted = self._wanted(await self.open_settings(user_id), trial)
         await self.limiter.hit(f"key-tests:{user_id}", limit=self.limits.key_tests_per_minute, window_s=60)
         async with self.catalogues.trial(wanted) as catalogue:
-            model = next(model.id for model in catalogue.models() if model.provider == trial.provider)
+            model = next((model.id for model in catalogue.models() if model.provider == trial.provider), None)
+            if model is None:
+                raise InvalidError(
+                    "There is no model of this provider to try the key with: name one.", field="body.model"
+                )
             return await self._ask(catalogue.choose(model))
 
     def _wanted(self, own: OwnSettings, trial: Trial) -> OwnSettings:

@@ -1,6 +1,7 @@
 """The closed union of everything a session says, in order: one ordered stream per session.
 
-`VOCABULARY_VERSION` grows when a type or a field is added; none is ever renamed or removed. Stored events carry the
+`VOCABULARY_VERSION` grows when a type or a field is added; none is ever renamed or removed. While gateways are
+replaced one by one, an older process meets types of a newer vocabulary (`NewerEvent`). Stored events carry the
 session's next `seq`; live-only ones (`LIVE_TYPES`) have `seq` None and are contained in a stored event that follows.
 Envelope fields (`seq`, `at`, `session_id`, `run_id`) stand in `Event`, the rest in the payload. All are in this one
 file, as it is the catalogue of what is on the wire: the union at its end and the version above it change together.
@@ -15,7 +16,7 @@ from typing import Any, Literal
 
 from backend_api.domain.agent.options import AgentMode, ThinkingLevel
 
-VOCABULARY_VERSION = 22
+VOCABULARY_VERSION = 23
 MAX_PREVIEW_CHARACTERS = 2_000
 """Of a call's output, or of what an agent said last, in the event itself."""
 
@@ -50,7 +51,7 @@ class OfAgent:
     agent_id: str | None = None
 
 
-RunCause = Literal["message", "answer", "resume", "compact", "background"]
+RunCause = Literal["message", "answer", "resume", "compact", "background", "schedule"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +104,20 @@ class MessageUser:
     text: str
     attachments: list[str] = field(default_factory=list[str])
     client_message_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleFired:
+    """The user's message that follows is sent by a schedule. `due_at` is None where the user had it run; `missed` are
+    the times, from `missed_from` to `missed_to`, at which none was sent, up to a thousand."""
+
+    type: Literal["schedule.fired"] = "schedule.fired"
+    schedule_id: str
+    message_id: str
+    due_at: datetime | None = None
+    missed: int = 0
+    missed_from: datetime | None = None
+    missed_to: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -741,6 +756,7 @@ StoredPayload = (
     RunQueued
     | RunStarted
     | RunFinished
+    | ScheduleFired
     | MessageUser
     | MessageCompleted
     | ThinkingCompleted
@@ -777,7 +793,18 @@ StoredPayload = (
     | ErrorEvent
 )
 LivePayload = MessageDelta | ThinkingDelta | ToolOutput | ContextUsage
-Payload = StoredPayload | LivePayload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewerEvent(OfAgent):
+    """One of a newer vocabulary, which a process of a later version told while versions are mixed: it goes to readers
+    as it came, and nothing is folded of it. `values` are all of its fields."""
+
+    type: str
+    values: dict[str, Any]
+
+
+Payload = StoredPayload | LivePayload | NewerEvent
 
 LIVE_TYPES: frozenset[str] = frozenset({"message.delta", "thinking.delta", "tool.output", "context.usage"})
 CHANGE_TYPES: frozenset[str] = frozenset({"session.updated"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -44,9 +45,19 @@ class Preset:
         """Whether it leaves an agent the tool of that name."""
         return self.tools is None or is_named(name, self.tools)
 
+    def may_have(self, prefix: str) -> bool:
+        """Whether it leaves an agent any tool whose name begins so."""
+        return self.tools is None or any(_may_begin(rule, prefix) for rule in self.tools)
+
     def has_computer(self, tools: Sequence[ToolSpec]) -> bool:
         """Whether one of these tools that it has needs a computer."""
         return any(tool.needs_computer and self.has(tool.name) for tool in tools)
+
+
+def _may_begin(rule: str, prefix: str) -> bool:
+    """Whether a name that begins so can be one that the rule names."""
+    fixed = re.split(r"[*?]", rule, maxsplit=1)[0]
+    return fixed.startswith(prefix) or (fixed != rule and prefix.startswith(fixed))
 
 
 NO_PRESET = Preset(id="", text=PresetText(label="", description=""))

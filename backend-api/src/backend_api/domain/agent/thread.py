@@ -28,6 +28,7 @@ from backend_api.domain.agent.events import (
     Notice,
     RunFinished,
     RunQueued,
+    ScheduleFired,
     SessionUpdated,
     SubagentStarted,
     TasksUpdated,
@@ -44,6 +45,7 @@ from backend_api.domain.agent.model import NoteTurn, ToolTurn, Turn, UserTurn
 from backend_api.domain.agent.pictures import PICTURE_TYPES, Picture
 from backend_api.domain.agent.plan_mode import ModeFold
 from backend_api.domain.agent.run_progress import RunProgress
+from backend_api.domain.agent.scheduled import message_of
 from backend_api.domain.agent.shortening import shorten
 from backend_api.domain.agent.skills import read_by
 from backend_api.domain.agent.step import Step
@@ -73,6 +75,7 @@ class Thread:
         """How a sub-agent's began."""
         self._closed: list[Turn] = []
         self._unread: list[tuple[int, UserTurn | NoteTurn]] = []
+        self._fired: ScheduleFired | None = None
         self._step: Step | None = None
         self._last_step: Step | None = None
         self.seen_seq = 0
@@ -120,10 +123,13 @@ class Thread:
             case MessageUser() as message:
                 seq = event.seq or 0
                 self.seen_seq = max(self.seen_seq, seq)
-                self._unread.append((seq, UserTurn(text=message.text, attachments=tuple(message.attachments))))
+                text = message_of(message, self._fired)
+                self._unread.append((seq, UserTurn(text=text, attachments=tuple(message.attachments))))
                 self._last_calls.forget()
                 if self.first_message is None:
                     self.first_message = message.text
+            case ScheduleFired() as fired:
+                self._fired = fired
             case SubagentStarted() as started:
                 self.seen_seq, self.started = event.seq or 0, started
                 self._unread.append((self.seen_seq, UserTurn(text=started.task)))

@@ -110,10 +110,15 @@ class Listing:
     left_out: Sequence[str] = ()
 
 
+def prefix_of(server: str) -> str:
+    """What the names of its tools begin with."""
+    return f"mcp__{server}__"
+
+
 def public_name(server: str, tool: str) -> str:
     """The name of a server's tool among all. It follows from both alone; what does not fit is told apart by a mark that
     is made of the whole name."""
-    prefix = f"mcp__{server}__"
+    prefix = prefix_of(server)
     clean = re.sub(r"[^a-zA-Z0-9_-]", "_", tool)
     room = MAX_TOOL_NAME_CHARACTERS - len(prefix)
     if clean == tool and 0 < len(clean) <= room:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
@@ -25,6 +25,17 @@ class McpServerNameTakenError(ConflictError):
     """The deployment has a server of this name, which no user replaces."""
 
     code = "mcp_server_name_taken"
+
+
+class McpProgramError(ConflictError):
+    """A program runs in the computer of a conversation, and is not tried without one."""
+
+    code = "mcp_program"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "It is a program that runs in the computer of a conversation: the next message there tries it."
+        )
 
 
 class TooManyMcpServersError(ConflictError):
@@ -77,6 +88,22 @@ class OwnMcpServers(Protocol):
         told by its lease that there are settings. Raises `TooManyMcpServersError`, however many are added at once."""
         ...
 
+    async def keep_trial(self, user_id: UserId, tried: OwnMcpServer, trial: McpTrial) -> bool:
+        """What came of trying it, where it still is as it was `tried`; False where it has changed or is gone."""
+        ...
+
     async def delete(self, user_id: UserId, name: str) -> bool:
         """False where there was none."""
+        ...
+
+
+class SealedMcpServers(Protocol):
+    """What is sealed of all users' servers. All raise `StoreUnavailableError`."""
+
+    def sealed_otherwise(self, key_id: str) -> AsyncIterator[tuple[UserId, OwnMcpServer]]:
+        """Servers whose values are not under this key."""
+        ...
+
+    async def reseal(self, user_id: UserId, name: str, former: Sealed, fresh: Sealed) -> bool:
+        """Put one in the place of the other; False where that has changed meanwhile."""
         ...

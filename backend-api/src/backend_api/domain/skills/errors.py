@@ -31,6 +31,12 @@ class SkillTakenError(ConflictError):
 
     code = "skill_taken"
 
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"There is a skill {name} already, which is not from this address. The person can put another one in its "
+            "place, or delete it, on the page Skills of the settings."
+        )
+
 
 class SkillNotOwnError(ForbiddenError):
     """It is one of the server's, which nobody can delete."""

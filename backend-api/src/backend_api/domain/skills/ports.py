@@ -22,8 +22,12 @@ class SkillStore(Protocol):
         """None where the user has none of this name."""
         ...
 
-    async def put(self, user_id: UserId, skill: Skill, *, source: str | None, most: int) -> SkillEntry:
-        """In the place of the one of its name. Raises `SkillLimitError` where the user would have more than `most`."""
+    async def put(
+        self, user_id: UserId, skill: Skill, *, source: str | None, most: int, beside_others: bool = False
+    ) -> SkillEntry:
+        """In the place of the one of its name, `beside_others` only where that is from this very `source`. However
+        many come at once: raises `SkillLimitError` where the user would have more than `most`, and
+        `SkillTakenError`."""
         ...
 
     async def delete(self, user_id: UserId, name: str) -> bool:
@@ -66,9 +70,9 @@ class SkillDownload:
 class SkillDownloads(Protocol):
     """What people have put at public addresses."""
 
-    async def get(self, url: str) -> SkillDownload:
-        """At most as much as a skill's archive may have. Raises `InvalidError` for an address that is not asked or has
-        nothing, `TooLargeError`, and `UpstreamError` where nothing whole came in time."""
+    async def get(self, user_id: UserId, url: str) -> SkillDownload:
+        """For this user. At most as much as a skill's archive may have. Raises `InvalidError` for an address that is
+        not asked or has nothing, `TooLargeError`, and `UpstreamError` where nothing whole came in time."""
         ...
 
 

@@ -14,6 +14,10 @@ from backend_api.domain.mcp.entity import NAME, McpServer, McpTarget, Source, Tr
 
 MAX_FILE_BYTES = 256 * 1024
 MAX_SERVERS = 20
+MAX_VALUES = 20
+"""Of variables, and of headers: each is looked for in all that comes from the server, in several forms."""
+MAX_VALUES_CHARACTERS = 16_384
+"""Of both together."""
 Text = Annotated[str, StringConstraints(max_length=4_096, pattern=r"^[^\x00\r\n]*$")]
 _OWN_HEADERS = frozenset(
     [
@@ -40,11 +44,11 @@ class ServerConfig(BaseModel):
     command: Text = ""
     args: list[Text] = Field(default_factory=list, max_length=100)
     env: dict[Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")], Text] = Field(
-        default_factory=dict, max_length=50
+        default_factory=dict, max_length=MAX_VALUES
     )
     url: Text = ""
     headers: dict[Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$")], Text] = Field(
-        default_factory=dict, max_length=50
+        default_factory=dict, max_length=MAX_VALUES
     )
     enabled: bool = True
     tools: list[Annotated[str, StringConstraints(min_length=1, max_length=200)]] | None = Field(
@@ -59,6 +63,12 @@ class ServerConfig(BaseModel):
         if not all(text.isascii() and text.isprintable() for text in value.values()):
             raise ValueError("a value of a header has other characters than those of ASCII")
         return value
+
+    @model_validator(mode="after")
+    def _bounded(self) -> ServerConfig:
+        if sum(map(len, [*self.env.values(), *self.headers.values()])) > MAX_VALUES_CHARACTERS:
+            raise ValueError(f"the values of its env and headers have more than {MAX_VALUES_CHARACTERS:,} characters")
+        return self
 
     @model_validator(mode="after")
     def _one_way(self) -> ServerConfig:
@@ -135,9 +145,6 @@ def read_mcp_file(path: Path, environment: Mapping[str, str]) -> list[McpTarget]
         raise McpFileError(f"{path}: {_faults(error)}") from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise McpFileError(f"{path}: it needs an object mcpServers of servers by their names: {error}") from error
-    for server in servers:
-        if server.enabled and server.transport == "stdio":
-            raise McpFileError(f"{path}: {server.name} is a program (command), which is not supported yet: give a url")
     enabled = [server for server in servers if server.enabled]
     if len(enabled) > MAX_SERVERS:
         raise McpFileError(f"{path}: {len(enabled)} servers are more than {MAX_SERVERS}")

@@ -13,6 +13,7 @@ from backend_api.domain.mcp.entity import McpTarget
 from backend_api.domain.mcp.ports import McpConnection, McpServerError, Place
 from backend_api.infrastructure.fetch.rules import FetchRules
 from backend_api.infrastructure.mcp.guarded_transport import Refusals
+from backend_api.infrastructure.tool_api.mcp_programs import McpPrograms
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -29,18 +30,24 @@ class Network:
 class McpConnections:
     """`McpConnector`."""
 
-    def __init__(self, shared: Network, own: Network) -> None:
+    def __init__(self, shared: Network, own: Network, programs: McpPrograms | None = None) -> None:
+        """Without `programs` no server is started."""
         self._shared = shared
         self._own = own
+        self._programs = programs
 
     async def connect(self, target: McpTarget, place: Place) -> McpConnection:
         network = self._shared if target.server.source == "deployment" else self._own
         server, mask, refusals = target.filled, Mask(target.secrets()), Refusals()
-        if server.transport == "stdio":
-            raise McpServerError("Servers that are programs are not supported yet.")
         opening = await asyncio.to_thread(_load)
         connection = opening.SessionConnection(server, mask, refusals)
-        await connection.open(opening.http_streams(server, network.transport, network.rules, refusals))
+        if server.transport != "stdio":
+            streams = opening.http_streams(server, network.transport, network.rules, refusals, place.user_id)
+        elif self._programs is None:
+            raise McpServerError("Nothing here starts programs.")
+        else:
+            streams = opening.program_streams(server, self._programs, place, refusals)
+        await connection.open(streams)
         return connection
 
 

@@ -1,5 +1,5 @@
 """What the protocol's package connects by: only to addresses that are allowed, and for no more than so much of each
-answer."""
+answer and of all of them."""
 
 from __future__ import annotations
 
@@ -10,16 +10,10 @@ from dataclasses import dataclass
 import httpx
 import httpx2
 
-from backend_api.infrastructure.fetch.errors import AddressRefusedError
+from backend_api.infrastructure.fetch.errors import AddressRefusedError, FetchFailedError
+from backend_api.infrastructure.fetch.resolver import lookups_of
 from backend_api.infrastructure.fetch.rules import FetchRules
-
-MAX_ANSWER_BYTES = 4 * 1024 * 1024
-"""Of one answer, or of one stream of events however long it is open."""
-MAX_EVENT_LINES = 20_000
-"""Of a stream of events: small ones cost more than their bytes."""
-
-
-TOO_MUCH = f"It sends more than {MAX_ANSWER_BYTES // 1024 // 1024} MB, or too many events."
+from backend_api.infrastructure.mcp.traffic import CountedAnswer, TooMuchError, Traffic
 
 
 @dataclass(slots=True)
@@ -34,10 +28,12 @@ class Refusals:
 class GuardedTransport(httpx2.AsyncBaseTransport):
     """Of one connection to one server; `inner` is shared, and stays open."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport, rules: FetchRules, refusals: Refusals) -> None:
+    def __init__(self, inner: httpx.AsyncBaseTransport, rules: FetchRules, refusals: Refusals, owner: str) -> None:
         self._inner = inner
         self._rules = rules
         self._refusals = refusals
+        self._owner = owner
+        self._traffic = Traffic()
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Raises `httpx2.TransportError`."""
@@ -54,34 +50,47 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             extensions={"timeout": request.extensions.get("timeout", {})},
         )
         with self._faults(request):
-            answer = await self._inner.handle_async_request(asked)
+            await self._traffic.ask(request.method)
+            with lookups_of(self._owner):
+                answer = await self._inner.handle_async_request(asked)
         if answer.status_code >= 400:
             self._refusals.status = answer.status_code
         if answer.headers.get("content-encoding", "identity").strip().lower() != "identity":
             await answer.aclose()
             self._refusals.said = "What it sends is packed in a way nobody asked for."
             raise httpx2.DecodingError("packed", request=request)
-        body = self._pieces(answer, request)
-        return httpx2.Response(answer.status_code, headers=answer.headers.raw, stream=_Body(answer, body))
+        kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
+        is_stream = kind == "text/event-stream"
+        headers = answer.headers.copy()
+        if is_stream:
+            # It is read as UTF-8, whatever else it says: so it was counted.
+            headers["content-type"] = kind
+        body = self._pieces(answer, request, is_stream=is_stream)
+        return httpx2.Response(answer.status_code, headers=headers.raw, stream=_Body(answer, body))
 
-    async def _pieces(self, answer: httpx.Response, request: httpx2.Request) -> AsyncGenerator[bytes]:
+    async def _pieces(
+        self, answer: httpx.Response, request: httpx2.Request, *, is_stream: bool
+    ) -> AsyncGenerator[bytes]:
+        """Of a stream of events as they come, of another answer all at once: only then it is known what it is."""
         assert isinstance(answer.stream, httpx.AsyncByteStream)
-        is_stream = answer.headers.get("content-type", "").lower().startswith("text/event-stream")
-        size = lines = 0
+        counted = CountedAnswer(self._traffic, is_stream=is_stream)
         with self._faults(request):
             async for piece in answer.stream:
-                size += len(piece)
-                lines += piece.count(b"\n") if is_stream else 0
-                if size > MAX_ANSWER_BYTES or lines > MAX_EVENT_LINES:
-                    self._refusals.said = TOO_MUCH
-                    raise httpx2.ReadError("too much", request=request)
-                yield piece
+                counted.take(piece)
+                if is_stream:
+                    yield piece
+            rest = counted.end()
+            if not is_stream:
+                yield rest
 
     @contextmanager
     def _faults(self, request: httpx2.Request) -> Generator[None]:
         try:
             yield
-        except AddressRefusedError as error:
+        except TooMuchError as error:
+            self._refusals.said = str(error)
+            raise httpx2.ReadError("too much", request=request) from error
+        except (AddressRefusedError, FetchFailedError) as error:
             self._refusals.said = error.detail
             raise httpx2.ConnectError("refused", request=request) from error
         except httpx.ConnectTimeout as error:

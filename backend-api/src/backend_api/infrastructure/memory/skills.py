@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.settings.entity import StoredSettings
 from backend_api.domain.skills.entity import Skill, SkillEntry
-from backend_api.domain.skills.errors import SkillLimitError, SkillRefusedError
+from backend_api.domain.skills.errors import SkillLimitError, SkillRefusedError, SkillTakenError
 from backend_api.domain.skills.ports import SkillDownload
 from backend_api.infrastructure.memory.store import MemoryStore
 from backend_api.infrastructure.skills.records import LIMIT, entry_of
@@ -29,11 +29,15 @@ class MemorySkillStore:
         found = self._kept.get(user_id, {}).get(name)
         return found[1] if found is not None else None
 
-    async def put(self, user_id: UserId, skill: Skill, *, source: str | None, most: int) -> SkillEntry:
+    async def put(
+        self, user_id: UserId, skill: Skill, *, source: str | None, most: int, beside_others: bool = False
+    ) -> SkillEntry:
         self._store.settings.setdefault(user_id, StoredSettings(user_id=user_id, version=1))
         kept = self._kept.setdefault(user_id, {})
         if skill.name not in kept and len(kept) >= most:
             raise SkillLimitError(LIMIT.format(most=most))
+        if beside_others and skill.name in kept and kept[skill.name][0].source != source:
+            raise SkillTakenError(skill.name)
         entry = entry_of(skill, "user", source=source, created_at=datetime.now(UTC))
         kept[skill.name] = (entry, skill)
         return entry
@@ -48,7 +52,8 @@ class MemorySkillDownloads:
     def __init__(self, files: Mapping[str, bytes] | None = None) -> None:
         self.files = dict(files or {})
 
-    async def get(self, url: str) -> SkillDownload:
+    async def get(self, user_id: UserId, url: str) -> SkillDownload:
+        del user_id
         if url not in self.files:
             raise SkillRefusedError("Nothing was found at this address: the server there answered 404.")
         return SkillDownload(file_name=url.rpartition("/")[2], content=self.files[url])

@@ -9,7 +9,7 @@ from pymongo.asynchronous.client_session import AsyncClientSession
 from backend_api.domain.conversation.deletions import Deleted
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.identity.entity import UserId
-from backend_api.infrastructure.mongo.beanie_updates import find_one_and_update
+from backend_api.infrastructure.mongo.beanie_updates import find_one_and_update, update_many
 from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.documents import (
     BackgroundCommandDocument,
@@ -18,6 +18,7 @@ from backend_api.infrastructure.mongo.documents import (
     EventPartDocument,
     KeptCallsDocument,
     RunDocument,
+    ScheduleDocument,
     SessionDocument,
 )
 from backend_api.infrastructure.mongo.transactions import in_transaction, store_errors
@@ -60,6 +61,10 @@ async def remove_contents(session_id: SessionId) -> None:
     for document in (RunDocument, BackgroundCommandDocument, BodyDocument, EventPartDocument, EventDocument):
         await document.find({"session_id": session_id}).delete()
     await KeptCallsDocument.find({"_id": session_id}).delete()
+    # Its schedules are the user's own words, and stay to be seen, but send nothing any more.
+    pause: Document = {"paused": True, "pause_reason": "session_deleted", "next_at": None}
+    change = {"$set": pause, "$unset": {"look_at": ""}, "$inc": {"version": 1}}
+    await update_many(ScheduleDocument, {"session_id": session_id, "pause_reason": None}, change)
 
 
 async def _keep_usage(session_id: SessionId) -> None:

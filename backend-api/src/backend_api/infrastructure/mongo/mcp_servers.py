@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from datetime import UTC
 from typing import Any
@@ -21,8 +21,8 @@ from backend_api.infrastructure.mongo.user_settings import tell_of_settings
 
 
 class MongoMcpServers:
-    """`OwnMcpServers` on the collection mcp_servers. Whoever has one has settings: a run of somebody who has none looks
-    for neither."""
+    """`OwnMcpServers` and `SealedMcpServers` on the collection mcp_servers. Whoever has one has settings: a run of
+    somebody who has none looks for neither."""
 
     async def of(self, user_id: UserId) -> Sequence[OwnMcpServer]:
         async with store_errors():
@@ -40,6 +40,28 @@ class MongoMcpServers:
             wanted: Document = {"_id": user_id, "$or": has_room}
             if await find_one_and_update(McpServersDocument, wanted, [{"$set": change}]) is None:
                 raise TooManyMcpServersError
+
+    async def keep_trial(self, user_id: UserId, tried: OwnMcpServer, trial: McpTrial) -> bool:
+        as_tried = {name: value for name, value in _document_of(tried).items() if name != "trial"}
+        return await self._changed(user_id, as_tried, {"servers.$.trial": _trial_of(trial)})
+
+    async def sealed_otherwise(self, key_id: str) -> AsyncIterator[tuple[UserId, OwnMcpServer]]:
+        wanted: Document = {"servers": {"$elemMatch": {"sealed.key_id": {"$exists": True, "$ne": key_id}}}}
+        async with store_errors():
+            users = [document.id async for document in McpServersDocument.find(wanted)]
+        for user_id in map(UserId, users):
+            for own in await self.of(user_id):
+                if own.sealed is not None and own.sealed.key_id != key_id:
+                    yield user_id, own
+
+    async def reseal(self, user_id: UserId, name: str, former: Sealed, fresh: Sealed) -> bool:
+        held = {"name": name, "sealed": _sealed_of(former)}
+        return await self._changed(user_id, held, {"servers.$.sealed": _sealed_of(fresh)})
+
+    async def _changed(self, user_id: UserId, server: Document, change: Document) -> bool:
+        wanted = {"_id": user_id, "servers": {"$elemMatch": server}}
+        async with store_errors():
+            return await find_one_and_update(McpServersDocument, wanted, {"$set": change}) is not None
 
     async def delete(self, user_id: UserId, name: str) -> bool:
         wanted, change = {"_id": user_id, "servers.name": name}, {"servers": _others(name)}
@@ -61,16 +83,22 @@ def _document_of(own: OwnMcpServer) -> dict[str, Any]:
         "headers": sorted(server.headers),
         "enabled": server.enabled,
         "tools": None if server.tools is None else sorted(server.tools),
-        "sealed": None if sealed is None else {"key_id": sealed.key_id, "text": sealed.text},
-        "trial": None
-        if trial is None
-        else {
-            "config": trial.config,
-            "at": trial.at,
-            "status": trial.status,
-            "tools": [*trial.tools],
-            "error": trial.error,
-        },
+        "sealed": None if sealed is None else _sealed_of(sealed),
+        "trial": None if trial is None else _trial_of(trial),
+    }
+
+
+def _sealed_of(sealed: Sealed) -> Document:
+    return {"key_id": sealed.key_id, "text": sealed.text}
+
+
+def _trial_of(trial: McpTrial) -> Document:
+    return {
+        "config": trial.config,
+        "at": trial.at,
+        "status": trial.status,
+        "tools": [*trial.tools],
+        "error": trial.error,
     }
 
 

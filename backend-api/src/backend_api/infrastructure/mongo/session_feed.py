@@ -35,6 +35,8 @@ CATCH_UP_MS = 3_000
 """For as long as the server may look for what is that far back: it goes through all that was written meanwhile, by
 whomever, and nobody is told anything before."""
 KEPT_CHANGES = 20_000
+BEHIND_S = 0.3
+"""An answer that comes so much later than it is waited for shows that the server is behind what is written."""
 READER_BUFFER = 1_024
 _AWAIT_MS = 500
 _GATHER_S = 0.05
@@ -58,6 +60,7 @@ class MongoSessionFeed:
         kept_s: int = KEPT_S,
         kept_changes: int = KEPT_CHANGES,
         catch_up_ms: int = CATCH_UP_MS,
+        behind_s: float = BEHIND_S,
     ) -> None:
         # The driver: a change stream yields what an update set, never a whole document. By its commands and not its
         # cursor, which asks anew for every change and does not tell where a batch ends.
@@ -66,6 +69,7 @@ class MongoSessionFeed:
         self._kept: deque[SessionChange] = deque()
         self._kept_changes = kept_changes
         self._catch_up_ms = catch_up_ms
+        self._behind_s = behind_s
         self._readers: dict[UserId, set[_Reader]] = {}
         self._owners: dict[str, UserId] = {}
         self._ready = asyncio.Event()
@@ -150,6 +154,7 @@ class MongoSessionFeed:
     async def _read(self, session: AsyncClientSession, cursor: Document) -> None:
         """Until the server ends the cursor."""
         changes: Sequence[Document] = cursor["firstBatch"]
+        is_behind = False
         while True:
             for change in changes:
                 await self._take(change)
@@ -159,35 +164,52 @@ class MongoSessionFeed:
                 self._ready.set()
             if not cursor["id"]:
                 return
-            if changes:
+            if changes and not is_behind:
                 await asyncio.sleep(_GATHER_S)
             more = {"getMore": cursor["id"], "collection": "sessions", "maxTimeMS": _AWAIT_MS}
+            if is_behind:
+                # Else the server keeps what it found until it has gone through all that was written since.
+                more["batchSize"] = 1
+            asked = time.monotonic()
             cursor = (await self._command(session, more))["cursor"]
             changes = cursor["nextBatch"]
+            is_slow = time.monotonic() - asked > _AWAIT_MS / 1000 + self._behind_s
+            is_behind = is_slow or (is_behind and bool(changes))
 
     async def _open(self, session: AsyncClientSession) -> Document:
         if self._token is not None:
-            return await self._changes(session, {"resumeAfter": self._token})
-        hello = await self._database.client.admin.command("hello")
-        now: Timestamp = hello["operationTime"]
-        self._opened_at = now
+            return await self._changes(session, {"resumeAfter": self._token}, batch_size=self._kept_changes)
+        now = await self._now()
         start = Timestamp(now.time - self._kept_s, 1) if self._kept_s else now
         try:
-            cursor = await self._changes(session, {"startAtOperationTime": start}, within_ms=self._catch_up_ms)
+            # All in one answer: only of the first one the time is bounded.
+            cursor = await self._changes(
+                session, {"startAtOperationTime": start}, batch_size=self._kept_changes, within_ms=self._catch_up_ms
+            )
         except OperationFailure as error:
             if error.code not in _HISTORY_LOST | {_TOOK_TOO_LONG}:
                 raise
             logger.info("feed begins without what was before", extra={"reason": error.code})
-            start = now
-            cursor = await self._changes(session, {"startAtOperationTime": start})
+            start = await self._now()
+            # It answers at once: what was written meanwhile is not gone through before somebody may follow.
+            cursor = await self._changes(session, {"startAtOperationTime": start}, batch_size=0)
         self._floor = number_of(start) - 1
         self._position = max(self._position, self._floor)
         return cursor
 
-    async def _changes(self, session: AsyncClientSession, since: Document, within_ms: int | None = None) -> Document:
+    async def _now(self) -> Timestamp:
+        """The store's time; what is newer is no history."""
+        hello = await self._database.client.admin.command("hello")
+        self._opened_at = hello["operationTime"]
+        return self._opened_at
+
+    async def _changes(
+        self, session: AsyncClientSession, since: Document, *, batch_size: int, within_ms: int | None = None
+    ) -> Document:
         stages: list[Document] = [{"$changeStream": since}, *PIPELINE]
         majority = {"level": "majority"}
-        command: Document = {"aggregate": "sessions", "pipeline": stages, "cursor": {}, "readConcern": majority}
+        command: Document = {"aggregate": "sessions", "pipeline": stages, "readConcern": majority}
+        command["cursor"] = {"batchSize": batch_size}
         if within_ms is not None:
             command["maxTimeMS"] = within_ms
         return cast("Document", (await self._command(session, command))["cursor"])

@@ -8,13 +8,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bson.binary import Binary
+from pymongo.asynchronous.client_session import AsyncClientSession
 
 from backend_api.domain.errors import StoreUnavailableError
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.skills.entity import Skill, SkillEntry
-from backend_api.domain.skills.errors import SkillLimitError, SkillRefusedError
+from backend_api.domain.skills.errors import SkillLimitError, SkillRefusedError, SkillTakenError
 from backend_api.infrastructure.mongo.database import Database, Document
-from backend_api.infrastructure.mongo.transactions import DURABLE, store_errors
+from backend_api.infrastructure.mongo.transactions import DURABLE, in_transaction, store_errors
 from backend_api.infrastructure.mongo.user_settings import tell_of_settings
 from backend_api.infrastructure.skills.archives import pack, read_zip
 from backend_api.infrastructure.skills.records import LIMIT, entry_of
@@ -25,6 +26,8 @@ class MongoSkillStore:
     document. Whoever has one has settings: a run of somebody who has none looks for neither."""
 
     def __init__(self, database: Database) -> None:
+        self._database = database
+        self._settings = database.get_collection("user_settings")
         # The driver: what is told of a skill is read without its files.
         self._skills = database.get_collection("skills", write_concern=DURABLE)
 
@@ -43,7 +46,9 @@ class MongoSkillStore:
         except SkillRefusedError as error:
             raise StoreUnavailableError(f"What is stored of the skill {name} can't be read any more.") from error
 
-    async def put(self, user_id: UserId, skill: Skill, *, source: str | None, most: int) -> SkillEntry:
+    async def put(
+        self, user_id: UserId, skill: Skill, *, source: str | None, most: int, beside_others: bool = False
+    ) -> SkillEntry:
         entry = entry_of(skill, "user", source=source, created_at=datetime.now(UTC))
         document: dict[str, Any] = {
             "_id": _id(user_id, skill.name),
@@ -57,14 +62,21 @@ class MongoSkillStore:
             "created_at": entry.created_at,
             "archive": Binary(await asyncio.to_thread(pack, skill)),
         }
+
+        async def work(session: AsyncClientSession) -> None:
+            # Written by each: of two at once the second one sees what the first one did.
+            await self._settings.update_one({"_id": user_id}, {"$inc": {"skill_changes": 1}}, session=session)
+            wanted = {"_id": document["_id"]}
+            known = await self._skills.find_one(wanted, {"source": 1}, session=session)
+            if known is None and await self._skills.count_documents({"user_id": user_id}, session=session) >= most:
+                raise SkillLimitError(LIMIT.format(most=most))
+            if known is not None and beside_others and known["source"] != source:
+                raise SkillTakenError(skill.name)
+            await self._skills.replace_one(wanted, document, upsert=True, session=session)
+
         async with store_errors():
             await tell_of_settings(user_id)
-            wanted = {"_id": document["_id"]}
-            is_new = (await self._skills.replace_one(wanted, document, upsert=True)).matched_count == 0
-            # Counted afterwards: of two that come at once neither may lead over the limit.
-            if is_new and await self._skills.count_documents({"user_id": user_id}) > most:
-                await self._skills.delete_one(wanted)
-                raise SkillLimitError(LIMIT.format(most=most))
+        await in_transaction(self._database, work)
         return entry
 
     async def delete(self, user_id: UserId, name: str) -> bool:

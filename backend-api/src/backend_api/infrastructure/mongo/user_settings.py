@@ -6,12 +6,13 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
 
+from pymongo.asynchronous.client_session import AsyncClientSession
 from pymongo.errors import DuplicateKeyError
 
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.settings.entity import Sealed, StoredSettings
 from backend_api.infrastructure.mongo.beanie_updates import find_one_and_update, update_many
-from backend_api.infrastructure.mongo.database import Document
+from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.documents import (
     SessionDocument,
     UserSettingsDocument,
@@ -82,6 +83,14 @@ async def mark_new_session(session_id: str, user_id: UserId) -> None:
     if document is not None:
         version = max(document.model_version, FIRST)
         await _tell({"_id": session_id}, version, document.model)
+
+
+async def settings_of_new_session(database: Database, transaction: AsyncClientSession, user_id: str) -> Document:
+    """Fields of a session that is stored in this transaction; after it `mark_new_session`, all the same."""
+    found = await database["user_settings"].find_one({"_id": user_id}, session=transaction)
+    if found is None:
+        return {}
+    return {"settings_version": max(found.get("model_version") or 0, FIRST), "settings_model": found.get("model")}
 
 
 async def _tell(sessions: Document, version: int, model: str | None) -> None:

@@ -13,6 +13,7 @@ from backend_api.infrastructure.search.provider import Hit, SearchUnavailableErr
 
 ADDRESS = "https://html.duckduckgo.com/html/"
 BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+CAPTCHA = "DuckDuckGo asks for a captcha. Wait, or set a key of another provider."
 
 
 class DuckDuckGoSearch:
@@ -27,8 +28,8 @@ class DuckDuckGoSearch:
         response = await ask(self._http, "POST", self._address, "DuckDuckGo", headers=headers, data={"q": query})
         # Not by what it says of its characters, which may be any coding that Python has.
         page = response.content.decode("utf-8", "replace")
-        if response.status_code == 202 or "anomaly" in page:
-            raise SearchUnavailableError("DuckDuckGo asks for a captcha. Wait, or set a key of another provider.")
+        if response.status_code == 202:
+            raise SearchUnavailableError(CAPTCHA)
         if response.is_error:
             raise SearchUnavailableError(f"DuckDuckGo answered {response.status_code}.")
         # Not on the event loop: a page of nothing but tags takes seconds.
@@ -42,17 +43,21 @@ def _hits(page: str) -> list[Hit]:
     except AssertionError as error:
         # The library asserts what a page's declarations are.
         raise SearchUnavailableError("DuckDuckGo answered something unexpected.") from error
+    if parser.asks_captcha:
+        raise SearchUnavailableError(CAPTCHA)
     return parser.hits()
 
 
 class _ResultPage(HTMLParser):
-    """Collects `a.result__a` and `.result__snippet`."""
+    """Collects `a.result__a` and `.result__snippet`, and finds `.anomaly-modal__…` and `#challenge-form`."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self._results: list[dict[str, str]] = []
         self._field: str | None = None
         self._tag = ""
+        self.asks_captcha = False
+        """By its own elements: a question that is searched for is repeated in the page, and may say anything."""
 
     def hits(self) -> list[Hit]:
         said = [hit_of(one["title"], one["url"], one.get("snippet", "")) for one in self._results]
@@ -61,6 +66,8 @@ class _ResultPage(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = dict(attrs)
         classes = (values.get("class") or "").split()
+        if values.get("id") == "challenge-form" or any(name.startswith("anomaly-modal") for name in classes):
+            self.asks_captcha = True
         if tag == "a" and "result__a" in classes:
             self._results.append({"title": "", "url": _target(values.get("href") or "")})
             self._field, self._tag = "title", tag

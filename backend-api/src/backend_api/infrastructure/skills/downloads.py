@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Protocol
 from urllib.parse import urlsplit
 
+from backend_api.domain.identity.entity import UserId
 from backend_api.domain.skills.entity import MAIN, MAX_ARCHIVE_BYTES
 from backend_api.domain.skills.errors import SkillRefusedError
 from backend_api.domain.skills.ports import SkillDownload
 from backend_api.infrastructure.fetch.errors import FetchFailedError
 from backend_api.infrastructure.fetch.guarded_client import Fetched, FetchLimits
+from backend_api.infrastructure.fetch.resolver import lookups_of
 
 LIMITS = FetchLimits(body_bytes=MAX_ARCHIVE_BYTES, whole_s=30.0)
 ACCEPT = "application/zip, text/markdown;q=0.9, */*;q=0.5"
@@ -30,8 +32,9 @@ class FetchedSkills:
     def __init__(self, fetcher: Fetcher) -> None:
         self._fetcher = fetcher
 
-    async def get(self, url: str) -> SkillDownload:
-        fetched = await self._fetcher.get(url, LIMITS, accept=ACCEPT)
+    async def get(self, user_id: UserId, url: str) -> SkillDownload:
+        with lookups_of(user_id):
+            fetched = await self._fetcher.get(url, LIMITS, accept=ACCEPT)
         if fetched.status >= 500:
             raise FetchFailedError(f"The server there answered {fetched.status}.")
         if fetched.status != 200:

@@ -2,85 +2,31 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any, cast
+from contextlib import AsyncExitStack, asynccontextmanager
 
-from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
-from websockets.frames import Frame
-from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
 
 from backend_api.domain.sandbox.entity import Sandbox, Scope
 from backend_api.domain.sandbox.errors import NoDesktopError, SandboxUnavailableError
-from backend_api.infrastructure.context_headers import context_headers
-from backend_api.infrastructure.tool_api.endpoints import Endpoints, SafeSocket
+from backend_api.infrastructure.tool_api.endpoints import Endpoints
+from backend_api.infrastructure.tool_api.sockets import BoundedConnection, open_socket
+from contracts.sandboxes import EndpointToken
 
 logger = logging.getLogger(__name__)
 
 NO_DESKTOP = 4404
 NORMAL = (1000, 1001)
-OPEN_DEADLINE_S = 10.0
-CLOSE_DEADLINE_S = 2.0
 MAX_FRAME_BYTES = 1024 * 1024
 """Four times what the tool API puts into one."""
-MAX_WAITING_FRAMES = 8
-SMALL_FRAME_BYTES = 512
-SMALL_FRAMES_PER_S = 2_000
-_BURST_FRAMES = 4 * SMALL_FRAMES_PER_S
-_MAX_UNSENT_BYTES = 8 * 1024 * 1024
-_SLICE_BYTES = 16 * 1024
-
-
-class _ScreenConnection(ClientConnection):
-    """Ends where the other side sends more frames than pictures need, or has us answer pings that it does not take."""
-
-    _frames_left = float(_BURST_FRAMES)
-    _counted_at = 0.0
-    refused: str | None = None
-
-    def data_received(self, data: bytes) -> None:
-        # In slices: of frames of two bytes a whole read would hold everybody up.
-        for start in range(0, len(data), _SLICE_BYTES):
-            if self.refused is None:
-                super().data_received(data[start : start + _SLICE_BYTES])
-                # Else it could go on for as long as it likes to be told that it is over.
-                if (fault := self.protocol.parser_exc or self.protocol.handshake_exc) is not None:
-                    self._refuse(str(fault)[:200])
-                elif self.transport.get_write_buffer_size() > _MAX_UNSENT_BYTES:
-                    self._refuse("it does not take what it asks for")
-
-    def process_event(self, event: Frame | Request | Response) -> None:
-        if isinstance(event, Frame) and len(event.data) < SMALL_FRAME_BYTES:
-            now = self.loop.time()
-            gained = (now - self._counted_at) * SMALL_FRAMES_PER_S
-            self._frames_left = min(_BURST_FRAMES, self._frames_left + gained) - 1
-            self._counted_at = now
-        if self._frames_left < 0:
-            self._refuse("it sends too many small frames")
-        else:
-            super().process_event(event)
-
-    def _refuse(self, reason: str) -> None:
-        if self.refused is None:
-            self.refused = reason
-            self.transport.abort()
-
-
-class _Connect(connect):
-    """Follows nobody elsewhere: a sandbox may answer with any address."""
-
-    def process_redirect(self, exc: Exception) -> Exception | str:
-        return exc
 
 
 class ToolApiScreen:
     """One open screen."""
 
-    def __init__(self, connection: _ScreenConnection, sandbox: Sandbox) -> None:
+    def __init__(self, connection: BoundedConnection, sandbox: Sandbox) -> None:
         self._connection = connection
         self._sandbox = sandbox
 
@@ -124,49 +70,25 @@ class ToolApiScreens:
             raise NoDesktopError("This computer has no desktop.")
         scope = Scope.VNC_CONTROL if control else Scope.VNC_VIEW
         token = await self._endpoints.address(sandbox, (scope,))
-        connection = await self._connect(sandbox, token.endpoint, token.token)
-        try:
+        async with self._connected(sandbox, token) as connection:
             yield ToolApiScreen(connection, sandbox)
-        finally:
-            await _close(connection)
 
-    async def _connect(self, sandbox: Sandbox, endpoint: str, token: str) -> _ScreenConnection:
-        socket = SafeSocket(endpoint.removeprefix("unix:")) if endpoint.startswith("unix:") else None
-        options: dict[str, Any] = {
-            "additional_headers": {"Authorization": f"Bearer {token}", **context_headers()},
-            "subprotocols": [Subprotocol("binary")],
-            "max_size": MAX_FRAME_BYTES,
-            "max_queue": MAX_WAITING_FRAMES,
-            "compression": None,
-            "open_timeout": OPEN_DEADLINE_S,
-            "close_timeout": CLOSE_DEADLINE_S,
-            "create_connection": _ScreenConnection,
-        }
-        try:
-            if socket is not None:
-                opened = await _Connect("ws://endpoint/vnc", unix=True, path=socket.path, **options)
-            else:
-                opened = await _Connect(endpoint.replace("http", "ws", 1) + "/vnc", proxy=None, **options)
-            return cast("_ScreenConnection", opened)
-        except InvalidStatus as error:
-            await self._endpoints.forget(sandbox)
-            if error.response.status_code == 404:
-                raise NoDesktopError("This computer has no desktop.") from error
-            raise SandboxUnavailableError("The computer refused the connection to its screen.") from error
-        except (OSError, WebSocketException, TimeoutError) as error:
-            await self._endpoints.forget(sandbox)
-            raise SandboxUnavailableError("The computer's screen does not answer.") from error
-        finally:
-            if socket is not None:
-                socket.close()
-
-
-async def _close(connection: ClientConnection) -> None:
-    try:
-        async with asyncio.timeout(CLOSE_DEADLINE_S):
-            await connection.close()
-    except TimeoutError:
-        connection.transport.abort()
+    @asynccontextmanager
+    async def _connected(self, sandbox: Sandbox, token: EndpointToken) -> AsyncGenerator[BoundedConnection]:
+        async with AsyncExitStack() as stack:
+            try:
+                connection = await stack.enter_async_context(
+                    open_socket(token, "/vnc", subprotocols=[Subprotocol("binary")], max_size=MAX_FRAME_BYTES)
+                )
+            except InvalidStatus as error:
+                await self._endpoints.forget(sandbox)
+                if error.response.status_code == 404:
+                    raise NoDesktopError("This computer has no desktop.") from error
+                raise SandboxUnavailableError("The computer refused the connection to its screen.") from error
+            except (OSError, WebSocketException, TimeoutError) as error:
+                await self._endpoints.forget(sandbox)
+                raise SandboxUnavailableError("The computer's screen does not answer.") from error
+            yield connection
 
 
 def _error_of(error: ConnectionClosed) -> NoDesktopError | SandboxUnavailableError:

@@ -10,6 +10,7 @@ from backend_api.domain.agent.tools import Done, Tool, ToolCall
 from backend_api.infrastructure.fetch.errors import AddressRefusedError, FetchFailedError, FetchTooLargeError
 from backend_api.infrastructure.fetch.guarded_client import Fetched, FetchLimits
 from backend_api.infrastructure.fetch.page_text import PageReader, PageText, UnreadableError
+from backend_api.infrastructure.fetch.resolver import lookups_of
 from backend_api.infrastructure.fetch.rules import MAX_URL_CHARACTERS
 from backend_api.infrastructure.tools.local import Arguments, local_tool
 
@@ -45,7 +46,8 @@ class PageFetcher(Protocol):
 def web_fetch(fetcher: PageFetcher, reader: PageReader) -> Tool:
     async def run_call(call: ToolCall, arguments: WebFetchArguments) -> Done:
         try:
-            fetched = await fetcher.get(arguments.url, LIMITS, accept=ACCEPT)
+            with lookups_of(call.user_id):
+                fetched = await fetcher.get(arguments.url, LIMITS, accept=ACCEPT)
             page = await reader.read(fetched)
         except AddressRefusedError as error:
             return _nothing(f"Not fetched: {error.detail} {NOT_PUBLIC}")

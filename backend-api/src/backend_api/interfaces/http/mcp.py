@@ -24,6 +24,8 @@ class McpServerBody(AnswerBody):
     source: Literal["deployment", "user"]
     type: Literal["stdio", "http", "sse"]
     url: str | None = Field(description="null for a server of the deployment.")
+    command: str | None = Field(description="null for a server of the deployment, and for one with an address.")
+    args: list[str]
     env: list[str] = Field(description="Names alone: a value is never given back.")
     headers: list[str] = Field(description="Names alone, as well.")
     enabled: bool
@@ -36,11 +38,15 @@ class McpServerBody(AnswerBody):
 
 
 class ChangeMcpServerBody(RequestBody):
-    """As an entry of `mcp.json`. `${NAME}` in url and headers stands for a value of `env`, and for no other variable.
-    A value that is null stays what it was, as long as the address stays on the same server."""
+    """As an entry of `mcp.json`: a server with a `url`, or a program, which runs in the computers of the caller's
+    conversations, with a `command`. `${NAME}` in these, in `args` and headers stands for a value of `env`, and for no
+    other variable. A value that is null stays what it was, as long as the address stays on the same server, or the
+    command and its arguments stay as they are."""
 
-    type: Literal["http", "streamable-http", "sse"] | None = None
-    url: Text
+    type: Literal["stdio", "http", "streamable-http", "sse"] | None = None
+    url: Text = ""
+    command: Text = ""
+    args: list[Text] = Field(default_factory=list, max_length=100)
     env: Values = Field(default_factory=dict, max_length=50)
     headers: Values = Field(default_factory=dict, max_length=50)
     enabled: bool = True
@@ -54,7 +60,9 @@ def _body_of(shown: ShownMcpServer) -> McpServerBody:
         name=server.name,
         source=server.source,
         type=server.transport,
-        url=server.url if is_own else None,
+        url=server.url or None if is_own else None,
+        command=server.command or None if is_own else None,
+        args=[*server.args] if is_own else [],
         env=sorted(server.env) if is_own else [],
         headers=sorted(server.headers) if is_own else [],
         enabled=server.enabled,

@@ -48,6 +48,8 @@ from backend_api.application.mcp.change_servers import ChangeMcpServers
 from backend_api.application.memories.change_memories import ChangeMemories
 from backend_api.application.sandbox.issue_ticket import IssueTicket
 from backend_api.application.sandbox.open_screen import OpenScreen
+from backend_api.application.schedules.change_schedules import CreateSchedule, UpdateSchedule
+from backend_api.application.schedules.fire_schedules import RunSchedule
 from backend_api.application.settings.change_setting import ChangeSetting
 from backend_api.application.settings.effective_settings import OpenEffectiveSettings
 from backend_api.application.settings.read_settings import ReadSettings
@@ -66,6 +68,7 @@ from backend_api.domain.identity.ports import Users
 from backend_api.domain.sandbox.ports import Sandboxes, Workspace
 from backend_api.domain.sandbox.snapshots import Snapshots
 from backend_api.domain.sandbox.tickets import FileLinks
+from backend_api.domain.schedules.ports import Schedules
 from backend_api.domain.skills.entity import MAX_ARCHIVE_BYTES
 
 Probe = Callable[[], Awaitable[None]]
@@ -105,6 +108,10 @@ class UseCases:
     resume_run: ResumeRun
     compact_session: CompactSession
     answer_wait: AnswerWait
+    schedules: Schedules
+    create_schedule: CreateSchedule
+    update_schedule: UpdateSchedule
+    run_schedule: RunSchedule
     run_records: RunRecords
     get_job: GetJob
     cancel_job: CancelJob

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import errno
 import os
 import signal
+
+import pytest
 
 from tool_api.tools.shell.bash import Bash, ShellState
 from tool_api.tools.shell.command import Command
@@ -24,3 +28,41 @@ async def test_a_command_whose_bash_ended_in_that_moment_is_aborted() -> None:
     assert not await bash.abort()
     assert command.is_finished
     assert not bash.is_alive
+
+
+class Counted(Command):
+    """Counts what it was given, and how much of it within one turn of the event loop."""
+
+    size = in_turn = most_in_turn = 0
+
+    def add_output(self, text: str) -> None:
+        if self.in_turn == 0:
+            asyncio.get_running_loop().call_soon(self.end_turn)
+        self.size += len(text)
+        self.in_turn += len(text)
+        self.most_in_turn = max(self.most_in_turn, self.in_turn)
+        super().add_output(text)
+
+    def end_turn(self) -> None:
+        self.in_turn = 0
+
+
+async def test_of_programs_that_write_for_ever_a_bounded_part_is_read_at_once_when_their_bash_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def none_left() -> tuple[int, int]:
+        raise OSError(errno.ENOSPC, "no terminals")
+
+    # On a terminal they would be cut off from it.
+    monkeypatch.setattr(os, "openpty", none_left)
+    bash = await Bash.start_shell(ShellState(folder="/"), {"PATH": os.environ["PATH"]})
+    assert not bash.has_terminal
+    command = Counted("for i in 1 2 3 4 5 6; do timeout 4 yes & done; wait", "/")
+    bash.run_command(command)
+    while command.size < 20_000_000:
+        assert not command.is_finished
+        assert await command.wait_for_news(5)
+    end_unheard(bash.pid)
+    assert await command.wait(2)
+    await bash.close()
+    assert command.most_in_turn < 200_000

@@ -9,7 +9,7 @@ import time
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 
-from tool_api.tools.files.glob import Glob
+from tool_api.glob import Glob
 from tool_api.tree_walk import Folder, TreeChangedError, TreeCursor, walk
 from tool_api.workspace import Located, Workspace
 

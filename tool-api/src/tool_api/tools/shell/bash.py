@@ -29,6 +29,9 @@ _INTERRUPT_WAIT_S = 0.15
 _READ_BYTES = 65536
 # More than any program could be started with. Whatever runs beside bash may write to its pipes, too.
 _MAX_STATUS_BYTES = 4 * 1024 * 1024
+_DRAIN_BYTES = 1024 * 1024
+"""As much as a pipe holds at most."""
+_DRAIN_S = 0.5
 _CODE = re.compile(rb"\d{1,3}")
 
 
@@ -239,9 +242,9 @@ class Bash:
     async def _wait_for_exit(self) -> None:
         code = await self._process.wait()
         self.is_alive = False
-        self._drain_output()
         for fd in (self._streams.output, self._status):
             self._loop.remove_reader(fd)
+        await self._drain_output()
         if self._pending_exit is None:
             self._pending_exit = code
         self._finish()
@@ -249,15 +252,19 @@ class Bash:
         for fd in (*self._streams.ours, self._status):
             os.close(fd)
 
-    def _drain_output(self) -> None:
-        while self._command is not None and self._decoder is not None:
+    async def _drain_output(self) -> None:
+        """What bash and its programs had written: no more than a pipe holds, as some may go on writing for ever."""
+        left, until = _DRAIN_BYTES, self._loop.time() + _DRAIN_S
+        while self._command is not None and self._decoder is not None and left > 0 and self._loop.time() < until:
             try:
-                data = os.read(self._streams.output, _READ_BYTES)
+                data = os.read(self._streams.output, min(_READ_BYTES, left))
             except OSError:
                 return
             if not data:
                 return
+            left -= len(data)
             self._command.add_output(self._decoder.feed(data))
+            await asyncio.sleep(0)
 
 
 def _close_at_end(stack: contextlib.ExitStack, *fds: int) -> None:

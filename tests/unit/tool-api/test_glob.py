@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tool_api.tools.files.glob import Glob
+from tool_api.glob import Glob
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,95 @@
+"""The streams of a server that is a program in a session's sandbox."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.client._transport import TransportStreams
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
+from websockets.exceptions import ConnectionClosed
+
+from backend_api.domain.mcp.entity import McpServer
+from backend_api.domain.mcp.ports import Place
+from backend_api.domain.sandbox.errors import SandboxUnavailableError
+from backend_api.infrastructure.mcp.guarded_transport import Refusals
+from backend_api.infrastructure.mcp.traffic import TOO_MUCH, TooMuchError, Traffic
+from backend_api.infrastructure.tool_api.mcp_programs import McpPrograms
+from backend_api.infrastructure.tool_api.sockets import BoundedConnection
+from contracts import mcp_programs as wire
+
+SEND_S = 30.0
+
+
+@asynccontextmanager
+async def program_streams(
+    server: McpServer, programs: McpPrograms, place: Place, refusals: Refusals
+) -> AsyncGenerator[TransportStreams]:
+    """The program runs until the end of the block. Why it does not is left in `refusals`. Raises
+    `SandboxUnavailableError`."""
+    start = wire.McpProgramStart(command=server.command, args=[*server.args], env={**server.env})
+    said, heard = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    to_send, taken = anyio.create_memory_object_stream[SessionMessage](0)
+    try:
+        async with said, heard, to_send, taken, programs.open(place.session_id, place.user_id, start) as socket:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_read, socket, said, refusals)
+                tasks.start_soon(_write, socket, taken)
+                try:
+                    yield heard, to_send
+                finally:
+                    tasks.cancel_scope.cancel()
+    except SandboxUnavailableError as error:
+        refusals.said = f"The computer that it runs in can't be had. {error.detail}"
+        raise
+
+
+async def _read(
+    socket: BoundedConnection, said: MemoryObjectSendStream[SessionMessage | Exception], refusals: Refusals
+) -> None:
+    """Until there is nothing more to be read, which ends the connection: an error, so that all else of it ends."""
+    traffic = Traffic()
+    try:
+        while True:
+            content = await socket.recv(decode=False)
+            traffic.take_message(content)
+            if (message := _message(content)) is not None:
+                await said.send(message)
+    except TooMuchError as error:
+        refusals.said = str(error)
+        raise
+    except ConnectionClosed as error:
+        refusals.said = _reason(socket, error)
+        raise
+
+
+def _message(content: bytes) -> SessionMessage | None:
+    """None for a line that is none: programs greet, and warn, where they should not."""
+    try:
+        return SessionMessage(jsonrpc_message_adapter.validate_json(content, by_name=False))
+    except ValueError:
+        return None
+
+
+def _reason(socket: BoundedConnection, error: ConnectionClosed) -> str:
+    if socket.refused is not None or (error.rcvd is not None and error.rcvd.code == wire.TOO_MUCH):
+        return TOO_MUCH
+    told = " ".join((error.rcvd.reason if error.rcvd is not None else "").split())
+    return f"The program is not running: {told or 'the connection to its computer ended'}."
+
+
+async def _write(socket: BoundedConnection, taken: MemoryObjectReceiveStream[SessionMessage]) -> None:
+    async for one in taken:
+        text = one.message.model_dump_json(by_alias=True, exclude_unset=True)
+        try:
+            async with asyncio.timeout(SEND_S):
+                await socket.send(text)
+        except TimeoutError:
+            # It takes nothing any more: whoever waits for answers is told that it is over.
+            socket.transport.abort()
+        except ConnectionClosed:
+            return

@@ -1,0 +1,37 @@
+"""At which hosts of its own a deployment lets users have MCP servers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from backend_api.bootstrap.mcp import open_mcp_connections
+from backend_api.bootstrap.settings import load_settings
+from backend_api.domain.mcp.entity import McpServer, McpTarget
+from backend_api.domain.mcp.ports import McpServerError, Place
+from support.mcp_servers import ordinary_server
+
+
+async def listed(url: str, shared: list[McpTarget]) -> int:
+    target = McpTarget(server=McpServer(name="box", transport="http", url=url, source="user"))
+    async with open_mcp_connections(load_settings(), shared) as connections:
+        connection = await connections.connect(target, Place("s", "u"))
+        try:
+            return len((await connection.listing()).tools)
+        finally:
+            await connection.close()
+
+
+async def test_what_may_be_read_or_is_the_deployments_is_open_to_no_server_of_a_user(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DATA_DIR", str(tmp_path))
+    async with ordinary_server() as server:
+        host = server.url.split("/")[2]
+        shared = [McpTarget(server=McpServer(name="shared", transport="http", url=server.url))]
+        monkeypatch.setenv("FETCH_ALLOWED_HOSTS", host)
+        with pytest.raises(McpServerError, match=r"not fetched from|not a public address"):
+            await listed(server.url, shared)
+        monkeypatch.setenv("MCP_ALLOWED_HOSTS", host)
+        assert await listed(server.url, shared) == 5

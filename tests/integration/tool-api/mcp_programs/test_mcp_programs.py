@@ -1,0 +1,131 @@
+"""Programs that are MCP servers, over the real endpoint: they live and end with the socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import pytest
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
+
+from contracts.mcp_programs import ENDED, MAX_LINE_BYTES, NOT_STARTED, PATH, TOO_MUCH, UNAUTHENTICATED
+from support.endpoint import RunningEndpoint, await_true, processes_with
+
+ECHO = "import sys\nfor line in sys.stdin: print('heard', line.strip(), flush=True)"
+
+
+@asynccontextmanager
+async def opened(endpoint: RunningEndpoint, **claims: Any) -> AsyncGenerator[ClientConnection]:
+    made = socket.socket(socket.AF_UNIX)
+    made.connect(str(endpoint.socket))
+    made.setblocking(False)
+    headers = {"Authorization": f"Bearer {endpoint.keys.token(**claims)}"}
+    async with connect(f"ws://endpoint{PATH}", sock=made, additional_headers=headers, max_size=None, proxy=None) as one:
+        yield one
+
+
+async def start(one: ClientConnection, *command: str, **env: str) -> None:
+    await one.send(json.dumps({"command": command[0], "args": command[1:], "env": env}))
+
+
+async def closed(one: ClientConnection) -> tuple[int, str]:
+    """Its close code and reason."""
+    with suppress(ConnectionClosed):
+        while True:
+            await asyncio.wait_for(one.recv(), 20)
+    return one.close_code or 0, one.close_reason or ""
+
+
+async def test_lines_go_both_ways_and_the_variables_are_its_own_alone(endpoint: RunningEndpoint) -> None:
+    async with opened(endpoint) as one:
+        await start(
+            one, "python3", "-c", f"import os\nprint(os.environ['KEY'], os.getcwd(), flush=True)\n{ECHO}", KEY="v1"
+        )
+        assert await one.recv() == f"v1 {endpoint.workspace}"
+        for text in ("one", "two\nlines", "汉字"):
+            await one.send(text)
+            assert await one.recv() == f"heard {text}".replace("\n", " ")
+    assert "KEY" not in endpoint.call("shell_exec", command="env").output
+
+
+async def test_it_ends_with_the_socket_with_all_it_started(endpoint: RunningEndpoint, seconds: str) -> None:
+    script = f"trap '' TERM; setsid sleep {seconds} & sleep {seconds} & echo up; read line"
+    async with opened(endpoint) as one:
+        await start(one, "bash", "-c", script)
+        assert await one.recv() == "up"
+        # Beside the two the shell and its launcher, in whose words they stand.
+        await asyncio.to_thread(await_true, lambda: len(processes_with(f"sleep {seconds}")) == 4)
+        began = time.monotonic()
+        one.transport.abort()
+    await asyncio.to_thread(await_true, lambda: not processes_with(f"sleep {seconds}"))
+    assert time.monotonic() - began < 5
+
+
+async def test_where_it_ends_what_it_started_ends_and_the_reason_is_told(
+    endpoint: RunningEndpoint, seconds: str
+) -> None:
+    async with opened(endpoint) as one:
+        await start(one, "bash", "-c", f"setsid sleep {seconds} & echo no key >&2; exit 3")
+        assert await closed(one) == (ENDED, "it ended with the exit code 3: no key")
+    await asyncio.to_thread(await_true, lambda: not processes_with(f"sleep {seconds}"))
+
+
+async def test_one_that_there_is_not_is_told(endpoint: RunningEndpoint) -> None:
+    async with opened(endpoint) as one:
+        await start(one, "no-such-program")
+        assert await closed(one) == (
+            ENDED,
+            "it ended with the exit code 127: no-such-program: No such file or directory",
+        )
+
+
+@pytest.mark.parametrize(
+    "first", ["{", "{}", '{"command": ""}', '{"command": "x", "more": 1}', '{"command": "a\\u0000b"}']
+)
+async def test_what_is_no_start_is_refused(endpoint: RunningEndpoint, first: str) -> None:
+    async with opened(endpoint) as one:
+        await one.send(first)
+        code, reason = await closed(one)
+        assert code == NOT_STARTED
+        assert reason
+
+
+async def test_a_token_without_the_scope_runs_nothing(endpoint: RunningEndpoint) -> None:
+    async with opened(endpoint, scopes=["files"]) as one:
+        assert (await closed(one))[0] == UNAUTHENTICATED
+
+
+async def test_a_line_without_end_ends_it(endpoint: RunningEndpoint, seconds: str) -> None:
+    async with opened(endpoint) as one:
+        long = f"sys.stdout.write('x' * {MAX_LINE_BYTES + 70_000}); sys.stdout.flush()"
+        script = f"import sys, time\n{long}\ntime.sleep({seconds})"
+        await start(one, "python3", "-c", script)
+        assert (await closed(one))[0] == TOO_MUCH
+    await asyncio.to_thread(await_true, lambda: not processes_with(f"time.sleep({seconds})"))
+
+
+async def test_there_are_so_many_and_no_more(endpoint: RunningEndpoint) -> None:
+    async with asyncio.TaskGroup() as group, asyncio.timeout(60):
+        ready, may_end = asyncio.Semaphore(0), asyncio.Event()
+
+        async def hold() -> None:
+            async with opened(endpoint) as one:
+                await start(one, "cat")
+                await one.send("up")
+                assert await one.recv() == "up"
+                ready.release()
+                await may_end.wait()
+
+        for _ in range(20):
+            group.create_task(hold())
+        for _ in range(20):
+            await ready.acquire()
+        async with opened(endpoint) as one:
+            assert (await closed(one))[0] == NOT_STARTED
+        may_end.set()

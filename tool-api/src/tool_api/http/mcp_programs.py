@@ -1,0 +1,120 @@
+"""WS /mcp-programs: a program that is an MCP server, for as long as the socket is open."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from fastapi import APIRouter, WebSocket
+from pydantic import ValidationError
+from starlette.websockets import WebSocketDisconnect
+
+from contracts.mcp_programs import ENDED, NOT_STARTED, PATH, TOO_MUCH, UNAUTHENTICATED, McpProgramStart
+from contracts.sandboxes import Scope
+from tool_api.access import Access
+from tool_api.errors import ClaimedError, UnauthenticatedError
+from tool_api.mcp_programs.program import LineTooLongError, McpProgram, mcp_program
+
+START_S = 10.0
+SEND_S = 30.0
+MAX_PROGRAMS = 20
+_MAX_REASON_BYTES = 123
+"""RFC 6455, section 5.5."""
+
+
+def mcp_programs_router(access: Access, folder: Path, environment: Callable[[], Mapping[str, str]]) -> APIRouter:
+    """The route; `environment` is what programs have, beside what is sent."""
+    router = APIRouter()
+    running = 0
+
+    @router.websocket(PATH)
+    async def run(websocket: WebSocket) -> None:
+        nonlocal running
+        # Accepted before it may be refused: a socket that never opened can't carry a close code.
+        await websocket.accept()
+        if not _may_run(access, websocket):
+            await websocket.close(UNAUTHENTICATED)
+            return
+        if running >= MAX_PROGRAMS:
+            await _close(websocket, NOT_STARTED, f"there are {MAX_PROGRAMS} such programs already")
+            return
+        running += 1
+        try:
+            await _run(websocket, folder, environment())
+        finally:
+            running -= 1
+
+    return router
+
+
+def _may_run(access: Access, websocket: WebSocket) -> bool:
+    try:
+        return access.verify_header(websocket.headers.get("authorization")).allows(Scope.EXEC)
+    except (UnauthenticatedError, ClaimedError):
+        return False
+
+
+async def _run(websocket: WebSocket, folder: Path, environment: Mapping[str, str]) -> None:
+    try:
+        async with asyncio.timeout(START_S):
+            start = McpProgramStart.model_validate_json(await websocket.receive_text())
+        async with mcp_program(start, folder, environment) as program:
+            code, reason = await _carry(websocket, program)
+    except (WebSocketDisconnect, TimeoutError):
+        return
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        code, reason = NOT_STARTED, f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    except (KeyError, OSError, ValueError) as error:
+        code, reason = NOT_STARTED, getattr(error, "strerror", None) or "it can't be started"
+    await _close(websocket, code, reason)
+
+
+async def _carry(websocket: WebSocket, program: McpProgram) -> tuple[int, str]:
+    directions = {
+        asyncio.create_task(_output(websocket, program), name="mcp output"),
+        asyncio.create_task(_input(websocket, program), name="mcp input"),
+    }
+    try:
+        done, _ = await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
+        return next(iter(done)).result()
+    finally:
+        for direction in directions:
+            direction.cancel()
+        await asyncio.gather(*directions, return_exceptions=True)
+
+
+async def _output(websocket: WebSocket, program: McpProgram) -> tuple[int, str]:
+    try:
+        while (line := await program.read_line()) is not None:
+            async with asyncio.timeout(SEND_S):
+                await websocket.send_text(line.decode(errors="replace"))
+    except LineTooLongError:
+        return TOO_MUCH, "it wrote a line that is too long"
+    except (WebSocketDisconnect, OSError, TimeoutError):
+        return ENDED, ""
+    return ENDED, await program.ending()
+
+
+async def _input(websocket: WebSocket, program: McpProgram) -> tuple[int, str]:
+    try:
+        while True:
+            message = await websocket.receive()
+            if message["type"] == "websocket.disconnect":
+                return ENDED, ""
+            await program.write_line(str(message.get("text") or "").encode(errors="replace"))
+    except TimeoutError:
+        return ENDED, "it does not read what it is sent"
+    except OSError:
+        return ENDED, await program.ending()
+
+
+async def _close(websocket: WebSocket, code: int, reason: str) -> None:
+    # Its end says more than its beginning: errors stand there.
+    said = reason.encode(errors="replace")
+    short = said if len(said) <= _MAX_REASON_BYTES else b"..." + said[3 - _MAX_REASON_BYTES :]
+    with suppress(RuntimeError, OSError, WebSocketDisconnect, TimeoutError):
+        async with asyncio.timeout(SEND_S):
+            await websocket.close(code, short.decode(errors="ignore"))

@@ -1,0 +1,105 @@
+"""A program that speaks the Model Context Protocol by its standard input and output."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from contracts.mcp_programs import MAX_LINE_BYTES, McpProgramStart
+from tool_api.mcp_programs import launcher
+from tool_api.tools.shell import processes
+
+MAX_SAID_BYTES = 2_000
+"""Of what it writes to its standard error the last so many are kept."""
+WRITE_S = 30.0
+
+
+class LineTooLongError(Exception):
+    """A line has more than `MAX_LINE_BYTES`."""
+
+
+class McpProgram:
+    """A running one; made by `mcp_program`."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self._process = process
+        self._input = process.stdin
+        self._output = process.stdout
+        self._said = bytearray()
+        self._listening = asyncio.create_task(self._hear(process.stderr), name="mcp program")
+
+    async def read_line(self) -> bytes | None:
+        """The next one without its end; None once it has ended. Raises `LineTooLongError`."""
+        try:
+            line = await self._output.readuntil()
+        except asyncio.IncompleteReadError as error:
+            return error.partial or None
+        except asyncio.LimitOverrunError as error:
+            raise LineTooLongError from error
+        return line[:-1]
+
+    async def write_line(self, line: bytes) -> None:
+        """Raises `OSError` where nobody reads it, and `TimeoutError` where it is not taken within `WRITE_S`."""
+        self._input.write(line.replace(b"\n", b" ") + b"\n")
+        async with asyncio.timeout(WRITE_S):
+            await self._input.drain()
+
+    async def ending(self) -> str:
+        """How it ended, with the end of what it complained of."""
+        code = await self._process.wait()
+        await asyncio.wait({self._listening}, timeout=0.1)
+        said = self._said.decode(errors="replace").strip()
+        return f"it ended with the exit code {code}" + (f": {said}" if said else "")
+
+    async def close(self) -> None:
+        """End it with all that it started."""
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                # Held, it stays the one that adopts what loses its parent.
+                os.kill(self._process.pid, signal.SIGSTOP)
+            await processes.end_found(lambda: processes.started_since(self._process.pid, 0))
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._process.pid, signal.SIGKILL)
+        await self._process.wait()
+        self._listening.cancel()
+        self._input.close()
+
+    async def _hear(self, stderr: asyncio.StreamReader) -> None:
+        while piece := await stderr.read(MAX_SAID_BYTES):
+            self._said = (self._said + piece)[-MAX_SAID_BYTES:]
+
+
+@asynccontextmanager
+async def mcp_program(
+    start: McpProgramStart, folder: Path, environment: Mapping[str, str]
+) -> AsyncGenerator[McpProgram]:
+    """It runs until the end of the block, in whatever way that comes. Raises `OSError`."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-I",
+        "-S",
+        str(Path(launcher.__file__)),
+        start.command,
+        *start.args,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        start_new_session=True,
+        env={**environment, **start.env},
+        cwd=folder if folder.is_dir() else "/",
+        limit=MAX_LINE_BYTES,
+    )
+    program = McpProgram(process)
+    try:
+        yield program
+    finally:
+        await asyncio.shield(asyncio.ensure_future(program.close()))

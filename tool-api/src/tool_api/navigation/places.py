@@ -1,0 +1,72 @@
+"""What is asked of source code, and what is answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+MAX_NAME_CHARACTERS = 200
+MAX_TEXT_CHARACTERS = 4000
+MAX_PLACES = 300
+"""Of one answer; more is said to be there."""
+MAX_FILE_BYTES = 1024 * 1024
+"""A larger file is not read: hardly anybody wrote it."""
+
+
+class Wanted(StrEnum):
+    """All definitions, those whose name holds a text, those of a name with their source, or where a name is used."""
+
+    SYMBOLS = "symbols"
+    MATCHING = "matching"
+    DEFINITIONS = "definitions"
+    REFERENCES = "references"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """Asked of a folder or a file: `target` is `.` or `./name` in the folder it is asked in.
+
+    `name` is the text or name; with `container` only what belongs to one of that name counts. `ignores` are the
+    `.gitignore` of the folders above with the way from there. Files of `skipped` are not looked into.
+    """
+
+    wanted: Wanted
+    target: str
+    name: str = ""
+    container: str = ""
+    ignores: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    skipped: list[str] = field(default_factory=list[str])
+    within_s: float = 20.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A definition or a use. Lines count from 1; `container` is what it is inside of, as `Server.start`."""
+
+    path: str
+    line: int
+    end_line: int
+    kind: str
+    name: str
+    container: str = ""
+    text: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class Looked:
+    """How far it came. `left_out` are places beyond the bound, `large` and `hard` files that were not understood."""
+
+    files: int = 0
+    left_out: int = 0
+    large: list[str] = field(default_factory=list[str])
+    hard: list[str] = field(default_factory=list[str])
+    is_whole: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A line of what the program says: the file it goes into next, what is there, or, at the end, how far it came."""
+
+    at: str | None = None
+    places: list[Place] | None = None
+    looked: Looked | None = None

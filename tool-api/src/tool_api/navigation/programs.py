@@ -1,0 +1,110 @@
+"""Starts the program that looks through source code, and ends it with whoever waits."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+import tool_api
+from tool_api.navigation.places import Looked, Place, Question, Step
+
+AT_ONCE = 2
+_TO_TELL_S = 3.0
+_MOST_BREAKS = 3
+_MAX_LINE_BYTES = 16 * 1024 * 1024
+_MAX_SAID_BYTES = 32 * 1024 * 1024
+_SOURCES = str(Path(tool_api.__file__).parent.parent)
+# Alone by its path it would not find our packages, as it is started without our environment.
+_START = "import sys; sys.path.insert(0, sys.argv.pop(1)); from tool_api.navigation import program; program.main()"
+_STEP = TypeAdapter(Step)
+
+
+@dataclass(slots=True)
+class Answer:
+    """What is there, as far as it was looked."""
+
+    places: list[Place] = field(default_factory=list[Place])
+    looked: Looked = field(default_factory=Looked)
+
+
+class SourcePrograms:
+    """A few at a time."""
+
+    def __init__(self) -> None:
+        self._room = asyncio.Semaphore(AT_ONCE)
+
+    async def answer(self, question: Question, folder: int) -> Answer:
+        """What the folder of this descriptor holds. A file that breaks the program is left out, and the others are
+        looked through again."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + question.within_s
+        async with self._room:
+            while True:
+                asked = replace(question, within_s=max(0.1, until - loop.time()))
+                run = _Run()
+                await run.go(asked, folder)
+                answer = run.answer
+                if run.is_finished:
+                    answer.looked.hard += [path for path in question.skipped if path not in answer.looked.hard]
+                    return answer
+                answer.looked.is_whole = False
+                if run.at is None or len(question.skipped) >= _MOST_BREAKS or loop.time() > until:
+                    answer.looked.hard += [*question.skipped, *([run.at] if run.at else [])]
+                    return answer
+                question = replace(question, skipped=[*question.skipped, run.at])
+
+
+class _Run:
+    """One start of it. `at` is the file it was in when it ended without a last word."""
+
+    def __init__(self) -> None:
+        self.answer = Answer()
+        self.at: str | None = None
+        self.is_finished = False
+
+    async def go(self, question: Question, folder: int) -> None:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-I", "-B", "-c", _START, _SOURCES),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            # Of the child, which still has it then: nobody else may look into this process.
+            cwd=f"/proc/self/fd/{folder}",
+            env={},
+            limit=_MAX_LINE_BYTES,
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            async with asyncio.timeout(question.within_s + _TO_TELL_S):
+                process.stdin.write(json.dumps(asdict(question)).encode())
+                process.stdin.close()
+                await self._listen(process.stdout)
+        except (TimeoutError, ConnectionError):
+            return
+        finally:
+            if process.returncode is None:
+                process.kill()
+            await process.wait()
+
+    async def _listen(self, said: asyncio.StreamReader) -> None:
+        heard = 0
+        try:
+            while line := await said.readline():
+                heard += len(line)
+                step = _STEP.validate_json(line)
+                self.at = step.at or self.at
+                self.answer.places += step.places or []
+                if step.looked is not None:
+                    self.answer.looked, self.is_finished = step.looked, True
+                    return
+                if heard > _MAX_SAID_BYTES:
+                    return
+        except (ValidationError, ValueError):
+            # Cut in the middle of a line, as a program is that broke.
+            return

@@ -1,0 +1,1 @@
+"""Navigation in source code."""
