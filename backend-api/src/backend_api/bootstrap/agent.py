@@ -7,14 +7,9 @@ import socket
 import uuid
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import get_args
 
-import httpx
-from pydantic import SecretStr
-
-from backend_api.application.background.look_at_command import LookAtCommand
 from backend_api.application.background.watch_commands import WatchCommands
 from backend_api.application.conversation.agent_files import AgentFiles
 from backend_api.application.conversation.mirror_tasks import WITHIN_S as MIRROR_WITHIN_S
@@ -22,7 +17,6 @@ from backend_api.application.conversation.mirror_tasks import MirrorTasks
 from backend_api.application.conversation.write_result import WriteResult
 from backend_api.application.conversation.write_transcript import WriteTranscript
 from backend_api.application.files.link_file import LinkFile
-from backend_api.application.mcp.own_servers import ServersOfUsers
 from backend_api.application.mcp.run_servers import McpServers
 from backend_api.application.memories.change_memories import ChangeMemories
 from backend_api.application.runs.histories import Histories
@@ -31,49 +25,25 @@ from backend_api.application.runs.run_services import RunOptions, RunServices
 from backend_api.application.runs.session_traces import SessionTraces
 from backend_api.application.runs.title_sessions import TitleSessions
 from backend_api.application.runs.worker import Worker
-from backend_api.application.settings.effective_settings import OpenEffectiveSettings
 from backend_api.application.skills.install_skill import InstallSkill
-from backend_api.application.skills.own_skills import OwnSkills
 from backend_api.application.skills.place_skills import PlaceSkills
 from backend_api.application.skills.skill_offers import SkillOffers
-from backend_api.application.subagents.kinds_of_users import KindsOfUsers
+from backend_api.bootstrap.agent_ports import AgentPorts
+from backend_api.bootstrap.background import background_tools, foreground_specs
 from backend_api.bootstrap.capabilities import capabilities
 from backend_api.bootstrap.settings import Settings
 from backend_api.bootstrap.skills import NO_SKILLS, skill_reading
-from backend_api.bootstrap.user_settings import base_urls
 from backend_api.bootstrap.web import known_web_tools, search_settings, web_tools
 from backend_api.domain.agent.capability import Setup, tools_of
-from backend_api.domain.agent.catalogue import Role
 from backend_api.domain.agent.presets import Presets
 from backend_api.domain.agent.tasks import TaskBoard
-from backend_api.domain.agent.tool_runner import MAX_TOGETHER
 from backend_api.domain.agent.tools import Tool, ToolSpec
-from backend_api.domain.conversation.background import BackgroundCommands
 from backend_api.domain.conversation.entity import SessionId
-from backend_api.domain.conversation.kept_calls import KeptCalls
-from backend_api.domain.conversation.ports import EventLog, RunLedger, SessionRepository, SessionStream, Transcripts
-from backend_api.domain.conversation.titles import Titles
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.mcp.ports import McpConnector
 from backend_api.domain.memories.entity import MemoryFile
-from backend_api.domain.notifier import Notifier
-from backend_api.domain.sandbox.ports import Sandboxes, SandboxTools, Workspace
-from backend_api.domain.skills.ports import SkillFolders
-from backend_api.infrastructure.fetch.guarded_client import GuardedClient
-from backend_api.infrastructure.llm.calls import RetryPolicy
 from backend_api.infrastructure.llm.catalogue import Catalogue
-from backend_api.infrastructure.llm.providers import LlmSettings
-from backend_api.infrastructure.llm.user_catalogues import UserCatalogues
 from backend_api.infrastructure.skills.archives import ZipArchives
 from backend_api.infrastructure.tools.ask_user import ask_user
-from backend_api.infrastructure.tools.background import (
-    NAMES as BACKGROUND_TOOLS,
-)
-from backend_api.infrastructure.tools.background import (
-    BackgroundCalls,
-    BackgroundToolSource,
-    told_specs,
-)
 from backend_api.infrastructure.tools.compact import COMPACT
 from backend_api.infrastructure.tools.download_url import LinkSigner, SignedLink, generate_download_url
 from backend_api.infrastructure.tools.install_skill import install_skill
@@ -90,42 +60,6 @@ from backend_api.infrastructure.tools.think import THINK
 from backend_api.infrastructure.tools.todos import TodoTools, todo_tools
 from backend_api.infrastructure.tools.utc_now import utc_now
 
-SPARE_ANSWERS = 100
-"""Of runs that were left are some still being closed when the next ask."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentPorts:
-    """What the agent stands on."""
-
-    ledger: RunLedger
-    log: EventLog
-    stream: SessionStream
-    notifier: Notifier
-    sessions: SessionRepository
-    sandboxes: Sandboxes
-    sandbox_tools: SandboxTools
-    workspace: Workspace
-    link_file: LinkFile
-    titles: Titles
-    transcripts: Transcripts
-    effective_settings: OpenEffectiveSettings
-    kinds: KindsOfUsers
-    kept_calls: KeptCalls
-    background: BackgroundCommands
-    look_at_command: LookAtCommand
-    memories: ChangeMemories
-    custom_tools: Sequence[Tool] = ()
-    mcp_servers: ServersOfUsers
-    mcp_connections: McpConnector
-    own_skills: OwnSkills
-    install_skill: InstallSkill
-    skill_folders: SkillFolders
-    fetcher: GuardedClient
-    search_http: httpx.AsyncClient
-    secrets: tuple[str, ...] = ()
-    """What must not be read in anything that is kept of model calls."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
@@ -139,53 +73,6 @@ class Agent:
     tools: tuple[ToolSpec, ...]
 
 
-def _llm_settings(settings: Settings) -> LlmSettings:
-    return LlmSettings(
-        provider=settings.llm_provider,
-        model=settings.model,
-        models=settings.models,
-        roles=settings.role_models,
-        models_file=settings.models_file,
-        vision_models=settings.vision_models,
-        openai_key=_reveal(settings.openai_api_key),
-        openai_base_url=settings.openai_base_url,
-        openai_api=settings.openai_api,
-        anthropic_key=_reveal(settings.anthropic_api_key),
-        anthropic_base_url=settings.anthropic_base_url,
-        context_window=settings.context_window,
-        demo_delay_s=settings.demo_delay_ms / 1000,
-        # None of a worker's runs has to wait for what others ask: each of its agents asks one thing at a time.
-        connections=settings.max_concurrent_runs * MAX_TOGETHER + SPARE_ANSWERS,
-    )
-
-
-def _retry_policy(settings: Settings) -> RetryPolicy:
-    return RetryPolicy(
-        max_retries=settings.llm_max_retries,
-        base_delay_s=settings.llm_retry_base_delay,
-        max_delay_s=settings.llm_retry_max_delay,
-    )
-
-
-def build_user_catalogues(settings: Settings, shared: Catalogue) -> UserCatalogues:
-    """The models of each user, beside those of the deployment."""
-    return UserCatalogues(
-        shared,
-        _llm_settings(settings),
-        _retry_policy(settings),
-        base_urls=base_urls(settings),
-        needs_prices=settings.max_run_cost is not None,
-    )
-
-
-def build_catalogue(settings: Settings) -> Catalogue:
-    """The models of these settings. Raises `ValueError` that names a setting."""
-    catalogue = Catalogue(_llm_settings(settings), _retry_policy(settings))
-    if settings.max_run_cost is not None:
-        _require_prices(catalogue)
-    return catalogue
-
-
 @asynccontextmanager
 async def open_agent(
     settings: Settings, catalogue: Catalogue, presets: Presets, ports: AgentPorts, clock: Callable[[], float]
@@ -195,40 +82,25 @@ async def open_agent(
     def now() -> datetime:
         return datetime.fromtimestamp(clock(), UTC)
 
+    kept, users, computers = ports.conversations, ports.users, ports.computers
     async with catalogue:
-        own = ports.effective_settings.open_settings
+        own = users.effective_settings.open_settings
         web = web_tools(search_settings(settings), own, ports.search_http, ports.fetcher)
         sign = _link_signer(ports.link_file, settings.user_content_origin or settings.public_url)
         local = _local_tools(now, sign, web)
-        files = AgentFiles(ports.sandboxes, ports.workspace)
-        place_skills = PlaceSkills(ports.own_skills, ZipArchives(), ports.skill_folders)
+        files = AgentFiles(computers.sandboxes, computers.workspace)
+        place_skills = PlaceSkills(users.skills, ZipArchives(), computers.skill_folders)
         specs = manifest_tools()
-        foreground = [spec for spec in specs if spec.name not in BACKGROUND_TOOLS]
-        sandbox = SandboxToolSource(foreground, ports.sandboxes, ports.sandbox_tools, place_skills=place_skills)
-        background = BackgroundToolSource(
-            SandboxToolSource(
-                told_specs(specs, settings.background_timeout),
-                ports.sandboxes,
-                BackgroundCalls(
-                    tools=ports.sandbox_tools,
-                    commands=ports.background,
-                    look=ports.look_at_command,
-                    clock=now,
-                    timeout_s=settings.background_timeout,
-                ),
-                place_skills=place_skills,
-            )
-        )
         table = capabilities(
             LocalTools(local),
-            MainAgentTools(_main_agent_tools(ports.install_skill)),
+            MainAgentTools(_main_agent_tools(users.install_skill)),
             TaskTool(),
-            LocalTools(skill_tools(skill_reading(ports.own_skills, place_skills))),
+            LocalTools(skill_tools(skill_reading(users.skills, place_skills))),
             TodoTools(),
-            TaskTools(MirrorTasks(AgentFiles(ports.sandboxes, ports.workspace, within_s=MIRROR_WITHIN_S))),
-            MemoryTools(ports.memories),
-            sandbox,
-            background,
+            TaskTools(MirrorTasks(replace(files, within_s=MIRROR_WITHIN_S))),
+            MemoryTools(users.memories),
+            SandboxToolSource(foreground_specs(specs), computers.sandboxes, computers.tools, place_skills=place_skills),
+            background_tools(ports.look_at_command, specs, settings.background_timeout, place_skills),
             LocalTools(ports.custom_tools),
             McpTools(),
             max_tokens=settings.max_token_budget,
@@ -241,24 +113,24 @@ async def open_agent(
         )
         histories, mask = Histories(), Mask(ports.secrets)
         title_sessions = TitleSessions(
-            titles=ports.titles,
-            transcripts=ports.transcripts,
-            stream=ports.stream,
+            titles=kept.titles,
+            transcripts=kept.transcripts,
+            stream=kept.stream,
             catalogue=catalogue,
-            effective_settings=ports.effective_settings,
+            effective_settings=users.effective_settings,
             histories=histories,
             traces=SessionTraces(
-                log=ports.log, stream=ports.stream, histories=histories, mask=mask, kept_calls=ports.kept_calls
+                log=kept.log, stream=kept.stream, histories=histories, mask=mask, kept_calls=kept.kept_calls
             ),
             defaults=settings.session_defaults,
             presets=presets,
         )
         services = RunServices(
-            ledger=ports.ledger,
-            log=ports.log,
-            stream=ports.stream,
-            notifier=ports.notifier,
-            sessions=ports.sessions,
+            ledger=kept.ledger,
+            log=kept.log,
+            stream=kept.stream,
+            notifier=kept.notifier,
+            sessions=kept.sessions,
             catalogue=catalogue,
             capabilities=table,
             options=RunOptions(max_output_tokens=settings.max_output_tokens),
@@ -267,23 +139,23 @@ async def open_agent(
             defaults=settings.session_defaults,
             presets=presets,
             mask=mask,
-            kept_calls=ports.kept_calls,
-            effective_settings=ports.effective_settings,
-            kinds=ports.kinds,
-            write_transcript=WriteTranscript(ports.log, files, now),
+            kept_calls=kept.kept_calls,
+            effective_settings=users.effective_settings,
+            kinds=users.kinds,
+            write_transcript=WriteTranscript(kept.log, files, now),
             write_result=WriteResult(files),
-            skills=SkillOffers(ports.own_skills),
-            memories_of=_memories_of(ports.memories),
-            want_stop_of_commands=ports.background.want_stop,
+            skills=SkillOffers(users.skills),
+            memories_of=_memories_of(users.memories),
+            want_stop_of_commands=ports.look_at_command.commands.want_stop,
             want_title=title_sessions.want,
             mcp_tools=McpServers(
                 connector=ports.mcp_connections,
-                log=ports.log,
+                log=kept.log,
                 clock=now,
                 shared=ports.mcp_servers.shared,
                 own=ports.mcp_servers.targets,
             ).of_run,
-            keep_computer=ports.sandboxes.keep_alive,
+            keep_computer=computers.sandboxes.keep_alive,
             histories=histories,
         )
         name = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
@@ -297,7 +169,7 @@ async def open_agent(
         yield Agent(
             worker=worker,
             title_sessions=title_sessions,
-            watch_commands=WatchCommands(commands=ports.background, look=ports.look_at_command),
+            watch_commands=WatchCommands(commands=ports.look_at_command.commands, look=ports.look_at_command),
             prepare=catalogue.load_tokenizers,
             tools=tuple(tool.spec for tool in tools),
         )
@@ -349,21 +221,6 @@ def _link_signer(link_file: LinkFile, origin: str):
         return SignedLink(url=f"{origin}/api/files/{link.token}", expires_at=link.expires_at)
 
     return sign
-
-
-def _require_prices(catalogue: Catalogue) -> None:
-    """Raises `ValueError` where the cost of a run could not be known."""
-    roles = [catalogue.role(role) for role in get_args(Role)]
-    models = [*catalogue.models(), *(chosen.info for chosen in roles if chosen is not None)]
-    if unknown := sorted({model.id for model in models if model.prices is None}):
-        raise ValueError(
-            f"MAX_RUN_COST needs the price of every model, and that of {', '.join(unknown)} is not known. Write it "
-            "into a MODELS_FILE, or leave MAX_RUN_COST empty"
-        )
-
-
-def _reveal(secret: SecretStr | None) -> str:
-    return secret.get_secret_value() if secret else ""
 
 
 def _new_id(kind: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from backend_api.application.background.look_at_command import LookAtCommand
 from backend_api.application.conversation.expire_waits import ExpireWaits
@@ -19,16 +18,12 @@ from backend_api.application.runs.masking import Mask
 from backend_api.application.schedules.fire_schedules import FireSchedules, SendScheduled
 from backend_api.application.settings.reseal_secrets import ResealSecrets
 from backend_api.application.skills.own_skills import OwnSkills
-from backend_api.bootstrap.agent import (
-    Agent,
-    AgentPorts,
-    build_catalogue,
-    build_user_catalogues,
-    known_tools,
-    open_agent,
-)
+from backend_api.bootstrap.agent import Agent, known_tools, open_agent
+from backend_api.bootstrap.agent_ports import AgentPorts, Conversations, OfUsers
+from backend_api.bootstrap.background import look_at_commands
 from backend_api.bootstrap.background_tasks import background_task
 from backend_api.bootstrap.mcp import deployment_servers, open_mcp_connections
+from backend_api.bootstrap.models import build_catalogue, build_user_catalogues
 from backend_api.bootstrap.presets import build_presets
 from backend_api.bootstrap.sandboxes import SandboxPorts, open_sandboxes
 from backend_api.bootstrap.settings import Settings, SettingsError, sealing_secrets, secrets_of, signing_secret
@@ -47,7 +42,6 @@ from backend_api.infrastructure.cron.cron_lines import CronsimLines
 from backend_api.infrastructure.llm.catalogue import Catalogue
 from backend_api.infrastructure.llm.user_catalogues import UserCatalogues
 from backend_api.infrastructure.metrics import ProcessMetrics
-from backend_api.infrastructure.mongo.background_commands import MongoBackgroundCommands
 from backend_api.infrastructure.mongo.change_cursor import MongoChangeCursor
 from backend_api.infrastructure.mongo.clock import DatabaseClock
 from backend_api.infrastructure.mongo.deletions import MongoDeletions
@@ -102,7 +96,6 @@ class Runtime:
     log: MongoEventLog
     ledger: MongoRunLedger
     waits: MongoWaits
-    background: MongoBackgroundCommands
     schedules: MongoSchedules
     look_at_command: LookAtCommand
     agent: Agent
@@ -191,7 +184,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
             ledger = MongoRunLedger(
                 database, runs_per_user=settings.max_runs_per_user, unseen_most=settings.max_waiting_messages
             )
-            waits, background = MongoWaits(database), MongoBackgroundCommands(database)
+            waits = MongoWaits(database)
             schedules = MongoSchedules(
                 database,
                 unseen_most=settings.max_waiting_messages,
@@ -203,14 +196,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 send=SendScheduled(schedules=schedules, stream=stores.stream, notifier=stores.notifier),
                 notifier=stores.notifier,
             )
-            look_at_command = LookAtCommand(
-                commands=background,
-                sandboxes=sandboxes.sandboxes,
-                tools=sandboxes.tools,
-                stream=stores.stream,
-                notifier=stores.notifier,
-                clock=lambda: datetime.fromtimestamp(planned.clock(), UTC),
-            )
+            look_at_command = look_at_commands(stores, sandboxes, planned.clock)
             mcp_store = MongoMcpServers()
             mcp_servers = ServersOfUsers(mcp_store, planned.box, planned.mcp_servers)
             shared = (secret for target in planned.mcp_servers for secret in target.secrets())
@@ -222,34 +208,34 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 is_enabled=settings.enable_memory,
             )
             ports = AgentPorts(
-                ledger=ledger,
-                log=log,
-                stream=stores.stream,
-                notifier=stores.notifier,
-                sessions=sessions,
-                sandboxes=sandboxes.sandboxes,
-                sandbox_tools=sandboxes.tools,
-                workspace=sandboxes.workspace,
+                conversations=Conversations(
+                    ledger=ledger,
+                    log=log,
+                    stream=stores.stream,
+                    notifier=stores.notifier,
+                    sessions=sessions,
+                    titles=MongoTitles(database),
+                    transcripts=MongoTranscripts(database),
+                    kept_calls=MongoKeptCalls(database, most=settings.max_model_calls_mb_per_user * 1024**2),
+                ),
+                users=OfUsers(
+                    effective_settings=own.open_effective_settings,
+                    kinds=own.kinds_of_users,
+                    memories=memories,
+                    skills=own_skills,
+                    install_skill=skill_installer(own_skills, downloads),
+                ),
+                computers=sandboxes,
+                look_at_command=look_at_command,
                 link_file=LinkFile(
                     OwnSandbox(sessions, sandboxes.sandboxes, queue_s=None), sandboxes.workspace, planned.links
                 ),
-                titles=MongoTitles(database),
-                transcripts=MongoTranscripts(database),
                 secrets=secrets,
-                memories=memories,
-                effective_settings=own.open_effective_settings,
                 custom_tools=planned.custom_tools,
                 mcp_servers=mcp_servers,
                 mcp_connections=mcp_connections,
-                own_skills=own_skills,
-                install_skill=skill_installer(own_skills, downloads),
                 fetcher=fetcher,
                 search_http=search,
-                background=background,
-                look_at_command=look_at_command,
-                skill_folders=sandboxes.skill_folders,
-                kinds=own.kinds_of_users,
-                kept_calls=MongoKeptCalls(database, most=settings.max_model_calls_mb_per_user * 1024**2),
             )
             async with (
                 planned.clock.following(database),
@@ -273,7 +259,6 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     log=log,
                     ledger=ledger,
                     waits=waits,
-                    background=background,
                     schedules=schedules,
                     look_at_command=look_at_command,
                     agent=agent,

@@ -156,7 +156,7 @@ def _ports(runtime: Runtime, feed: SessionFeed, planned: Plan, access_tokens: Jw
         sessions=runtime.sessions,
         ledger=runtime.ledger,
         waits=runtime.waits,
-        background=runtime.background,
+        background=runtime.look_at_command.commands,
         schedules=runtime.schedules,
         cron_lines=CronsimLines(),
         look_at_command=runtime.look_at_command,

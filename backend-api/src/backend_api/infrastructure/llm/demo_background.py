@@ -51,8 +51,9 @@ def background_step(scene: Scene) -> Step:
 
 def background_told(turns: Sequence[Turn], words: Words) -> Step | None:
     """The answer to a result that has just come, unless something else is at work."""
-    news = [turn.text for turn in takewhile(lambda turn: isinstance(turn, NoteTurn), reversed(turns))]
-    told = next((text for text in news if text.startswith(END_TOLD)), None)
+    news = takewhile(lambda turn: isinstance(turn, NoteTurn), reversed(turns))
+    texts = (turn.text for turn in news if isinstance(turn, NoteTurn))
+    told = next((text for text in texts if text.startswith(END_TOLD)), None)
     last = next((turn for turn in reversed(turns) if isinstance(turn, AssistantTurn)), None)
     if told is None or last is None or any(call.name != RUN for call in last.calls):
         return None

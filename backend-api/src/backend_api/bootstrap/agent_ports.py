@@ -1,0 +1,69 @@
+"""What the agent stands on, by subject."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import httpx
+
+from backend_api.application.background.look_at_command import LookAtCommand
+from backend_api.application.files.link_file import LinkFile
+from backend_api.application.mcp.own_servers import ServersOfUsers
+from backend_api.application.memories.change_memories import ChangeMemories
+from backend_api.application.settings.effective_settings import OpenEffectiveSettings
+from backend_api.application.skills.install_skill import InstallSkill
+from backend_api.application.skills.own_skills import OwnSkills
+from backend_api.application.subagents.kinds_of_users import KindsOfUsers
+from backend_api.bootstrap.sandboxes import SandboxPorts
+from backend_api.domain.agent.tools import Tool
+from backend_api.domain.conversation.kept_calls import KeptCalls
+from backend_api.domain.conversation.ports import EventLog, RunLedger, SessionRepository, SessionStream, Transcripts
+from backend_api.domain.conversation.titles import Titles
+from backend_api.domain.mcp.ports import McpConnector
+from backend_api.domain.notifier import Notifier
+from backend_api.infrastructure.fetch.guarded_client import GuardedClient
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversations:
+    """Where runs and what was said in them are kept."""
+
+    ledger: RunLedger
+    log: EventLog
+    stream: SessionStream
+    notifier: Notifier
+    sessions: SessionRepository
+    titles: Titles
+    transcripts: Transcripts
+    kept_calls: KeptCalls
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfUsers:
+    """What each user has of its own."""
+
+    effective_settings: OpenEffectiveSettings
+    kinds: KindsOfUsers
+    memories: ChangeMemories
+    skills: OwnSkills
+    install_skill: InstallSkill
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentPorts:
+    """All of it."""
+
+    conversations: Conversations
+    users: OfUsers
+    computers: SandboxPorts
+    look_at_command: LookAtCommand
+    """At commands in the background."""
+    link_file: LinkFile
+    custom_tools: Sequence[Tool] = ()
+    mcp_servers: ServersOfUsers
+    mcp_connections: McpConnector
+    fetcher: GuardedClient
+    search_http: httpx.AsyncClient
+    secrets: tuple[str, ...] = ()
+    """What must not be read in anything that is kept of model calls."""
