@@ -8,6 +8,8 @@ import sys
 import zipfile
 from pathlib import Path
 
+from pptx import Presentation
+
 import backend_api
 
 SKILLS = Path(backend_api.__file__).parent / "infrastructure/skills/product"
@@ -50,5 +52,35 @@ def test_a_slide_has_its_picture(tmp_path: Path) -> None:
     refused = made(
         tmp_path, "slides/scripts/make_pptx.py", text.replace("chart.png", "http://a.example/x.png"), "b.pptx"
     )
-    assert "one a slide, a file of the workspace" in refused
+    assert "it must be a file of the workspace" in refused
     assert not (tmp_path / "b.pptx").exists()
+
+
+def test_a_slide_has_a_table_and_a_block_of_code(tmp_path: Path) -> None:
+    text = "# 租金\n\n# Rents\n\n- one\n\n| 城市 | A \\| B |\n|---|---:|\n| 北京 | **12** |\n| <x> |\n\n"
+    text += "# Code\n\n```python\ndef f():\n\n\treturn '<&>'  # 中\n```\n"
+    assert made(tmp_path, "slides/scripts/make_pptx.py", text, "out.pptx") == "Wrote out.pptx: 3 slides\n"
+    shapes = [list(slide.shapes) for slide in Presentation(str(tmp_path / "out.pptx")).slides]
+    table = shapes[1][2]
+    assert [[cell.text for cell in row.cells] for row in table.table.rows] == [
+        ["城市", "A | B"],
+        ["北京", "12"],
+        ["<x>", ""],
+    ]
+    assert shapes[1][1].left + shapes[1][1].width < table.left, "the points are beside it"
+    code = shapes[2][1].text_frame
+    assert code.text == "def f():\n\n    return '<&>'  # 中"
+    assert code.paragraphs[0].runs[0].font.name == "Consolas"
+
+
+def test_what_is_too_much_for_a_slide_is_said(tmp_path: Path) -> None:
+    code = "x = 1\n" * 30
+    rows = "".join(f"| {number} | x |\n" for number in range(12))
+    text = f"# A\n\n# Rows\n\n| a | b |\n|---|---|\n{rows}\n# Code\n\n```\n{code}"
+    said = made(tmp_path, "slides/scripts/make_pptx.py", text, "out.pptx")
+    assert "! slide 2 (Rows): a table of at most 9 rows, 6 columns\n" in said
+    assert "! slide 3 (Code): code of at most 14 lines, 70 signs wide\n" in said
+    for wrong in ("# A\n\n```\nx\n```\n", "# A\n\n# B\n\n```\nx\n```\n![a](chart.png)\n"):
+        assert "one picture, table or block of code a slide, none on the first one" in made(
+            tmp_path, "slides/scripts/make_pptx.py", wrong, "b.pptx"
+        )

@@ -6,12 +6,13 @@ import argparse
 import re
 import sys
 import zipfile
-from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape, quoteattr
 
-from pictures import Picture, read_picture
+from blocks import code_shape, table_shape
+from deck import BODY_HIGH, PICTURE_WIDE, Slide, crowded, parse
+from pictures import Picture
 
 SHOW = "http://schemas.openxmlformats.org/presentationml/2006/main"
 DRAW = "http://schemas.openxmlformats.org/drawingml/2006/main"
@@ -20,62 +21,11 @@ PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 SPACES = f'xmlns:a="{DRAW}" xmlns:r="{OFFICE}" xmlns:p="{SHOW}"'
 KIND = "application/vnd.openxmlformats-officedocument.presentationml"
-UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
-MOST_POINTS, MOST_WORDS = 6, 14
 WIDE, HIGH = 12_192_000, 6_858_000
-PICTURE_WIDE, BODY_HIGH = 5_200_000, 4_300_000
 TREE = (
     '<p:nvGrpSpPr><p:cNvPr id="1" name=""/><p:cNvGrpSpPr/><p:nvPr/></p:nvGrpSpPr><p:grpSpPr><a:xfrm>'
     '<a:off x="0" y="0"/><a:ext cx="0" cy="0"/><a:chOff x="0" y="0"/><a:chExt cx="0" cy="0"/></a:xfrm></p:grpSpPr>'
 )
-
-
-@dataclass
-class Slide:
-    title: str
-    lines: list[tuple[int, str]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    picture: tuple[str, Picture] | None = None
-
-
-def parse(text: str, folder: Path) -> list[Slide]:
-    slides: list[Slide] = []
-    for line in text.replace("\r\n", "\n").split("\n"):
-        if heading := re.fullmatch(r"#{1,2}\s+(.+?)\s*", line):
-            slides.append(Slide(plain(heading[1])))
-        elif not line.strip() or line.strip() == "---" or not slides:
-            continue
-        elif line.strip().lower().startswith("note:"):
-            slides[-1].notes.append(plain(line.strip()[5:].strip()))
-        elif shown := re.fullmatch(r"\s*!\[([^\]]*)\]\(([^)]*)\)\s*", line):
-            if len(slides) == 1 or slides[-1].picture or ":" in shown[2]:
-                raise ValueError(
-                    f"the picture {shown[2]}: one a slide, a file of the workspace, none on the first slide"
-                )
-            slides[-1].picture = (plain(shown[1]), read_picture(folder / shown[2].strip(), PICTURE_WIDE, BODY_HIGH))
-        elif point := re.fullmatch(r"(\s*)(?:[-*+]|\d+[.)])\s+(.+)", line):
-            slides[-1].lines.append((min(len(point[1].expandtabs(4)) // 2, 2), plain(point[2])))
-        else:
-            slides[-1].lines.append((-1, plain(line.strip())))
-    return slides
-
-
-def plain(text: str) -> str:
-    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
-    return UNSEEN.sub("", re.sub(r"\*\*|__|`", "", text))
-
-
-def crowded(slides: list[Slide]) -> list[str]:
-    said: list[str] = []
-    for number, slide in enumerate(slides, 1):
-        if len(slide.lines) > MOST_POINTS:
-            said.append(f"slide {number} ({slide.title}): {len(slide.lines)} points, at most {MOST_POINTS}")
-        said += [
-            f"slide {number} ({slide.title}): too long: {text[:60]}"
-            for _, text in slide.lines
-            if len(text.split()) > MOST_WORDS or len(text) > 110
-        ]
-    return said
 
 
 def shape(number: int, kind: str, paragraphs: str, box: str = "") -> str:
@@ -174,10 +124,15 @@ def links(*targets: tuple[str, str]) -> str:
 def slide_part(slide: Slide, *, is_first: bool) -> str:
     kinds = ("ctrTitle", "subTitle") if is_first else ("title", "body")
     body = "".join(paragraph(-1 if is_first else level, text) for level, text in slide.lines)
-    beside = box(838_200, 1_800_000, 5_000_000, BODY_HIGH) if slide.picture else ""
+    beside = box(838_200, 1_800_000, 5_000_000, BODY_HIGH) if slide.is_full else ""
+    area = (6_153_800, 1_800_000, PICTURE_WIDE, BODY_HIGH) if body else (838_200, 1_800_000, 10_515_600, BODY_HIGH)
     shapes = shape(2, kinds[0], paragraph(0, slide.title)) + (shape(3, kinds[1], body, beside) if body else "")
     if slide.picture:
         shapes += picture_shape(*slide.picture, is_alone=not body)
+    if slide.table:
+        shapes += table_shape(4, slide.table, area)
+    if slide.code is not None:
+        shapes += code_shape(4, slide.code, area)
     return (
         f"{HEAD}<p:sld {SPACES}><p:cSld><p:spTree>{TREE}{shapes}</p:spTree></p:cSld>"
         "<p:clrMapOvr><a:masterClrMapping/></p:clrMapOvr></p:sld>"
