@@ -355,6 +355,7 @@ export default {
     model_fallback: 'The model could not be asked. {model} answers instead.',
     silent: 'The model said nothing, though it was asked again. Ask it anew, or choose another model.',
     mcp_failed: 'The MCP server {server} can’t be used. {reason}',
+    mcp_too_many: 'The MCP servers have {count} tools together, more than {most}. Left out: {tools}',
     mcp_left_out: 'Some tools of the MCP server {server} are left out: {tools}',
     unknown_preset: 'The preset {preset} is no longer available. {instead} is used instead.',
     secret_unreadable: 'A key of yours can’t be read with the server’s present SECRETS_KEY. {model} answers instead.',

@@ -355,6 +355,7 @@ const zh: typeof en = {
     model_fallback: '所选模型无法使用，改由 {model} 回答。',
     silent: '再次询问后，模型仍未作答。请重新提问，或换一个模型。',
     mcp_failed: '无法使用 MCP 服务器 {server}：{reason}',
+    mcp_too_many: 'MCP 服务器共有 {count} 个工具，超过 {most} 个，未提供：{tools}',
     mcp_left_out: 'MCP 服务器 {server} 的部分工具未提供：{tools}',
     unknown_preset: '预设 {preset} 已不可用，改用 {instead}。',
     secret_unreadable: '用服务器现在的 SECRETS_KEY 无法读取你的一个密钥，改由 {model} 回答。',

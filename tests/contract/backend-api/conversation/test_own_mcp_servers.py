@@ -38,6 +38,9 @@ async def test_each_is_kept_whole_by_its_name_replaced_and_deleted(stores: Conve
     assert list(await stores.mcp_servers.of(ANNA)) == [server("box"), wiki]
     await stores.mcp_servers.put(ANNA, server("wiki"))
     assert list(await stores.mcp_servers.of(ANNA)) == [server("box"), server("wiki")]
+    program = McpServer(name="box", transport="stdio", command="$run", args=("a", "$b"), env={"KEY": ""}, source="user")
+    await stores.mcp_servers.put(ANNA, OwnMcpServer(server=program))
+    assert list(await stores.mcp_servers.of(ANNA)) == [OwnMcpServer(server=program), server("wiki")]
     assert await stores.mcp_servers.delete(ANNA, "wiki")
     assert not await stores.mcp_servers.delete(ANNA, "wiki")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,6 +12,7 @@ from backend_api.application.mcp.run_servers import McpServers
 from backend_api.application.runs.worker import Worker
 from backend_api.domain.agent.events import ContextOpened, McpUpdated, Notice, ToolFinished
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn
+from backend_api.domain.agent.presets import Preset, Presets, PresetText
 from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.errors import StoreUnavailableError
 from backend_api.domain.mcp.entity import Listing, McpServer, McpTarget, McpTool, public_name
@@ -86,6 +87,7 @@ class Clock:
         return datetime.now(UTC) + self.ahead
 
 
+TWENTIETH = [f"mcp__box__t{number}" for number in range(20, 25)]
 BOX = McpTarget(server=McpServer(name="box", transport="http", url="https://box.example.org"))
 
 
@@ -100,10 +102,17 @@ def worker(
     *,
     clock: Clock | None = None,
     targets: Sequence[McpTarget] = (BOX,),
+    presets: Presets | None = None,
     **more: Any,
 ) -> Worker:
-    servers = McpServers(connector=server, log=stage.log, clock=clock or Clock(), shared=targets, within_s=0.2)
-    return worker_for(stage, model, McpTools(), mcp=servers, **more)
+    servers = McpServers(
+        connector=server,
+        log=stage.log,
+        clock=clock or Clock(),
+        shared=targets,
+        within_s=0.2,
+    )
+    return worker_for(stage, model, McpTools(), mcp=servers, presets=presets or Presets(), **more)
 
 
 def offered(model: ScriptedModel) -> list[list[str]]:
@@ -207,6 +216,54 @@ async def test_one_that_fails_costs_one_notice_and_never_the_run() -> None:
         await stage.until_finished(await stage.say(session, "go"))
     assert offered(model)[0] == []
     assert offered(model)[-1] == ["mcp__box__get", "mcp__box__put"]
+
+
+async def test_one_that_could_not_be_asked_anew_is_asked_a_minute_later_and_what_was_told_of_it_stays() -> None:
+    stage, server, clock = (
+        Stage(),
+        Server(lists=replace(listing("get"), left_out=["bad (its schema is none)"])),
+        Clock(),
+    )
+    model = ScriptedModel(calls("get"), DONE)
+    async with working(worker(stage, model, server, clock=clock)):
+        session = await stage.open_session(title="named")
+        await stage.until_finished(await stage.say(session, "go"))
+        clock.ahead, server.fails = timedelta(hours=2), "Away."
+        await stage.until_finished(await stage.say(session, "go"))
+        asked, clock.ahead = len(server.connected), timedelta()
+        await stage.until_finished(await stage.say(session, "go"))
+        assert len(server.connected) == asked
+        clock.ahead, server.fails = timedelta(minutes=2), None
+        server.lists = replace(listing("get", "new"), left_out=["bad (its schema is none)"])
+        await stage.until_finished(await stage.say(session, "go"))
+    assert offered(model)[-2:] == [["mcp__box__get"], ["mcp__box__get", "mcp__box__new"]]
+    assert [notice.code for notice in stage.payloads(session, Notice)] == ["mcp_left_out"]
+
+
+async def test_those_beyond_what_an_agent_may_have_are_told_once() -> None:
+    stage, server = Stage(), Server(lists=listing(*(f"t{number:02}" for number in range(40))))
+    other = McpTarget(server=replace(BOX.server, name="other"))
+    model = ScriptedModel(DONE)
+    async with working(worker(stage, model, server, targets=(BOX, other))):
+        session = await stage.open_session(title="named")
+        for _ in range(2):
+            await stage.until_finished(await stage.say(session, "go"))
+    [notice] = stage.payloads(session, Notice)
+    assert notice.code == "mcp_too_many"
+    assert notice.params == {"count": 80, "most": 60, "tools": f"{', '.join(TWENTIETH)}, 15 more"}
+
+
+async def test_no_program_is_started_for_a_preset_that_leaves_its_tools_out() -> None:
+    server = Server()
+    program = McpTarget(server=McpServer(name="box", transport="stdio", command="x"))
+    stage, model = Stage(), ScriptedModel(DONE)
+    presets = Presets(
+        [Preset(id="p", text=PresetText(label="p", description=""), tools=frozenset({"web_*"}))], default="p"
+    )
+    async with working(worker(stage, model, server, targets=(program,), presets=presets)):
+        session = await stage.open_session(title="named")
+        await stage.until_finished(await stage.say(session, "go"))
+    assert server.connected == []
 
 
 async def test_one_that_hangs_holds_nobody_for_long_and_no_other_server() -> None:

@@ -11,10 +11,12 @@ from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.errors import EventBodyNotFoundError
 from backend_api.domain.conversation.ports import EventLog
-from backend_api.domain.mcp.entity import Listing, McpTarget
+from backend_api.domain.mcp.entity import MAX_TOOLS, Listing, McpTarget
 from backend_api.domain.mcp.known import MEDIA_TYPE, from_body, to_body
 
+TOO_MANY = "Together the MCP servers have {count} tools, more than {most}: these are left out: {tools}."
 FAILED = "The MCP server {name} can't be used. {reason}"
+_MAX_NAMED = 5
 LEFT_OUT = "Of the MCP server {name} some tools are left out: {tools}."
 
 
@@ -52,6 +54,37 @@ def ready(target: McpTarget, listing: Listing, known: KnownMcpServer | None) -> 
         params: dict[str, str | int] = {"server": target.name, "tools": "; ".join(listing.left_out)}
         items.append(Recorded(payload=Notice(text=told.error, code="mcp_left_out", params=params)))
     return items
+
+
+def kept(target: McpTarget, listing: Listing, known: KnownMcpServer | None) -> list[Recorded]:
+    """What is recorded of a server that could not be asked anew: that this was tried, and that what was offered, and
+    what of it was left out, stays so."""
+    content = to_body(listing)
+    told = McpUpdated(
+        server=target.name,
+        status="failed",
+        tools=[tool.public_name for tool in listing.tools],
+        error=known.told.error if known is not None else None,
+        config=target.server.config,
+        body=BodyReference(size=len(content), media_type=MEDIA_TYPE),
+    )
+    return [Recorded(payload=told, body=Body(content=content, media_type=MEDIA_TYPE))]
+
+
+def notice_of_too_many(listed: Sequence[str]) -> Notice:
+    """For people: which of all tools, in their order, are beyond what an agent may have."""
+    names, count = listed[MAX_TOOLS:], len(listed)
+    more = len(names) - _MAX_NAMED
+    tools = ", ".join(names[:_MAX_NAMED]) + (f", {more} more" if more > 0 else "")
+    text = TOO_MANY.format(count=count, most=MAX_TOOLS, tools=tools)
+    params: dict[str, str | int] = {"count": count, "most": MAX_TOOLS, "tools": tools}
+    return Notice(text=text, code="mcp_too_many", params=params)
+
+
+def is_other(items: Sequence[Recorded], known: KnownMcpServer | None) -> bool:
+    """Whether these tell of other tools than what was known."""
+    told = [one.payload.tools for one in items if isinstance(one.payload, McpUpdated)]
+    return any(known is None or [*tools] != [*known.told.tools] for tools in told)
 
 
 def failed(target: McpTarget, reason: str, known: KnownMcpServer | None) -> list[Recorded]:

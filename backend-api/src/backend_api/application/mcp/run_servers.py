@@ -10,16 +10,26 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar
 
-from backend_api.application.mcp.pinned import Found, failed, notice_of_failure, pinned_listing, ready
+from backend_api.application.mcp.pinned import (
+    Found,
+    failed,
+    is_other,
+    kept,
+    notice_of_failure,
+    notice_of_too_many,
+    pinned_listing,
+    ready,
+)
 from backend_api.application.runs.run_journal import RunJournal
 from backend_api.domain.agent.events import McpUpdated, Notice
 from backend_api.domain.agent.mcp_servers import KnownMcpServer
 from backend_api.domain.agent.presets import Preset
+from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.tools import Done, Tool, ToolCall, ToolSpec
 from backend_api.domain.conversation.entity import Lease
 from backend_api.domain.conversation.ports import EventLog
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.mcp.entity import Listing, McpTarget, McpTool, prefix_of, within_bound
+from backend_api.domain.mcp.entity import MAX_TOOLS, Listing, McpTarget, McpTool, prefix_of, within_bound
 from backend_api.domain.mcp.ports import McpConnection, McpConnector, McpServerError, Place
 
 T = TypeVar("T")
@@ -93,20 +103,33 @@ class _Run:
             for one in looking:
                 one.cancel()
             await asyncio.gather(*looking, return_exceptions=True)
+        is_new = any(is_other(one.items, known.get(name)) for name, one in zip(self.targets, found, strict=True))
         if items := [item for one in found for item in one.items]:
             await self.journal.record_items(items)
         self._listings = {name: one.listing for name, one in zip(self.targets, found, strict=True)}
         offered = within_bound(self._listings.items())
+        if is_new:
+            await self._tell_of_too_many()
         return [self._tool(self.targets[name], tool) for name, listing in offered for tool in listing.tools]
+
+    async def _tell_of_too_many(self) -> None:
+        listed = [tool.public_name for listing in self._listings.values() for tool in listing.tools]
+        if len(listed) > MAX_TOOLS:
+            await self.journal.record_items([Recorded(payload=notice_of_too_many(listed))])
 
     async def _found(self, target: McpTarget, known: KnownMcpServer | None) -> Found:
         if known is not None and known.told.config != target.server.config:
             known = None
         age = self.servers.clock() - known.at if known else timedelta()
         if known is not None and known.told.status == "failed" and age < self.servers.retried_after:
-            return Found()
-        pinned = await pinned_listing(self.servers.log, self.lease.run.session_id, known)
-        is_fresh = known is not None and not known.has_changed and age < self.servers.refreshed_after
+            return Found(listing=await self._pinned(known) or Listing())
+        pinned = await self._pinned(known)
+        is_fresh = (
+            known is not None
+            and known.told.status == "ready"
+            and not known.has_changed
+            and age < self.servers.refreshed_after
+        )
         if pinned is not None and (is_fresh or self.lease.has_begun_before):
             return Found(listing=pinned)
         try:
@@ -115,12 +138,14 @@ class _Run:
         except McpServerError as error:
             if pinned is not None:
                 # What is offered stays so, told anew; whether it can be called, a call shows.
-                return Found(listing=pinned, items=ready(target, pinned, known))
+                return Found(listing=pinned, items=kept(target, pinned, known))
             return Found(items=failed(target, str(error), known))
         return Found(listing=listing, items=ready(target, listing, known))
 
+    async def _pinned(self, known: KnownMcpServer | None) -> Listing | None:
+        return await pinned_listing(self.servers.log, self.lease.run.session_id, known)
+
     def _tool(self, target: McpTarget, tool: McpTool) -> Tool:
-        is_program = target.server.transport == "stdio"
         short = tool.public_name.removeprefix(prefix_of(target.name))
         spec = ToolSpec(
             name=tool.public_name,
@@ -129,8 +154,8 @@ class _Run:
             phrase=f"Using {short} of {target.name}",
             # Whatever it says of itself.
             effect="writes",
-            needs_computer=is_program,
-            deadline_ms=CALL_DEADLINE_MS + (START_ALLOWANCE_MS if is_program else 0),
+            needs_computer=target.is_program,
+            deadline_ms=CALL_DEADLINE_MS + (START_ALLOWANCE_MS if target.is_program else 0),
         )
         return Tool(spec=spec, run_call=partial(self._call, target, tool.name))
 
@@ -174,7 +199,7 @@ class _Run:
             return connection
 
     async def _within(self, target: McpTarget, asked: Awaitable[T]) -> T:
-        more = START_ALLOWANCE_MS / 1000 if target.server.transport == "stdio" else 0
+        more = START_ALLOWANCE_MS / 1000 if target.is_program else 0
         try:
             async with asyncio.timeout(self.servers.within_s + more):
                 return await asked

@@ -68,6 +68,11 @@ class McpTarget:
         return self.server.name
 
     @property
+    def is_program(self) -> bool:
+        """One that runs in the sandbox of a session."""
+        return self.server.transport == "stdio"
+
+    @property
     def filled(self) -> McpServer:
         """As it is started or connected to."""
         server = self.server
@@ -83,7 +88,8 @@ class McpTarget:
     def secrets(self) -> list[str]:
         """What must not be read in anything that comes from it."""
         filled = self.filled
-        named = [text for name, text in filled.env.items() if _SECRET_NAME.search(name)]
+        is_program = filled.transport == "stdio"
+        named = [text for name, text in filled.env.items() if is_program or _SECRET_NAME.search(name)]
         bare = [text.partition(" ")[2] for text in filled.headers.values()]
         used = [self.values[name] for name in self.server.variables() if name in self.values]
         return [text for text in (*named, *bare, *filled.headers.values(), *used) if text]
