@@ -21,7 +21,8 @@ IN_ONE_FORM: dict[str, Form] = {
     "test_skills.py": "responses",
     "test_web.py": "responses",
 }
-"""What tools do and what a person decides is the same in each wire format, so these act in one."""
+"""What tools do and what a person decides is the same in each wire format, so these act in one. A test that names its
+form itself acts in that."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -30,6 +31,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items
         if isinstance(item, pytest.Function)
         and item.path.parent == Path(__file__).parent
+        and not any(mark.args[0] == "running" for mark in item.iter_markers("parametrize"))
         and IN_ONE_FORM.get(item.path.name) not in (None, item.callspec.params.get("running"))
     ]
     if left_out:
