@@ -19,6 +19,7 @@ from backend_api.application.background.watch_commands import WatchCommands
 from backend_api.application.conversation.agent_files import AgentFiles
 from backend_api.application.conversation.mirror_tasks import WITHIN_S as MIRROR_WITHIN_S
 from backend_api.application.conversation.mirror_tasks import MirrorTasks
+from backend_api.application.conversation.mirror_team import MirrorTeam
 from backend_api.application.conversation.write_result import WriteResult
 from backend_api.application.conversation.write_transcript import WriteTranscript
 from backend_api.application.files.link_file import LinkFile
@@ -86,6 +87,7 @@ from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource, 
 from backend_api.infrastructure.tools.skills import skill_tools
 from backend_api.infrastructure.tools.task import TaskTool, task_tool
 from backend_api.infrastructure.tools.tasks import TaskTools, task_tools
+from backend_api.infrastructure.tools.team import TeamTools, team_tools
 from backend_api.infrastructure.tools.think import THINK
 from backend_api.infrastructure.tools.todos import TodoTools, todo_tools
 from backend_api.infrastructure.tools.utc_now import utc_now
@@ -155,7 +157,7 @@ def _llm_settings(settings: Settings) -> LlmSettings:
         context_window=settings.context_window,
         demo_delay_s=settings.demo_delay_ms / 1000,
         # None of a worker's runs has to wait for what others ask: each of its agents asks one thing at a time.
-        connections=settings.max_concurrent_runs * MAX_TOGETHER + SPARE_ANSWERS,
+        connections=settings.max_concurrent_runs * (MAX_TOGETHER + settings.max_teammates) + SPARE_ANSWERS,
     )
 
 
@@ -201,6 +203,7 @@ async def open_agent(
         sign = _link_signer(ports.link_file, settings.user_content_origin or settings.public_url)
         local = _local_tools(now, sign, web)
         files = AgentFiles(ports.sandboxes, ports.workspace)
+        mirrored = AgentFiles(ports.sandboxes, ports.workspace, within_s=MIRROR_WITHIN_S)
         place_skills = PlaceSkills(ports.own_skills, ZipArchives(), ports.skill_folders)
         specs = manifest_tools()
         foreground = [spec for spec in specs if spec.name not in BACKGROUND_TOOLS]
@@ -225,7 +228,8 @@ async def open_agent(
             TaskTool(),
             LocalTools(skill_tools(skill_reading(ports.own_skills, place_skills))),
             TodoTools(),
-            TaskTools(MirrorTasks(AgentFiles(ports.sandboxes, ports.workspace, within_s=MIRROR_WITHIN_S))),
+            TaskTools(MirrorTasks(mirrored)),
+            TeamTools(settings.max_teammates),
             MemoryTools(ports.memories),
             sandbox,
             background,
@@ -272,6 +276,7 @@ async def open_agent(
             kinds=ports.kinds,
             write_transcript=WriteTranscript(ports.log, files, now),
             write_result=WriteResult(files),
+            mirror_team=MirrorTeam(mirrored),
             skills=SkillOffers(ports.own_skills),
             memories_of=_memories_of(ports.memories),
             want_title=title_sessions.want,
@@ -311,6 +316,7 @@ def known_tools() -> list[ToolSpec]:
         task_tool(None),
         *todo_tools(),
         *task_tools(TaskBoard()),
+        *team_tools(),
         *skill_tools(NO_SKILLS),
         *memory_tools(None),
     )

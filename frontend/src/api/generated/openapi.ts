@@ -207,7 +207,7 @@ export interface CreateSessionBody {
  */
 export interface OptionsBody {
   /**
-   * Not supported by this server yet: any value but null is refused.
+   * true: the agent may begin others that work beside it (`spawn_teammate`, `teammate.updated`, `team.message`), from the next time a run begins or goes on after a wait; null or false: it works alone, with sub-agents for single tasks.
    */
   enable_teams?: boolean | null
   /**
@@ -518,7 +518,7 @@ export interface ModelBody {
  */
 export interface OptionsBody1 {
   /**
-   * Not supported by this server yet: any value but null is refused.
+   * true: the agent may begin others that work beside it (`spawn_teammate`, `teammate.updated`, `team.message`), from the next time a run begins or goes on after a wait; null or false: it works alone, with sub-agents for single tasks.
    */
   enable_teams?: boolean | null
   /**
