@@ -582,3 +582,94 @@ async def test_one_goes_on_elsewhere_while_the_lead_has_nothing_to_say() -> None
     async with working(worker_for(stage, second, TeamBox(), name="worker_2", options=PATIENT)):
         assert (await stage.until_finished(run, within_s=10)).status == "completed"
     assert "It is done." in second.notes("lead")
+
+
+async def test_who_interrupts_is_read_at_once_and_what_they_were_at_is_cut() -> None:
+    stage, box, at_work = Stage(), HandlerBox(), asyncio.Event()
+
+    async def dig(*_: Any) -> Done:
+        at_work.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    box.add("dig", dig)
+    model = Played(lead=[spawns("amy"), says("Begun."), says("Yes?")], amy=[does("dig"), says("I was cut.")])
+    session = await stage.open_session(title="named", enable_teams=True)
+    async with working(worker_for(stage, model, TeamBox(box), options=PATIENT)):
+        run = await stage.say(session, "go")
+        await until(lambda: at_work.is_set() and "Begun." in stage.said(session))
+        await stage.say(session, "wait", interrupt=True)
+        assert (await stage.until_finished(run)).status == "completed"
+    assert box.cancelled == ["dig"]
+    assert any("Interrupted by a new message" in one for one in failed(stage, session))
+    assert "Yes?" in stage.said(session)
+    assert "I was cut." in model.notes("lead")
+
+
+async def test_a_run_that_fails_ends_its_team() -> None:
+    stage, box = Stage(), HandlerBox()
+
+    async def dig(*_: Any) -> Done:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    box.add("dig", dig)
+    model = Played(lead=[spawns("amy"), [ModelRequestError("No.")]], amy=[does("dig")])
+    session = await stage.open_session(title="named", enable_teams=True)
+    async with working(worker_for(stage, model, TeamBox(box), options=PATIENT)):
+        end = await stage.until_finished(await stage.say(session, "go"))
+    assert end.status == "failed"
+    assert statuses(stage, session, "amy")[-1] == "left: run_ended"
+    called = {one.call_id for one in stage.payloads(session, ToolCalled)}
+    assert {one.call_id for one in stage.payloads(session, ToolFinished)} == called
+
+
+async def test_what_was_written_to_one_and_who_is_there_can_be_read_again() -> None:
+    stage = Stage()
+    model = Played(
+        lead=[
+            does("read_inbox"),
+            spawns("amy"),
+            says("Begun."),
+            does("read_inbox"),
+            does("list_teammates"),
+            says("So."),
+        ],
+        amy=[does("send_message", to="lead", content="What now?", msg_type="question")],
+    )
+    session, _ = await play(stage, model)
+    results = [one.preview for one in stage.payloads(session, ToolFinished) if one.agent_id is None]
+    assert results[0] == "There are no messages for you."
+    assert '{"from": "amy", "msg_type": "question", "content": "What now?"}' in results
+    assert any("- amy (helps): " in one for one in results)
+
+
+async def test_the_next_run_knows_nobody_of_the_last_one() -> None:
+    stage = Stage()
+    model = Played(
+        lead=[spawns("amy"), says("Begun."), says("Read."), does("list_teammates"), spawns("amy"), says("x")]
+    )
+    session, _ = await play(stage, model)
+    async with working(worker_for(stage, model, TeamBox(), name="worker_2", options=PATIENT)):
+        await stage.until_finished(await stage.say(session, "again"))
+    shown = [one.preview for one in stage.payloads(session, ToolFinished) if "teammates" in one.preview]
+    assert shown == ["There are no teammates."]
+    assert len({one.agent_id for one in stage.payloads(session, TeammateUpdated)}) == 2
+
+
+async def test_a_task_that_is_another_ones_or_blocked_is_not_taken() -> None:
+    stage = Stage()
+    creates = [does("task_create", subject=name) for name in ("hers", "his", "blocked")]
+    model = Played(
+        lead=[
+            *creates,
+            does("task_update", taskId="1", owner="amy"),
+            does("task_update", taskId="2", owner="zoe"),
+            does("task_update", taskId="3", addBlockedBy=["2"]),
+            spawns("amy"),
+            says("Begun."),
+        ],
+        amy=[says("ready"), says("did it")],
+    )
+    session, _ = await play(stage, model)
+    assert [one[3] for one in messages(stage, session) if one[2] == "task"] == ["Task 1: hers"]
