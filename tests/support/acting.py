@@ -44,7 +44,7 @@ class Tools:
         return [*await TaskTool().tools(setup), *await self._box.tools(setup)]
 
 
-def call(name: str, **arguments: Any) -> ToolCallPart:
+def call(name: str, /, **arguments: Any) -> ToolCallPart:
     return ToolCallPart(ToolRequest(call_id="x", name=name, arguments=arguments))
 
 

@@ -27,7 +27,8 @@ __all__ = ["Answer", "Call", "ModelServer", "running"]
 
 class ModelServer:
     """An async context manager; `url` is its address, `requests` what was asked, and `refusals` why it refused some;
-    `silent` is set once it hangs. One that is not strict takes any."""
+    `respond` answers what the script has nothing for; `silent` is set once it hangs. One that is not strict takes
+    any."""
 
     def __init__(
         self,
@@ -38,7 +39,7 @@ class ModelServer:
         is_strict: bool = True,
     ) -> None:
         self.default = default or Answer()
-        self._respond = respond
+        self.respond = respond
         self.is_strict = is_strict
         self.refusals: list[str] = []
         self.script: deque[Answer] = deque()
@@ -149,7 +150,7 @@ class ModelServer:
     def _next(self, body: dict[str, Any]) -> Answer:
         if self.script:
             return self.script.popleft()
-        return self._respond(body) if self._respond else self.default
+        return self.respond(body) if self.respond else self.default
 
     async def _until_gone(self, reader: asyncio.StreamReader) -> None:
         self.silent.set()

@@ -148,6 +148,7 @@ async def scripted_stack(folder: Path, form: Form) -> AsyncGenerator[Scripted]:
             "TITLE_MODEL": TITLES,
             "COMPACT_MODEL": SUMMARIES,
             "SUBAGENT_MODEL": HELPERS,
+            "TEAMMATE_MODEL": HELPERS,
             "FALLBACK_MODEL": INSTEAD,
             "MODELS_FILE": str(models),
             "PROMPTS_DIR": str(presets),

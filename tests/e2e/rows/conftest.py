@@ -52,6 +52,7 @@ async def scripted(running: Scripted) -> AsyncGenerator[Scripted]:
     running.model.requests.clear()
     running.model.title_requests.clear()
     running.model.refusals.clear()
+    running.model.respond = None
     yield running
     assert running.model.refusals == []
 

@@ -313,6 +313,11 @@ CHOICES: dict[str, tuple[Json, Json, Callable[[Told], bool]]] = {
         {"options": {"enable_plan_mode": False}},
         lambda told: "shell_exec" not in tools_of(told.request),
     ),
+    "teams": (
+        {"options": {"enable_teams": True}},
+        {"options": {"enable_teams": None}},
+        lambda told: "spawn_teammate" in tools_of(told.request),
+    ),
     "approval": (
         {"options": {"enable_approval": True}},
         {"options": {"enable_approval": None}},
@@ -349,8 +354,8 @@ async def test_every_option_of_a_session_is_read_and_taken_back(
 @in_any_form
 async def test_an_option_that_there_is_not_is_refused(scripted: Scripted, api: ApiClient) -> None:
     session = await api.new_session(title="named")
-    wrong = await api.json("PATCH", f"/sessions/{session}", json={"options": {"enable_teams": True}}, expect=422)
-    assert wrong["errors"][0]["field"] == "body.options.enable_teams"
+    wrong = await api.json("PATCH", f"/sessions/{session}", json={"options": {"enable_magic": True}}, expect=422)
+    assert wrong["errors"][0]["field"] == "body.options.enable_magic"
 
 
 async def test_a_preset_is_prompt_tools_and_options_and_a_plain_chat_starts_no_computer(

@@ -7,13 +7,14 @@ import socket
 import uuid
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from backend_api.application.background.watch_commands import WatchCommands
 from backend_api.application.conversation.agent_files import AgentFiles
 from backend_api.application.conversation.mirror_tasks import WITHIN_S as MIRROR_WITHIN_S
 from backend_api.application.conversation.mirror_tasks import MirrorTasks
+from backend_api.application.conversation.mirror_team import MirrorTeam
 from backend_api.application.conversation.write_result import WriteResult
 from backend_api.application.conversation.write_transcript import WriteTranscript
 from backend_api.application.files.link_file import LinkFile
@@ -56,6 +57,7 @@ from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource, 
 from backend_api.infrastructure.tools.skills import skill_tools
 from backend_api.infrastructure.tools.task import TaskTool, task_tool
 from backend_api.infrastructure.tools.tasks import TaskTools, task_tools
+from backend_api.infrastructure.tools.team import TeamTools, team_tools
 from backend_api.infrastructure.tools.think import THINK
 from backend_api.infrastructure.tools.todos import TodoTools, todo_tools
 from backend_api.infrastructure.tools.utc_now import utc_now
@@ -89,6 +91,7 @@ async def open_agent(
         sign = _link_signer(ports.link_file, settings.user_content_origin or settings.public_url)
         local = _local_tools(now, sign, web)
         files = AgentFiles(computers.sandboxes, computers.workspace)
+        mirrored = AgentFiles(computers.sandboxes, computers.workspace, within_s=MIRROR_WITHIN_S)
         place_skills = PlaceSkills(users.skills, ZipArchives(), computers.skill_folders)
         specs = manifest_tools()
         table = capabilities(
@@ -97,7 +100,8 @@ async def open_agent(
             TaskTool(),
             LocalTools(skill_tools(skill_reading(users.skills, place_skills))),
             TodoTools(),
-            TaskTools(MirrorTasks(replace(files, within_s=MIRROR_WITHIN_S))),
+            TaskTools(MirrorTasks(mirrored)),
+            TeamTools(settings.max_teammates),
             MemoryTools(users.memories),
             SandboxToolSource(foreground_specs(specs), computers.sandboxes, computers.tools, place_skills=place_skills),
             background_tools(ports.look_at_command, specs, settings.background_timeout, place_skills),
@@ -144,6 +148,7 @@ async def open_agent(
             kinds=users.kinds,
             write_transcript=WriteTranscript(kept.log, files, now),
             write_result=WriteResult(files),
+            mirror_team=MirrorTeam(mirrored),
             skills=SkillOffers(users.skills),
             memories_of=_memories_of(users.memories),
             want_stop_of_commands=ports.look_at_command.commands.want_stop,
@@ -184,6 +189,7 @@ def known_tools() -> list[ToolSpec]:
         task_tool(None),
         *todo_tools(),
         *task_tools(TaskBoard()),
+        *team_tools(),
         *skill_tools(NO_SKILLS),
         *memory_tools(None),
     )

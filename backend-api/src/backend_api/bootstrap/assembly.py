@@ -100,6 +100,7 @@ from backend_api.domain.settings.ports import SearchKeyTrials
 from backend_api.domain.settings.table import DEFAULT_MODEL
 from backend_api.domain.skills.ports import SkillDownloads
 from backend_api.infrastructure.mcp.config_file import own_server
+from backend_api.infrastructure.tools.team import team_tools
 from backend_api.interfaces.http.use_cases import Metrics, Probe, UseCases, no_metrics
 
 
@@ -175,7 +176,8 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
     limiter, limits = ports.limiter, policy.limits
     issue_grant = IssueGrant(ports.refresh_tokens, ports.access_tokens, policy.refresh_lifetime)
     own_sandbox = OwnSandbox(ports.sessions, ports.sandboxes)
-    rules = OptionRules((), ports.tools, policy.options, policy.presets)
+    of_team = [tool.spec for tool in team_tools()]
+    rules = OptionRules((), ports.tools, policy.options, policy.presets, of_team)
     attached = CheckAttachments(own_sandbox, ports.workspace, rules.has_computer)
     send_message = SendMessage(ports.ledger, ports.stream, ports.notifier, limiter, limits, attached, ports.slots)
     heads = SessionHeads(ports.log, policy.poll_s)

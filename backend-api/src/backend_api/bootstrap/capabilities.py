@@ -23,6 +23,7 @@ from backend_api.domain.agent.capabilities.repetition import REPETITION
 from backend_api.domain.agent.capabilities.skills import SKILLS
 from backend_api.domain.agent.capabilities.subagent import SUBAGENT
 from backend_api.domain.agent.capabilities.tasks import TASKS
+from backend_api.domain.agent.capabilities.teams import TEAMS
 from backend_api.domain.agent.capabilities.todos import TODOS
 from backend_api.domain.agent.capabilities.turn_limit import TURN_LIMIT
 from backend_api.domain.agent.capabilities.verification import VERIFICATION
@@ -58,6 +59,7 @@ def capabilities(
         SKILLS,
         VERIFICATION,
         SUBAGENT,
+        TEAMS,
         PLAN_MODE,
         PLAN_STEPS,
         TODOS,

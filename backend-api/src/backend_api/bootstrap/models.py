@@ -35,7 +35,7 @@ def _llm_settings(settings: Settings) -> LlmSettings:
         context_window=settings.context_window,
         demo_delay_s=settings.demo_delay_ms / 1000,
         # None of a worker's runs has to wait for what others ask: each of its agents asks one thing at a time.
-        connections=settings.max_concurrent_runs * MAX_TOGETHER + SPARE_ANSWERS,
+        connections=settings.max_concurrent_runs * (MAX_TOGETHER + settings.max_teammates) + SPARE_ANSWERS,
     )
 
 

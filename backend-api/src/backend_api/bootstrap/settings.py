@@ -20,6 +20,7 @@ from backend_api.bootstrap.capabilities import (
 from backend_api.domain.agent.catalogue import Role
 from backend_api.domain.agent.model import CONTEXT_WINDOW, MAX_OUTPUT_TOKENS
 from backend_api.domain.agent.options import Effort, Options
+from backend_api.domain.agent.team import MAX_TEAMMATES
 from backend_api.infrastructure.fetch.rules import allowed_hosts
 from backend_api.infrastructure.llm.calls import RetryPolicy
 from backend_api.infrastructure.security.secret_file import MIN_SECRET_BYTES, keep_secret
@@ -105,6 +106,7 @@ class Settings(BaseSettings):
     models: Names = ()
     fallback_model: str = ""
     subagent_model: str = ""
+    teammate_model: str = ""
     compact_model: str = ""
     title_model: str = ""
     models_file: Path | None = None
@@ -126,6 +128,7 @@ class Settings(BaseSettings):
     compact_threshold: float = Field(default=COMPACT_THRESHOLD, gt=0, lt=1)
     micro_compact_min_tokens: int = Field(default=MICRO_COMPACT_MIN_TOKENS, ge=1)
     max_output_tokens: int = Field(default=MAX_OUTPUT_TOKENS, ge=1)
+    max_teammates: int = Field(default=MAX_TEAMMATES, ge=1, le=20)
     background_timeout: int = Field(default=BACKGROUND_TIMEOUT_S, ge=1, le=MAX_BACKGROUND_TIMEOUT_S)
     approval_timeout: float = Field(default=APPROVAL_TIMEOUT_S, ge=1.0, le=31_536_000.0)
     context_window: int = Field(default=CONTEXT_WINDOW, ge=1)
@@ -193,6 +196,7 @@ class Settings(BaseSettings):
         """The models that are named for a role, empty for none."""
         return {
             "subagent": self.subagent_model,
+            "teammate": self.teammate_model,
             "compact": self.compact_model,
             "title": self.title_model,
             "fallback": self.fallback_model,

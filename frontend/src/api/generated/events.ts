@@ -33,6 +33,8 @@ export type WireEvent =
   | ContextCompactedEvent
   | SubagentStartedEvent
   | SubagentFinishedEvent
+  | TeammateUpdatedEvent
+  | TeamMessageEvent
   | BackgroundStartedEvent
   | BackgroundFinishedEvent
   | SessionUpdatedEvent
@@ -783,6 +785,55 @@ export interface SubagentFinishedEvent {
   duration_ms: number
 }
 /**
+ * What an agent of the session's team is at. With its `prompt` it begins: that is the first event of its thread,
+ * whose other events carry the same `agent_id`, and `parent_call_id` is the call that began it. `reason` says why one
+ * left, and `detail` more of it.
+ */
+export interface TeammateUpdatedEvent {
+  seq: number
+  type: 'teammate.updated'
+  at: string
+  session_id: string
+  run_id: string | null
+  agent_id?: string
+  name: string
+  role: string
+  status: 'working' | 'idle' | 'left'
+  parent_call_id: string
+  prompt: string | null
+  reason: ('shutdown' | 'idle' | 'failed' | 'run_ended') | null
+  detail: string | null
+}
+/**
+ * What one agent of a team tells others, by their names; the main agent's is `lead`. Each reads it before its next
+ * answer. A request and the answer to it have the same `request_id`, and the answer says whether it `approve`s.
+ * `task` tells of a task that its reader took, and `left` of an agent that could not go on.
+ */
+export interface TeamMessageEvent {
+  seq: number
+  type: 'team.message'
+  at: string
+  session_id: string
+  run_id: string | null
+  message_id: string
+  sender: string
+  recipients: string[]
+  content: string
+  msg_type:
+    | 'message'
+    | 'question'
+    | 'result'
+    | 'broadcast'
+    | 'task'
+    | 'left'
+    | 'shutdown_request'
+    | 'shutdown_answer'
+    | 'plan_request'
+    | 'plan_review'
+  request_id: string | null
+  approve: boolean | null
+}
+/**
  * A command runs in the background of the session's computer from here on, for `timeout_s` at most; `command` is
  * at most 2,000 characters of it, the whole stands in the call.
  */
@@ -904,7 +955,7 @@ export interface LlmRequestEvent {
   run_id: string | null
   agent_id?: string
   number: number
-  role: 'agent' | 'subagent' | 'fallback' | 'compact' | 'title'
+  role: 'agent' | 'subagent' | 'teammate' | 'fallback' | 'compact' | 'title'
   model: string
   provider: string
   turn_count: number
@@ -930,7 +981,7 @@ export interface LlmResponseEvent {
   run_id: string | null
   agent_id?: string
   number: number
-  role: 'agent' | 'subagent' | 'fallback' | 'compact' | 'title'
+  role: 'agent' | 'subagent' | 'teammate' | 'fallback' | 'compact' | 'title'
   model: string
   outcome: 'stop' | 'length' | 'tool_calls' | 'refusal' | 'error' | 'stopped'
   usage: Usage

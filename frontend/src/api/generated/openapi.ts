@@ -237,7 +237,7 @@ export interface CreateScheduleBody {
  */
 export interface OptionsBody {
   /**
-   * Not supported by this server yet: any value but null is refused.
+   * true: the agent may begin others that work beside it (`spawn_teammate`, `teammate.updated`, `team.message`), from the next time a run begins or goes on after a wait; null or false: it works alone, with sub-agents for single tasks.
    */
   enable_teams?: boolean | null
   /**
@@ -295,7 +295,7 @@ export interface CreateSessionBody {
  */
 export interface OptionsBody1 {
   /**
-   * Not supported by this server yet: any value but null is refused.
+   * true: the agent may begin others that work beside it (`spawn_teammate`, `teammate.updated`, `team.message`), from the next time a run begins or goes on after a wait; null or false: it works alone, with sub-agents for single tasks.
    */
   enable_teams?: boolean | null
   /**
@@ -624,7 +624,7 @@ export interface ModelBody {
  */
 export interface OptionsBody2 {
   /**
-   * Not supported by this server yet: any value but null is refused.
+   * true: the agent may begin others that work beside it (`spawn_teammate`, `teammate.updated`, `team.message`), from the next time a run begins or goes on after a wait; null or false: it works alone, with sub-agents for single tasks.
    */
   enable_teams?: boolean | null
   /**

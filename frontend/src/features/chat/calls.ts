@@ -7,6 +7,7 @@ export function toolItem(event: ToolCalledEvent, waits: boolean): ToolItem {
     kind: 'tool',
     agentId: null,
     agentKind: null,
+    teammate: null,
     inner: [],
     key: `tool:${event.seq}`,
     callId: event.call_id,

@@ -11,6 +11,7 @@ import { isLaterThan } from './order'
 import { scheduleNote } from './scheduleNote'
 import { readBy } from './steps'
 import { agentOf, reduceInner, withCall, withOpenCalls } from './subagents'
+import { withTeamMessage, withTeammate } from './team'
 import type { Item, LiveItem, NoteItem, ToolItem, Transcript } from './transcript'
 import { begunWait, outcomeByPerson, waitedUntil, queuedRun, waitItem, withAnswer } from './waits'
 
@@ -35,6 +36,7 @@ export function reduce(state: Transcript, event: WireEvent): Transcript {
 /** What an agent that works for the main one did. Its tokens are the run's. */
 function reduceOfAgent(state: Transcript, event: StoredEvent): Transcript {
   if (event.type === 'usage.updated') return { ...state, usage: event.usage }
+  if (event.type === 'teammate.updated') return { ...state, items: withTeammate(state.items, event) }
   const next = { ...state, items: reduceInner(state.items, event, isAwaited(state.computer)) }
   return event.type === 'approval.requested' ? begunWait(next, event.at) : next
 }
@@ -109,6 +111,9 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
         agentId: event.subagent_id,
         agentKind: event.kind,
       }))
+    case 'team.message':
+      return { ...state, items: withTeamMessage(state.items, event) }
+    case 'teammate.updated':
     case 'subagent.finished':
       return state
     case 'question.asked':

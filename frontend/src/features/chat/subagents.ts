@@ -44,7 +44,8 @@ function withEvent(inner: Inner, event: WireEvent, isAwaited: boolean): Inner {
 }
 
 /** What an agent is given, in a few words. */
-export function titleOf({ arguments: given, phrase }: ToolItem): string {
+export function titleOf({ arguments: given, phrase, teammate }: ToolItem): string {
+  if (teammate) return teammate.name
   const title = givenTask(given)
   return typeof title === 'string' ? title : phrase
 }

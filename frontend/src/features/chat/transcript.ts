@@ -6,6 +6,8 @@ import type {
   Display,
   PlanDecidedEvent,
   PlanUpdatedEvent,
+  TeamMessageEvent,
+  TeammateUpdatedEvent,
   TasksUpdatedEvent,
   TodosUpdatedEvent,
   QuestionAnsweredEvent,
@@ -52,7 +54,9 @@ export interface ToolItem {
   readonly agentId: string | null
   /** The name of its kind. */
   readonly agentKind: string | null
-  readonly inner: readonly (ToolItem | AssistantItem | ApprovalItem)[]
+  /** Who that is in the team, if it is a teammate. */
+  readonly teammate: Teammate | null
+  readonly inner: readonly (ToolItem | AssistantItem | ApprovalItem | TeamItem)[]
   readonly key: string
   readonly callId: string
   readonly name: string
@@ -69,6 +73,18 @@ export interface ToolItem {
   readonly preview: string
   readonly display: Display | null
   readonly body: (BodyReference & { readonly seq: number }) | null
+}
+/** `reason` says why one left. */
+export type Teammate = Pick<TeammateUpdatedEvent, 'name' | 'role' | 'status' | 'reason'>
+/** What agents of a team tell each other. */
+export interface TeamItem {
+  readonly kind: 'team'
+  readonly key: string
+  readonly sender: string
+  readonly recipients: readonly string[]
+  readonly content: string
+  readonly msgType: TeamMessageEvent['msg_type']
+  readonly approve: boolean | null
 }
 export interface EndItem {
   readonly kind: 'end'
@@ -142,6 +158,7 @@ export type Item =
   | ThinkingItem
   | ToolItem
   | EndItem
+  | TeamItem
   | NoteItem
 export type LiveItem = AssistantItem | ThinkingItem
 

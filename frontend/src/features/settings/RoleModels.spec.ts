@@ -10,7 +10,7 @@ import { useModels } from './models'
 import RoleModels from './RoleModels.vue'
 import { useUserSettings } from './userSettings'
 
-const NAMES = ['subagent', 'compact', 'title', 'fallback'].map((role) => `models/${role}_model`)
+const NAMES = ['subagent', 'teammate', 'compact', 'title', 'fallback'].map((role) => `models/${role}_model`)
 const LARGE = { id: 'large', label: 'Large', is_demo: false, is_default: true, is_official: true }
 const SMALL = { id: 'small', label: 'Small', is_demo: false, is_default: false, is_official: true }
 const DEMO = { id: 'demo', label: 'Demo', is_demo: true, is_default: false, is_official: true }

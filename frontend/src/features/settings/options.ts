@@ -10,6 +10,7 @@ export type ChosenOptions = Pick<
   | 'enable_approval'
   | 'enable_plan_mode'
   | 'enable_tracing'
+  | 'enable_teams'
   | 'denied_tools'
   | 'asked_tools'
   | 'allowed_tools'

@@ -16,6 +16,7 @@ import {
   NotebookPen,
   Search,
   SquareTerminal,
+  UsersRound,
   Wrench,
 } from '@lucide/vue'
 import { defineAsyncComponent, type Component } from 'vue'
@@ -102,6 +103,12 @@ const plain: readonly ToolView[] = [
   { names: /^code_/, icon: Braces, component: PlainView, target: argument('context') },
   { names: /^think$/, icon: Brain, component: PlainView, target: () => '' },
   { names: /^ask_user$/, icon: MessageCircleQuestionMark, component: PlainView, target: () => '' },
+  {
+    names: /^(.*teammates?|send_message|read_inbox|broadcast|.*shutdown.*|check_protocol|plan_review|submit_plan)$/,
+    icon: UsersRound,
+    component: PlainView,
+    target: argument('name', 'to', 'teammate'),
+  },
   { names: /plan/, icon: ListChecks, component: PlainView, target: () => '' },
   { names: /^task_/, icon: ListTodo, component: PlainView, target: argument('subject') },
   { names: /^todo_/, icon: ListTodo, component: PlainView, target: argument('content') },

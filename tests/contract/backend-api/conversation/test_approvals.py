@@ -21,6 +21,7 @@ from backend_api.domain.agent.events import (
     SessionUpdated,
     SubagentFinished,
     SubagentStarted,
+    TeammateUpdated,
     ToolCalled,
     ToolFinished,
     Usage,
@@ -470,3 +471,27 @@ async def decides_each_once(stores: ConversationStores, order: tuple[str, ...]) 
     assert run.status == (RunStatus.STOPPED if is_stopped else RunStatus.QUEUED)
     woken = [one.run_id for one in await stored(stores, session_id, RunQueued)].count(lease.run.id) - 1
     assert woken <= 1 if is_stopped else woken == 1
+
+
+async def test_a_stop_ends_calls_of_a_team_that_are_older_than_the_last_turn(stores: ConversationStores) -> None:
+    session_id = await stores.session()
+    accepted = await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m", text="go"))
+    lease = await stores.ledger.claim("w1", lease_s=30, model="m", run_id=accepted.run_id)
+    assert lease is not None
+    amy = TeammateUpdated(
+        agent_id="teammate_s", name="amy", role="digs", status="working", parent_call_id="s", prompt="dig"
+    )
+    asks = ToolCalled(call_id="w", name="write", arguments={}, phrase="", asks=True, agent_id="teammate_s")
+    payloads = (UsageUpdated(usage=Usage(input=1)), amy, asks, UsageUpdated(usage=Usage(input=2)))
+    await stores.ledger.record(lease, [Recorded(payload=payload) for payload in payloads])
+    approval = Approval(calls=[ApprovalCall(call_id="w", name="write", arguments={})], agent_id="teammate_s")
+    assert await stores.ledger.wait(lease, [Wait(id="ask", subject=approval, expires_s=60)], read_seq=0)
+    await stores.ledger.request_stop(session_id, ANNA)
+    told = [event.payload for event in await stores.log.read(session_id, after=0, limit=100)]
+    (ended,) = [payload for payload in told if isinstance(payload, ToolFinished)]
+    assert (ended.call_id, ended.agent_id, ended.cancelled) == ("w", "teammate_s", True)
+    assert [(one.status, one.reason) for one in told if isinstance(one, TeammateUpdated)] == [
+        ("working", None),
+        ("left", "run_ended"),
+    ]
+    assert isinstance(told[-1], RunFinished)

@@ -8,29 +8,27 @@ import pytest
 
 from support.gateway import Gateway
 
-NOT_IN_EFFECT: list[tuple[str, Any, str]] = [
-    ("enable_teams", True, "enable_teams would have no effect: agents don't work in teams yet. Leave it out."),
-]
 
-
-@pytest.mark.parametrize(("name", "value", "message"), NOT_IN_EFFECT)
-async def test_an_option_that_would_change_nothing_is_refused_with_the_reason(
-    gateway: Gateway, name: str, value: Any, message: str
-) -> None:
+async def test_only_a_session_with_a_team_has_its_tools(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
-    body = {"options": {name: value, "max_turns": 3}}
     session_id = await gateway.session(anna)
-    refused = [
-        await gateway.client.post("/api/sessions", json=body, headers=anna),
-        await gateway.client.patch(f"/api/sessions/{session_id}", json=body, headers=anna),
-    ]
-    for answer in refused:
-        assert answer.status_code == 422
-        (error,) = answer.json()["errors"]
-        assert error["field"] == f"body.options.{name}"
-        assert error["message"] == message
-    sessions = (await gateway.client.get("/api/sessions", headers=anna)).json()["items"]
-    assert [session["options"] for session in sessions] == [{}]
+
+    async def named(query: str = "") -> set[str]:
+        listed = await gateway.client.get(f"/api/tools{query}", headers=anna)
+        return {tool["name"] for tool in listed.json()}
+
+    own = {"spawn_teammate", "plan_review", "submit_plan", "answer_shutdown"}
+    assert not own & await named()
+    assert not own & await named(f"?session_id={session_id}")
+    body = {"options": {"enable_teams": True, "denied_tools": ["broadcast"]}}
+    changed = await gateway.client.patch(f"/api/sessions/{session_id}", json=body, headers=anna)
+    assert changed.status_code == 200, changed.text
+    assert changed.json()["options"]["enable_teams"] is True
+    assert own <= await named(f"?session_id={session_id}")
+    assert not own & await named()
+    for body, field in (({"preset": "chat"}, "body.preset"), ({"preset": None}, None)):
+        changed = await gateway.client.patch(f"/api/sessions/{session_id}", json=body, headers=anna)
+        assert [error["field"] for error in changed.json().get("errors", [])] == ([field] if field else [])
 
 
 async def test_thinking_is_taken_where_the_model_can_and_refused_with_the_reason_where_not(gateway: Gateway) -> None:

@@ -155,7 +155,7 @@ async def test_frames_that_ask_for_what_is_not_there_get_a_typed_error_and_the_s
             ({"type": "options", "preset": "unknown"}, "invalid", "body.preset"),
             ({"type": "options", "preset": 1}, "invalid", "options.preset"),
             ({"type": "options", "magic": True}, "invalid", "options.magic"),
-            ({"type": "options", "enable_teams": True}, "invalid", "options.enable_teams"),
+            ({"type": "options", "enable_teams": "yes"}, "invalid", "options.enable_teams"),
             ({"type": "plan", "plan_id": "p", "decision": "approve"}, "plan_not_found", None),
             ({"type": "plan", "plan_id": "p", "decision": "perhaps"}, "invalid", "plan.decision"),
             ({"type": "options", "max_turns": True}, "invalid", "options.max_turns"),

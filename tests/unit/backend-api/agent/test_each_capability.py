@@ -13,6 +13,7 @@ import pytest
 
 from backend_api.bootstrap.capabilities import capabilities
 from backend_api.domain.agent.capabilities.pictures import BLIND
+from backend_api.domain.agent.capabilities.teams import SPAWN
 from backend_api.domain.agent.capability import Capabilities, Capability, Setup
 from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import BackgroundStarted, ContextCompacted, PlanStep, Task, Todo, ToolCalled, Usage
@@ -29,6 +30,7 @@ from backend_api.domain.agent.model import (
 )
 from backend_api.domain.agent.presets import NO_PRESET
 from backend_api.domain.agent.skills import SkillOffer
+from backend_api.domain.agent.team import Membership, Team
 from backend_api.domain.agent.tools import Done
 from backend_api.domain.conversation.entity import RunStatus, SessionId
 from backend_api.domain.memories.entity import MemoryFile
@@ -126,6 +128,11 @@ async def verification(table: Table) -> None:
 
 async def subagent(table: Table) -> None:
     assert "You work on one task for another agent" in table.prompt(replace(ANY, kind="general"))
+
+
+async def teams(table: Table) -> None:
+    lead = Membership(name="lead", role="", team=Team)
+    assert "Your team" in table.prompt(replace(ANY, membership=lead, tools=[replace(THINK.spec, name=SPAWN)]))
 
 
 async def plan_mode(table: Table) -> None:
@@ -234,6 +241,7 @@ SHOWN_BY: dict[str, Callable[[Table], Awaitable[None]]] = {
     "preset": preset,
     "verification": verification,
     "subagent": subagent,
+    "teams": teams,
     "plan mode": plan_mode,
     "plan steps": plan_steps,
     "todos": todos,

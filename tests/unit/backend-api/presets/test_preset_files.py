@@ -125,7 +125,7 @@ def test_what_is_left_out_is_left_to_others() -> None:
         (head("[options]\nmax_turns = true"), r"options\.max_turns: Input should be a valid integer"),
         (head('[options]\nenable_approval = "yes"'), r"options\.enable_approval: Input should be a valid boolean"),
         (head('[options]\nthinking_effort = "low"'), r"options\.thinking_effort: Input should be 'high' or 'max'"),
-        (head("[options]\nenable_teams = true"), r"options\.enable_teams: Extra inputs"),
+        (head("[options]\nenable_tracing = true"), r"options\.enable_tracing: Extra inputs"),
         (head('[options]\nmodel = "m"'), r"options\.model: Extra inputs"),
         (head('[[suggestions]]\ntitle = "a"'), r"suggestions\.0\.text: Field required"),
         (head('[translations.zh]\nlabel = "a"'), r"translations\.zh\.description: Field required"),

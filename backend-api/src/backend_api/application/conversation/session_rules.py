@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from backend_api.domain.agent.capabilities.teams import SPAWN
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.agent.options import NO_OPTIONS, Options, session_options
 from backend_api.domain.agent.presets import Preset, Presets
@@ -47,15 +48,19 @@ class OptionRules:
     tools: Sequence[ToolSpec] = ()
     defaults: Options = NO_OPTIONS
     presets: Presets = field(default_factory=Presets)
+    team_tools: Sequence[ToolSpec] = ()
+    """Those that only a session with a team has."""
 
     def preset_of(self, session: Session) -> Preset:
         """The one that a session has, whether it chose one or not."""
         return self.presets.layered(self.defaults, Options(preset=session.preset))[0]
 
     def tools_of(self, session: Session) -> list[ToolSpec]:
-        """The tools that its preset leaves a session."""
-        preset = self.preset_of(session)
-        return [tool for tool in self.tools if preset.has(tool.name)]
+        """The tools that its preset leaves a session, and those of a team where it may have one."""
+        own = session_options(session.model, session.options, session.preset)
+        preset, options = self.presets.layered(self.defaults, own)
+        tools = [*self.tools, *(self.team_tools if options.enable_teams else ())]
+        return [tool for tool in tools if preset.has(tool.name)]
 
     def has_computer(self, session: Session) -> bool:
         """Whether its agent has tools that work on a computer."""
@@ -80,16 +85,20 @@ class OptionRules:
         Raises `InvalidError`.
         """
         own = session_options(model, options, preset)
-        together = self.presets.layered(self.defaults, own)[1]
+        its_preset, together = self.presets.layered(self.defaults, own)
         info = self._info(together.model)
         for rules in TOOL_RULES:
-            check_tools(self.tools, rules, changed.get(rules) or (), field=f"body.options.{rules}")
+            check_tools([*self.tools, *self.team_tools], rules, changed.get(rules) or (), field=f"body.options.{rules}")
         if changed.get("allowed_tools") and not together.enable_approval:
             reason = "allowed_tools acts only together with enable_approval: true."
             raise InvalidError(reason, field="body.options.allowed_tools")
         if changed.get("thinking_effort") is not None and not together.enable_thinking:
             reason = "thinking_effort acts only together with enable_thinking: true."
             raise InvalidError(reason, field="body.options.thinking_effort")
+        if own.enable_teams and not its_preset.has(SPAWN):
+            wrong = "options.enable_teams" if changed.get("enable_teams") else "preset"
+            reason = f"The preset {its_preset.id} has no {SPAWN}: choose another one, or set enable_teams to null."
+            raise InvalidError(reason, field=f"body.{wrong}")
         if own.enable_thinking is None or info is None:
             return
         if info.thinking == ("never" if own.enable_thinking else "always"):

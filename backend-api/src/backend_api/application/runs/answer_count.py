@@ -1,4 +1,4 @@
-"""How many answers the sub-agents of a run have begun, and how many they are at."""
+"""How many answers the other agents of a run have begun, and how many all of them are at."""
 
 from __future__ import annotations
 
@@ -19,6 +19,12 @@ class AnswerCount:
     def count_one(self) -> Generator[None]:
         """While an agent is at an answer, until what it used is counted."""
         self.begun += 1
+        with self.count_leads():
+            yield
+
+    @contextmanager
+    def count_leads(self) -> Generator[None]:
+        """While the main agent is at one: the log counts those."""
         self.at_work += 1
         try:
             yield

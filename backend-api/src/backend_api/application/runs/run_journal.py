@@ -7,7 +7,7 @@ import hashlib
 import logging
 import time
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
@@ -17,6 +17,7 @@ from backend_api.application.runs.answer_count import AnswerCount
 from backend_api.application.runs.histories import History
 from backend_api.application.runs.masking import Mask
 from backend_api.application.runs.model_traces import ModelTraces
+from backend_api.application.runs.news import News, TeamAtWork
 from backend_api.application.runs.run_stream import RunStream
 from backend_api.domain.agent.catalogue import ChosenModel
 from backend_api.domain.agent.changed_files import add_changed
@@ -33,6 +34,7 @@ from backend_api.domain.agent.events import (
     ModelRole,
     RunFinished,
     StoredPayload,
+    TasksUpdated,
     ThinkingCompleted,
     Todo,
     ToolCalled,
@@ -46,6 +48,7 @@ from backend_api.domain.agent.open_agents import OpenAgents
 from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.agent.shortening import shorten
 from backend_api.domain.agent.tasks import TaskBoard
+from backend_api.domain.agent.team import Team, updated
 from backend_api.domain.agent.thread import MAX_RESULT_CHARACTERS, Thread
 from backend_api.domain.agent.threads import subagent_of
 from backend_api.domain.agent.tools import Done, OpenCall, ToolCall, Waits
@@ -142,6 +145,10 @@ class RunJournal:
         self._unbegun_calls: set[str] = set()
         self._agents = OpenAgents()
         self.answers_below = AnswerCount()
+        self.team_at_work: TeamAtWork | None = None
+        """Agents that work beside the main one."""
+        self.news = News()
+        """Of what agents that work beside each other tell, and begin and end."""
         self._at_work: dict[str, ToolCall] = {}
         self._open_message: MessageCompleted | None = None
         self._unstored: list[StoredPayload] = []
@@ -151,7 +158,8 @@ class RunJournal:
         thread = await self.thread()
         conversation = thread.conversation(self.lease.run.id)
         self.seen_seq = conversation.seen_seq
-        return replace(conversation, turns_of_others=self.answers_below.begun)
+        below = self.answers_below
+        return replace(conversation, turns_of_others=below.begun, others_at_work=below.at_work)
 
     def turns(self) -> int:
         """Model calls that the run began, of all its agents."""
@@ -174,6 +182,20 @@ class RunJournal:
 
     def skills_read(self) -> Sequence[str]:
         return self._history.threads.skills_read()
+
+    @property
+    def has_news(self) -> bool:
+        """Whether something was said to the main agent since its last `conversation`."""
+        return self._history.threads.main.seen_seq > self.seen_seq
+
+    @property
+    def team(self) -> Team:
+        """Of the run, as far as known."""
+        return self._history.threads.team
+
+    def has_unread(self, agent_id: str) -> bool:
+        """Whether something was said to one of the other agents that it has not read."""
+        return self._history.threads.of(agent_id).has_unread
 
     def mcp_servers(self) -> Mapping[str, KnownMcpServer]:
         """What is known of each MCP server, as of the last `conversation`."""
@@ -223,6 +245,15 @@ class RunJournal:
         return self._history.threads.main.progress(self.lease.run.id).attempts_without_progress
 
     async def wait(self, waits: Sequence[Wait]) -> bool:
+        if self.team_at_work is not None:
+            waits = [*waits, *await self.team_at_work.rest()]
+        if not await self._may_wait(waits) and self.team_at_work is not None:
+            self.team_at_work.go_on()
+        return self.has_ended
+
+    async def _may_wait(self, waits: Sequence[Wait]) -> bool:
+        if not waits:
+            return False
         try:
             await self._wait(waits)
         except WaitRefusedError as refused:
@@ -266,8 +297,7 @@ class RunJournal:
         return UsageUpdated(usage=self.usage)
 
     def answering(self) -> AbstractContextManager[None]:
-        # What works for it waits while it is asked, and it while those are.
-        return nullcontext()
+        return self.answers_below.count_leads()
 
     async def other_answered(self) -> None:
         await self.answers_below.wait_for_one()
@@ -403,7 +433,9 @@ class RunJournal:
     async def _finish(self, finished: RunFinished, *, seen_seq: int) -> bool:
         unstored, self._unstored = self._unstored, []
         said = self._with_preface([Recorded(payload=payload) for payload in unstored])
-        events = await self._ledger.finish(self.lease, finished, seen_seq=seen_seq, said=said)
+        # Should a message stand in the way, they have not left.
+        left = [Recorded(payload=updated(one, "left", reason="run_ended")) for one in self.team.present()]
+        events = await self._ledger.finish(self.lease, finished, seen_seq=seen_seq, said=[*said, *left])
         self.has_ended = bool(events)
         if not events and said:
             events = await self._ledger.record(self.lease, said)
@@ -434,7 +466,10 @@ class RunJournal:
 
     def add_stored(self, events: Sequence[Event], items: Sequence[Recorded] = ()) -> None:
         """Show what was stored, with what the model reads of it, and know it from now on."""
+        version = self.team.version
         self._history.add_committed(events, [item.output for item in items])
+        if self.team.version != version or any(isinstance(event.payload, TasksUpdated) for event in events):
+            self.news.tell()
         if events:
             self.live.show_stored(events)
 

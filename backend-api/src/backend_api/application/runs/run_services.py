@@ -14,6 +14,7 @@ from backend_api.application.runs.pictures import PictureCache
 from backend_api.application.runs.run_journal import RunJournal
 from backend_api.application.runs.run_stream import RunStream
 from backend_api.application.runs.subagents import Subagents
+from backend_api.application.runs.team_run import MirrorTeam, TeamRun, TeamTiming, no_mirror
 from backend_api.application.settings.effective_settings import EffectiveSettings, OpenEffectiveSettings
 from backend_api.application.skills.skill_offers import SkillOffers
 from backend_api.application.subagents.kinds_of_users import KindsOfUsers
@@ -29,7 +30,8 @@ from backend_api.domain.agent.opening import Opening
 from backend_api.domain.agent.options import NO_OPTIONS, Options, defaults_of
 from backend_api.domain.agent.pictures import Pictures
 from backend_api.domain.agent.presets import Preset, Presets
-from backend_api.domain.agent.subagent_kinds import SubagentKind
+from backend_api.domain.agent.subagent_kinds import MAIN, SubagentKind
+from backend_api.domain.agent.team import LEAD, TEAMMATE, Membership, Team, Teammate
 from backend_api.domain.agent.tool_runner import ToolRunner
 from backend_api.domain.agent.tools import Tool
 from backend_api.domain.conversation.entity import Lease, SessionId
@@ -51,6 +53,7 @@ class RunOptions:
     max_attempts: int = 3
     lease_s: float = 10.0
     heartbeat_s: float = 2.5
+    team: TeamTiming = field(default_factory=TeamTiming)
 
 
 async def _no_transcript(session_id: SessionId, user_id: UserId) -> None:
@@ -118,6 +121,7 @@ class RunServices:
     """What users have set; None: they can't."""
     write_transcript: Callable[[SessionId, UserId], Awaitable[str | None]] = _no_transcript
     write_result: Callable[[SessionId, UserId, ToolCalled, str], Awaitable[str | None]] = _no_result
+    mirror_team: MirrorTeam = no_mirror
     skills: SkillOffers = field(default_factory=SkillOffers)
     want_stop_of_commands: Callable[[SessionId], Awaitable[object]] = _no_commands
     """Asked for as a run ends that was stopped: what it began in the background after the stop came ends, too."""
@@ -145,9 +149,10 @@ class RunServices:
         return RunJournal(lease, self.ledger, self.log, stream, history, mask=mask, kept=kept)
 
     @asynccontextmanager
-    async def agent_loop(self, lease: Lease, journal: RunJournal) -> AsyncGenerator[AgentLoop]:
-        """The loop of the main agent, with the model, the tools and the capabilities of this run. What its user has set
-        is looked at where there is something; the models asked with the user's keys are open until the block ends."""
+    async def agent_loop(self, lease: Lease, journal: RunJournal) -> AsyncGenerator[AgentLoop | TeamRun]:
+        """The loop of the main agent and of its team, with the model, the tools and the capabilities of this run. What
+        its user has set is looked at where there is something; the models asked with the user's keys are open until the
+        block ends."""
         async with AsyncExitStack() as stack:
             effective = EffectiveSettings(catalogue=self.catalogue)
             if self.effective_settings is not None and lease.has_settings:
@@ -158,7 +163,7 @@ class RunServices:
 
     async def _main_loop(
         self, lease: Lease, journal: RunJournal, effective: EffectiveSettings, mcp_tools: Sequence[Tool]
-    ) -> AgentLoop:
+    ) -> AgentLoop | TeamRun:
         catalogue = effective.catalogue
         defaults = defaults_of(self.defaults, effective.options)
         preset, options = self.presets.layered(defaults, lease.options)
@@ -198,10 +203,24 @@ class RunServices:
         async def kinds_now() -> Sequence[SubagentKind]:
             return await self.kinds(lease.run.user_id)
 
+        async def loop_of_teammate(one: Teammate, journal: Journal) -> AgentLoop:
+            own = catalogue.role("teammate") or model
+            its = Membership(name=one.name, role=one.role, team=team)
+            below = replace(setup, kind=TEAMMATE.name, kinds=(TEAMMATE,), membership=its)
+            return await self._loop(own, catalogue, below, journal, pictures, files)
+
+        def team() -> Team:
+            return journal.team
+
         delegate = Subagents(journal=journal, loop_of=loop_of, kinds=kinds_now, clock=self.clock)
-        loop = await self._loop(model, catalogue, replace(setup, delegate=delegate), journal, pictures, files)
+        has_team = await _has_team(options, lease, journal)
+        its = Membership(name=LEAD, role="", team=team) if has_team else None
+        main = replace(setup, delegate=delegate, membership=its)
+        loop = await self._loop(model, catalogue, main, journal, pictures, files)
         loop.notices = await self._notices(setup, journal)
-        return loop
+        if not has_team:
+            return loop
+        return TeamRun(loop, journal, loop_of_teammate, timing=self.options.team, mirror=self.mirror_team)
 
     async def _loop(
         self,
@@ -233,7 +252,8 @@ class RunServices:
         runner = ToolRunner(tools=tools, judge=judge, journal=journal, new_id=self.new_id, limits=limits)
         system = capabilities.system_prompt()
 
-        own: ModelRole = "agent" if setup.kind == "main" else "subagent"
+        is_main, is_of_team = setup.kind == MAIN, setup.membership is not None
+        own: ModelRole = "agent" if is_main else "teammate" if is_of_team else "subagent"
 
         def loop(model: ChosenModel, role: ModelRole, fallback: AgentLoop | None = None) -> AgentLoop:
             summarizes = catalogue.role("compact") or model
@@ -294,6 +314,16 @@ class RunServices:
             text = f"{said} {chosen.info.label} answers instead."
             await journal.record([Notice(text=text, code=code, params={"model": chosen.info.label})])
         return chosen
+
+
+async def _has_team(options: Options, lease: Lease, journal: RunJournal) -> bool:
+    """Whether the agent may have one. A team that began works on until the run ends, whatever is chosen meanwhile."""
+    if options.enable_teams:
+        return True
+    if not lease.has_begun_before:
+        return False
+    await journal.conversation()
+    return bool(journal.team.present())
 
 
 def _model_of(

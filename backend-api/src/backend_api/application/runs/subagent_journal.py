@@ -1,4 +1,4 @@
-"""The journal of an agent that works on one call of another one, in the same run."""
+"""The journal of an agent that another one began by a call, in the same run."""
 
 from __future__ import annotations
 
@@ -53,8 +53,9 @@ class SubagentJournal:
 
     live = Unshown()
 
-    def __init__(self, run: RunJournal, call_id: str) -> None:
-        self.agent_id = subagent_of(call_id)
+    def __init__(self, run: RunJournal, call_id: str, agent_id: str | None = None) -> None:
+        """Without an `agent_id` it is that of the agent which works on the call."""
+        self.agent_id = agent_id or subagent_of(call_id)
         self.usage = Usage()
         """What the agent used so far."""
         self.waits: Sequence[Wait] = ()

@@ -23,6 +23,7 @@ from backend_api.domain.agent.skills import SkillOffer
 from backend_api.domain.agent.subagent_kinds import BUILT_IN, MAIN, SubagentKind
 from backend_api.domain.agent.subagents import Delegate
 from backend_api.domain.agent.tasks import TaskBoard
+from backend_api.domain.agent.team import Membership
 from backend_api.domain.agent.tools import Tool, ToolSpec
 from backend_api.domain.memories.entity import MemoryFile
 
@@ -35,7 +36,8 @@ class Setup:
     counts as that does; `kinds` are those that sub-agents may be of, and `kind` names its own; `delegate` is how the
     main one gives work to another, `todos` tells its own working list by now, as a call begins, and `tasks` are the
     session's; `skills` are those of its user, and `skills_read` tells which the session's agents have read; `memories`
-    are those of its user as the run began, and `mcp_tools` those that its MCP servers offer."""
+    are those of its user as the run began, and `mcp_tools` those that its MCP servers offer; `membership` is who it is
+    in the run's team, where it has one."""
 
     now: Callable[[], datetime]
     tools: Sequence[ToolSpec] = ()
@@ -54,6 +56,7 @@ class Setup:
     skills_read: Callable[[], Sequence[str]] = tuple
     memories: Sequence[MemoryFile] = ()
     mcp_tools: Sequence[Tool] = ()
+    membership: Membership | None = None
 
     def judging(self, chosen: Chosen) -> Setup:
         """As calls are judged now that the session has chosen so."""

@@ -19,8 +19,8 @@ class ChosenModel:
     count_tokens: CountTokens = estimated_tokens
 
 
-Role = Literal["subagent", "compact", "title", "fallback"]
-"""What a deployment may name a model of its own for: sub-agents, summaries, titles, and what is
+Role = Literal["subagent", "teammate", "compact", "title", "fallback"]
+"""What a deployment may name a model of its own for: sub-agents, teammates, summaries, titles, and what is
 asked where a model fails."""
 
 

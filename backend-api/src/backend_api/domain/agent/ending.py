@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from backend_api.domain.agent.events import Event, RunEnd, StoredPayload, ToolCalled, ToolFinished
+from backend_api.domain.agent.events import Event, RunEnd, StoredPayload, TeammateUpdated, ToolCalled, ToolFinished
 from backend_api.domain.agent.open_agents import OpenAgents
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.run_progress import RunProgress
+from backend_api.domain.agent.team import Team, updated
 
 _NOT_BEGUN = "Not begun. Stopped."
 _CUT = "Stopped before it ended. Part of it may have happened."
@@ -28,12 +29,14 @@ class Ending:
 
 def cut_by_stop(run_id: str, events: Iterable[Event], so_far: Sequence[Recorded]) -> list[Recorded]:
     """What is recorded of a run which is stopped while nobody has it: `so_far`, then the results of the other calls
-    that are open, and the end of each agent right after the call it works on. `events` are those of the run's calls
-    and agents. A call ends after those of the agent that works on it."""
-    progress, agents = RunProgress(run_id), OpenAgents()
+    that are open, the end of each agent right after the call it works on, and that of each teammate. `events` are
+    those of the run's calls and agents. A call ends after those of the agent that works on it."""
+    progress, agents, team = RunProgress(run_id), OpenAgents(), Team()
     for event in events:
         progress.apply(event)
         agents.note(event.payload)
+        if isinstance(event.payload, TeammateUpdated):
+            team.apply_update(event.payload)
 
     def cut(called: ToolCalled) -> ToolFinished:
         why = _NOT_BEGUN if called.call_id in progress.needing_approval else _CUT
@@ -44,4 +47,5 @@ def cut_by_stop(run_id: str, events: Iterable[Event], so_far: Sequence[Recorded]
     ended = {item.payload.call_id for item in so_far if isinstance(item.payload, ToolFinished)}
     calls = [called for call_id, called in progress.open_calls.items() if call_id not in ended]
     calls.sort(key=lambda called: called.agent_id is None)
-    return [*agents.with_ends([*so_far, *(Recorded(payload=cut(called)) for called in calls)], {})]
+    left = [Recorded(payload=updated(one, "left", reason="run_ended")) for one in team.present()]
+    return [*agents.with_ends([*so_far, *(Recorded(payload=cut(called)) for called in calls)], {}), *left]

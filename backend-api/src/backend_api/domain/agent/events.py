@@ -592,6 +592,57 @@ class SubagentFinished:
     duration_ms: int = 0
 
 
+TeammateStatus = Literal["working", "idle", "left"]
+TeammateEnd = Literal["shutdown", "idle", "failed", "run_ended"]
+"""As it agreed to a shutdown, found nothing more to do, could not go on, or as the run ended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeammateUpdated(OfAgent):
+    """What an agent of the session's team is at. With its `prompt` it begins: that is the first event of its thread,
+    whose other events carry the same `agent_id`, and `parent_call_id` is the call that began it. `reason` says why one
+    left, and `detail` more of it."""
+
+    type: Literal["teammate.updated"] = "teammate.updated"
+    name: str
+    role: str
+    status: TeammateStatus
+    parent_call_id: str
+    prompt: str | None = None
+    reason: TeammateEnd | None = None
+    detail: str | None = None
+
+
+TeamMessageKind = Literal[
+    "message",
+    "question",
+    "result",
+    "broadcast",
+    "task",
+    "left",
+    "shutdown_request",
+    "shutdown_answer",
+    "plan_request",
+    "plan_review",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeamMessage:
+    """What one agent of a team tells others, by their names; the main agent's is `lead`. Each reads it before its next
+    answer. A request and the answer to it have the same `request_id`, and the answer says whether it `approve`s.
+    `task` tells of a task that its reader took, and `left` of an agent that could not go on."""
+
+    type: Literal["team.message"] = "team.message"
+    message_id: str
+    sender: str
+    recipients: list[str]
+    content: str
+    msg_type: TeamMessageKind = "message"
+    request_id: str | None = None
+    approve: bool | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackgroundStarted:
     """A command runs in the background of the session's computer from here on, for `timeout_s` at most; `command` is
@@ -668,8 +719,8 @@ class UsageUpdated(OfAgent):
     context: int = 0
 
 
-ModelRole = Literal["agent", "subagent", "fallback", "compact", "title"]
-"""What a model is asked for: the main agent's next answer or a sub-agent's, an answer instead of a
+ModelRole = Literal["agent", "subagent", "teammate", "fallback", "compact", "title"]
+"""What a model is asked for: the next answer of the main agent, a sub-agent or a teammate, an answer instead of a
 model that failed, a summary of the conversation, a title."""
 
 
@@ -782,6 +833,8 @@ StoredPayload = (
     | ContextCompacted
     | SubagentStarted
     | SubagentFinished
+    | TeammateUpdated
+    | TeamMessage
     | BackgroundStarted
     | BackgroundFinished
     | SessionUpdated

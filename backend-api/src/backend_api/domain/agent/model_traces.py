@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from backend_api.domain.agent.events import Event, LlmRequest, LlmResponse, ModelRole
 
-OF_AN_AGENT: frozenset[ModelRole] = frozenset({"agent", "subagent", "fallback"})
+OF_AN_AGENT: frozenset[ModelRole] = frozenset({"agent", "subagent", "teammate", "fallback"})
 """Roles whose requests are those of a conversation, which goes on. Another one's may begin as such a conversation does
 (a summary), and none goes on from it."""
 

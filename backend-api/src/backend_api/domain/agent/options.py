@@ -26,7 +26,8 @@ class Options:
     """None: not chosen. `max_turns` counts the model's answers in a run, to whichever agent; calls of
     `denied_tools` are not run, those of `asked_tools` only once a person approves them, and with `enable_approval` all
     that change something but those of `allowed_tools`. Tools are named exactly or by globs, see `tool_rules`. With
-    `enable_tracing` each call of a model is stored, as it is sent and answered."""
+    `enable_tracing` each call of a model is stored, as it is sent and answered; with `enable_teams` the agent may begin
+    others that work beside it."""
 
     model: str | None = None
     preset: str | None = None
@@ -39,6 +40,7 @@ class Options:
     enable_approval: bool | None = None
     enable_plan_mode: bool | None = None
     enable_tracing: bool | None = None
+    enable_teams: bool | None = None
 
     @property
     def mode(self) -> AgentMode:
@@ -107,6 +109,7 @@ def session_options(model: str | None, stored: Mapping[str, Any], preset: str | 
     """The session's layer. What an earlier version stored and no version reads is passed over."""
     names = ("max_turns", "enable_thinking", "thinking_effort", "enable_approval", "enable_plan_mode", "enable_tracing")
     turns, thinks, effort, asks, plans, traces = (stored.get(name) for name in names)
+    teams = stored.get("enable_teams")
     return Options(
         model=model,
         preset=preset,
@@ -119,6 +122,7 @@ def session_options(model: str | None, stored: Mapping[str, Any], preset: str | 
         enable_approval=asks if isinstance(asks, bool) else None,
         enable_plan_mode=plans if isinstance(plans, bool) else None,
         enable_tracing=traces if isinstance(traces, bool) else None,
+        enable_teams=teams if isinstance(teams, bool) else None,
     )
 
 

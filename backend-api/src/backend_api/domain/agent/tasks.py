@@ -115,6 +115,18 @@ def open_blockers(tasks: Tasks, task: Task) -> list[str]:
     return [one.id for one in tasks if one.id in task.blocked_by and one.status != "completed"]
 
 
+def free_task(tasks: Tasks, name: str) -> Task | None:
+    """The first one that an agent of that name may begin: pending, not blocked, and nobody else's."""
+    return next(
+        (
+            task
+            for task in tasks
+            if task.status == "pending" and task.owner in ("", name) and not open_blockers(tasks, task)
+        ),
+        None,
+    )
+
+
 def are_open(tasks: Tasks) -> bool:
     """Whether something of them is left to do."""
     return any(task.status != "completed" for task in tasks)

@@ -32,6 +32,8 @@ from backend_api.domain.agent.events import (
     SessionUpdated,
     SubagentStarted,
     TasksUpdated,
+    TeammateUpdated,
+    TeamMessage,
     ThinkingCompleted,
     Todo,
     TodosUpdated,
@@ -50,6 +52,7 @@ from backend_api.domain.agent.shortening import shorten
 from backend_api.domain.agent.skills import read_by
 from backend_api.domain.agent.step import Step
 from backend_api.domain.agent.tasks import NO_TASKS
+from backend_api.domain.agent.team import told as told_by_team
 
 MAX_RESULT_CHARACTERS = 16_000
 SUMMARY = """\
@@ -133,6 +136,10 @@ class Thread:
             case SubagentStarted() as started:
                 self.seen_seq, self.started = event.seq or 0, started
                 self._unread.append((self.seen_seq, UserTurn(text=started.task)))
+            case TeammateUpdated(prompt=str(prompt)):
+                self._apply_news(event.seq or 0, UserTurn(text=prompt))
+            case TeamMessage() as message:
+                self._apply_news(event.seq or 0, NoteTurn(text=told_by_team(message)))
             case MessageCompleted() as message:
                 step = self._open(event, message.turn)
                 step.has_said = True
@@ -201,6 +208,12 @@ class Thread:
     def read_seq(self) -> int:
         """The last message that the model had read when it last said something."""
         return self._last_step.read_until if self._last_step is not None else 0
+
+    @property
+    def has_unread(self) -> bool:
+        """Whether something was said to the agent that its model has not read."""
+        read = self._step.read_until if self._step is not None else 0
+        return any(seq > read for seq, _ in self._unread)
 
     def progress(self, run_id: str) -> RunProgress:
         """Of the run at work; of any other one, nothing is known to have happened."""
@@ -293,9 +306,12 @@ class Thread:
         if self._background.pop(finished.background_id, None) is None:
             self._background_over.add(finished.background_id)
         if finished.read_by is None:
-            self.seen_seq = max(self.seen_seq, seq)
             read = shorten(finished.preview if output is None else output, MAX_RESULT_CHARACTERS)
-            self._unread.append((seq, NoteTurn(text=told_of(finished, read))))
+            self._apply_news(seq, NoteTurn(text=told_of(finished, read)))
+
+    def _apply_news(self, seq: int, turn: UserTurn | NoteTurn) -> None:
+        self.seen_seq = max(self.seen_seq, seq)
+        self._unread.append((seq, turn))
 
     def _compact(self, run_id: str | None, compacted: ContextCompacted) -> None:
         """The step that led to it stays whole, and with it what the person said last."""

@@ -10,6 +10,8 @@ from backend_api.domain.agent.events import (
     LlmResponse,
     McpUpdated,
     RunFinished,
+    TeammateUpdated,
+    TeamMessage,
     ToolFinished,
     agent_of,
 )
@@ -17,6 +19,7 @@ from backend_api.domain.agent.mcp_servers import KnownMcpServer, known_after
 from backend_api.domain.agent.model_traces import TracedSoFar
 from backend_api.domain.agent.run_progress import RunProgress
 from backend_api.domain.agent.skills import together
+from backend_api.domain.agent.team import LEAD, Team
 from backend_api.domain.agent.thread import Thread
 
 
@@ -26,8 +29,8 @@ def subagent_of(call_id: str) -> str:
 
 
 class Threads:
-    """The main agent's thread, and those of its sub-agents. One of these is forgotten when the call it
-    works on has its result, or the run has ended: nothing goes on in it then."""
+    """The main agent's thread, and those of its sub-agents and teammates. One of a sub-agent is forgotten when the call
+    it works on has its result, and all of them when the run has ended: nothing goes on in it then."""
 
     def __init__(self) -> None:
         self.main = Thread()
@@ -35,6 +38,7 @@ class Threads:
         """Model calls that were stored. Nothing else is made of them: a conversation is the same without."""
         self.mcp: dict[str, KnownMcpServer] = {}
         """What is known of each MCP server."""
+        self.team = Team()
         self._others: dict[str, Thread] = {}
 
     def apply(self, event: Event, output: str | None = None) -> None:
@@ -42,6 +46,11 @@ class Threads:
         if isinstance(event.payload, LlmRequest | LlmResponse):
             self.traced.apply(event)
             return
+        if isinstance(event.payload, TeamMessage):
+            self._apply_message(event, event.payload)
+            return
+        if isinstance(event.payload, TeammateUpdated):
+            self.team.apply_update(event.payload)
         agent_id = agent_of(event.payload)
         if agent_id is not None:
             self._others.setdefault(agent_id, Thread()).apply(event, output)
@@ -57,16 +66,28 @@ class Threads:
                     self.mcp[server] = known
             case RunFinished():
                 self._others.clear()
+                self.team.clear()
                 self.traced.forget_others()
             case _:
                 pass
+
+    def _apply_message(self, event: Event, message: TeamMessage) -> None:
+        """It is said in the threads of those that read it."""
+        self.team.apply_message(message)
+        for name in message.recipients:
+            if (member := self.team.members.get(name)) is not None:
+                self._others.setdefault(member.agent_id, Thread()).apply(event)
+        if LEAD in message.recipients:
+            self.main.apply(event)
+        else:
+            self.main.apply_of_another(event)
 
     def of(self, agent_id: str | None) -> Thread:
         """The thread of an agent; an empty one where nothing is known of it."""
         return self.main if agent_id is None else self._others.get(agent_id) or Thread()
 
     def others(self) -> list[str]:
-        """The sub-agents."""
+        """The sub-agents and teammates."""
         return list(self._others)
 
     def skills_read(self) -> list[str]:

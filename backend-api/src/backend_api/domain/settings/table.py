@@ -36,11 +36,13 @@ class Setting:
 
 DEFAULT_MODEL = Setting(category="models", key="default_model", check=values.name, kind="model")
 SUBAGENT_MODEL = Setting(category="models", key="subagent_model", check=values.name, kind="model")
+TEAMMATE_MODEL = Setting(category="models", key="teammate_model", check=values.name, kind="model")
 COMPACT_MODEL = Setting(category="models", key="compact_model", check=values.name, kind="model")
 TITLE_MODEL = Setting(category="models", key="title_model", check=values.name, kind="model")
 FALLBACK_MODEL = Setting(category="models", key="fallback_model", check=values.name, kind="model")
 ROLE_MODELS: Mapping[Role, Setting] = {
     "subagent": SUBAGENT_MODEL,
+    "teammate": TEAMMATE_MODEL,
     "compact": COMPACT_MODEL,
     "title": TITLE_MODEL,
     "fallback": FALLBACK_MODEL,

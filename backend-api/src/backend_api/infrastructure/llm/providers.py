@@ -16,6 +16,7 @@ from backend_api.infrastructure.llm.thinking import openai_thinks, responses_thi
 
 ROLE_SETTINGS: dict[Role, str] = {
     "subagent": "SUBAGENT_MODEL",
+    "teammate": "TEAMMATE_MODEL",
     "compact": "COMPACT_MODEL",
     "title": "TITLE_MODEL",
     "fallback": "FALLBACK_MODEL",

@@ -31,9 +31,11 @@ _OF_CALLS = [
     "approval.requested",
     "subagent.started",
     "subagent.finished",
+    "teammate.updated",
     "usage.updated",
 ]
 """And of the agents that work on them."""
+MAX_SEQ = 2**53
 _NEEDED = {"output": False}
 """What the models read is most of it, and ends nothing."""
 STOPPED_BEFORE_START = "Stopped by the user before it began."
@@ -179,11 +181,15 @@ class RunEndings:
         return run_from(closed or run)
 
     async def _of_last_calls(self, transaction: AsyncClientSession, session_id: SessionId, run_id: str) -> list[Event]:
-        """The events of the calls of the main agent's last turn, and of all below them and the agents there."""
+        """The events of the calls of the main agent's last turn, and of all below them and the agents there; of a team,
+        whose calls may be older, all since it began."""
         events, of_run = self._database["events"], {"session_id": session_id, "run_id": run_id}
         turn = of_run | {"type": "usage.updated", "agent_id": None}
         last = await events.find_one(turn, sort=[("seq", -1)], projection={"seq": 1}, session=transaction)
-        wanted = {"type": {"$in": _OF_CALLS}, "seq": {"$gt": last["seq"] if last else 0}}
+        begun = of_run | {"type": "teammate.updated"}
+        team = await events.find_one(begun, sort=[("seq", 1)], projection={"seq": 1}, session=transaction)
+        since = min(last["seq"] if last else 0, team["seq"] - 1 if team else MAX_SEQ)
+        wanted = {"type": {"$in": _OF_CALLS}, "seq": {"$gt": since}}
         found = events.find(of_run | wanted, _NEEDED, sort=[("seq", 1)], session=transaction)
         return await read_events(self._database, await found.to_list())
 

@@ -52,6 +52,7 @@ class _Options(Head):
     allowed_tools: ToolRules | None = None
     enable_approval: Annotated[bool, Field(strict=True)] | None = None
     enable_plan_mode: Annotated[bool, Field(strict=True)] | None = None
+    enable_teams: Annotated[bool, Field(strict=True)] | None = None
 
 
 class _Head(_Text):

@@ -34,6 +34,7 @@ def local_tool(
     effect: Effect = "reads",
     needs_computer: bool = False,
     asks_person: bool = False,
+    waits: bool = False,
     deadline_ms: int = 30_000,
 ) -> Tool:
     """A tool whose `run_call` gets validated arguments."""
@@ -57,6 +58,7 @@ def local_tool(
         effect=effect,
         needs_computer=needs_computer,
         asks_person=asks_person,
+        waits=waits,
         deadline_ms=deadline_ms,
     )
     return Tool(spec=spec, run_call=run_checked)

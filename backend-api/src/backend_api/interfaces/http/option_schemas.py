@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints, ValidationInfo, field_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field, StringConstraints
 
 from backend_api.interfaces.http.schemas import RequestBody
-
-_ONLY_NULL = "Not supported by this server yet: any value but null is refused."
-_NOT_IN_EFFECT = {"enable_teams": "would have no effect: agents don't work in teams yet"}
 
 ToolName = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
@@ -18,7 +14,12 @@ ToolName = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 class OptionsBody(RequestBody):
     """Options of a session. One that would have no effect is refused, so that nobody relies on it."""
 
-    enable_teams: bool | None = Field(default=None, description=_ONLY_NULL)
+    enable_teams: bool | None = Field(
+        default=None,
+        description="true: the agent may begin others that work beside it (`spawn_teammate`, `teammate.updated`, "
+        "`team.message`), from the next time a run begins or goes on after a wait; null or false: it works alone, with "
+        "sub-agents for single tasks.",
+    )
     enable_tracing: bool | None = Field(
         default=None,
         description="true: each call of a model is stored as it is sent and answered, with secrets masked "
@@ -70,15 +71,6 @@ class OptionsBody(RequestBody):
         description="Tools, by name or glob, whose calls run without approval though enable_approval is true; null: "
         "as above.",
     )
-
-    @field_validator("enable_teams")
-    @classmethod
-    def _acts(cls, value: object, info: ValidationInfo) -> object:
-        if value is not None:
-            reason = _NOT_IN_EFFECT.get(info.field_name or "", "is not supported by this server yet")
-            message = "{option} {reason}. Leave it out."
-            raise PydanticCustomError("not_in_effect", message, {"option": info.field_name, "reason": reason})
-        return value
 
     def chosen(self) -> dict[str, Any]:
         """Only what was chosen."""

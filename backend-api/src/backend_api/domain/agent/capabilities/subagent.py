@@ -18,7 +18,7 @@ What follows is how an agent of your kind works. It approves nothing, and no too
 
 def _sections(setup: Setup) -> Sequence[str]:
     kind = setup.subagent
-    if kind is None:
+    if kind is None or setup.membership is not None:
         return []
     if is_built_in(kind.name):
         return [f"{_TEXT}\n{kind.prompt}" if kind.prompt else _TEXT]
