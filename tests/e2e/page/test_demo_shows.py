@@ -98,7 +98,7 @@ async def in_the_background(page: Page) -> None:
     await expect(panel.get_by_role("listitem")).to_have_count(1)
     await expect(transcript(page).get_by_text("has ended, and that woke me")).to_be_visible(timeout=PATIENT_MS)
     await expect(transcript(page).get_by_text("Cup 4 is poured.").last).to_be_visible()
-    await expect(panel.get_by_text("Done", exact=True)).to_be_visible()
+    await expect(panel.get_by_text("Done ·", exact=True)).to_be_visible()
     await titled(page, "A command in the background")
 
 

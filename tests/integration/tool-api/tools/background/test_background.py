@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from contracts.tools import ShellDisplay, ToolResult
 from support.endpoint import RunningEndpoint, await_true, processes_with
+from tool_api.calls import Calls
 from tool_api.tools.background.commands import MAX_KEPT, BackgroundCommands
 from tool_api.tools.background.controller import BackgroundController
+from tool_api.tools.background.tools import background_tools
 from tool_api.tools.background.types import BackgroundRun
 from tool_api.tools.tool import CallContext
 
@@ -119,3 +122,17 @@ async def test_a_start_that_nobody_waits_for_to_its_end_leaves_nothing_running(t
             while (one := commands.find("bg_1")) is None or one.is_running:
                 await asyncio.sleep(0.02)
     assert processes_with("sleep 97.25") == []
+
+
+async def test_a_start_that_takes_longer_than_its_call_may_is_told_as_failed_and_ends(tmp_path: Path) -> None:
+    async with BackgroundCommands(tmp_path, lambda: {"PATH": "/usr/bin:/bin"}) as commands, Calls() as calls:
+        tool = background_tools(BackgroundController(commands=commands, allowed=frozenset()))[0]
+        asked = BackgroundRun(background_id="bg_1", command="sleep 97.5", timeout_s=60)
+        call = calls.start_call("c", replace(tool, deadline_ms=0), asked)
+        result = await call.task
+        assert (result.success, "did not finish" in result.output) == (False, True)
+        async with asyncio.timeout(10):
+            while (one := commands.find("bg_1")) is None or one.is_running:
+                await asyncio.sleep(0.02)
+    assert one.state == "stopped"
+    assert processes_with("sleep 97.5") == []
