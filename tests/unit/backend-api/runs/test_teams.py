@@ -673,3 +673,20 @@ async def test_a_task_that_is_another_ones_or_blocked_is_not_taken() -> None:
     )
     session, _ = await play(stage, model)
     assert [one[3] for one in messages(stage, session) if one[2] == "task"] == ["Task 1: hers"]
+
+
+async def test_an_answer_that_the_lead_is_at_counts_as_one_of_the_turns() -> None:
+    stage = Stage()
+    session = await stage.open_session(title="named", enable_teams=True)
+
+    async def amy_left() -> None:
+        async with asyncio.timeout(10):
+            while "left: failed" not in statuses(stage, session, "amy"):
+                await asyncio.sleep(0.005)
+
+    model = Played(
+        lead=[spawns("amy"), [amy_left, *says("Begun.")]], amy=[does("look", what=number) for number in range(9)]
+    )
+    async with working(worker_for(stage, model, TeamBox(looking()), options=PATIENT, max_turns=6)):
+        await stage.until_finished(await stage.say(session, "go"))
+    assert (len(model.of("amy")), len(model.requests)) == (3, 6)

@@ -145,6 +145,8 @@ class RunJournal:
         self._unbegun_calls: set[str] = set()
         self._agents = OpenAgents()
         self.answers_below = AnswerCount()
+        self._next_turn = self._begun_turn = 0
+        """Of the main agent."""
         self.team_at_work: TeamAtWork | None = None
         """Agents that work beside the main one."""
         self.news = News()
@@ -158,12 +160,13 @@ class RunJournal:
         thread = await self.thread()
         conversation = thread.conversation(self.lease.run.id)
         self.seen_seq = conversation.seen_seq
-        below = self.answers_below
+        below, self._next_turn = self.answers_below, conversation.next_turn
         return replace(conversation, turns_of_others=below.begun, others_at_work=below.at_work)
 
     def turns(self) -> int:
         """Model calls that the run began, of all its agents."""
-        return self._history.threads.main.progress(self.lease.run.id).last_turn + self.answers_below.begun
+        recorded = self._history.threads.main.progress(self.lease.run.id).last_turn
+        return max(recorded, self._begun_turn) + self.answers_below.begun
 
     def known_choices(self) -> Chosen:
         """Of the session, as far as it is read."""
@@ -297,6 +300,7 @@ class RunJournal:
         return UsageUpdated(usage=self.usage)
 
     def answering(self) -> AbstractContextManager[None]:
+        self._begun_turn = self._next_turn
         return self.answers_below.count_leads()
 
     async def other_answered(self) -> None:
