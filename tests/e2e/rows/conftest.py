@@ -16,6 +16,7 @@ IN_ONE_FORM: dict[str, Form] = {
     "test_control.py": "chat",
     "test_custom_tools.py": "chat",
     "test_navigation.py": "chat",
+    "test_report.py": "chat",
     "test_skills.py": "responses",
     "test_web.py": "responses",
 }
