@@ -7,10 +7,10 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
-
-from pptx import Presentation
+from typing import Any
 
 import backend_api
+from support.opened import deck
 
 SKILLS = Path(backend_api.__file__).parent / "infrastructure/skills/product"
 PNG = base64.b64decode(
@@ -60,7 +60,7 @@ def test_a_slide_has_a_table_and_a_block_of_code(tmp_path: Path) -> None:
     text = "# 租金\n\n# Rents\n\n- one\n\n| 城市 | A \\| B |\n|---|---:|\n| 北京 | **12** |\n| <x> |\n\n"
     text += "# Code\n\n```python\ndef f():\n\n\treturn '<&>'  # 中\n```\n"
     assert made(tmp_path, "slides/scripts/make_pptx.py", text, "out.pptx") == "Wrote out.pptx: 3 slides\n"
-    shapes = [list(slide.shapes) for slide in Presentation(str(tmp_path / "out.pptx")).slides]
+    shapes: list[Any] = [list(slide.shapes) for slide in deck((tmp_path / "out.pptx").read_bytes()).slides]
     table = shapes[1][2]
     assert [[cell.text for cell in row.cells] for row in table.table.rows] == [
         ["城市", "A | B"],

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from contracts.tools import NavigationDisplay
-from support.endpoint import RunningEndpoint, processes_with
+from support.endpoint import RunningEndpoint, await_true, processes_with
 
+SOON_S = 0.5
 SERVER = '''import os
 
 
@@ -168,6 +171,12 @@ def test_many_definitions_are_cut_and_those_of_the_very_name_are_kept(endpoint: 
     assert found.output.count("function go") == 300
 
 
+def programs(endpoint: RunningEndpoint) -> list[int]:
+    """Those that look through source code for this endpoint."""
+    below = psutil.Process(endpoint.process.pid).children(recursive=True)
+    return [one.pid for one in below if one.pid in processes_with("navigation import program")]
+
+
 def test_a_cancelled_call_ends_at_once(endpoint: RunningEndpoint, project: str) -> None:
     folder: Path = endpoint.workspace / project / "slow"
     folder.mkdir()
@@ -177,9 +186,10 @@ def test_a_cancelled_call_ends_at_once(endpoint: RunningEndpoint, project: str) 
     with endpoint.client() as client, endpoint.client() as other:
         body = {"call_id": call, "arguments": {"path": f"{project}/slow"}}
         with client.stream("POST", "/tools/code_symbols", json=body) as answer:
-            while not processes_with("navigation import program"):
-                pass
+            await_true(lambda: programs(endpoint))
+            started = time.monotonic()
             assert other.post(f"/calls/{call}/cancel").status_code == 204
-            assert processes_with("navigation import program") == []
+            assert time.monotonic() - started < SOON_S
+            assert not programs(endpoint)
             said = json.loads(list(answer.iter_lines())[-1])
     assert "cancelled" in said["result"]["output"]

@@ -82,10 +82,11 @@ class Document:
         return f'<w:hyperlink r:id="rId{len(self.links) + 2}">{run(text, look)}</w:hyperlink>'
 
     def code(self, lines: list[str]) -> None:
-        for line in lines or [""]:
-            self.body.append(f'<w:p><w:pPr><w:pStyle w:val="Code"/></w:pPr>{run(line, "")}</w:p>')
+        self.body += [f'<w:p><w:pPr><w:pStyle w:val="Code"/></w:pPr>{run(line, "")}</w:p>' for line in lines or [""]]
+        # What comes below has its distance from the block, whose lines have none.
+        self.body.append('<w:p><w:pPr><w:pStyle w:val="AfterBlock"/></w:pPr></w:p>')
 
-    def table(self, rows: list[list[str]]) -> None:
+    def table(self, rows: list[list[str]], sides_of: list[str]) -> None:
         sides = ("top", "left", "bottom", "right", "insideH", "insideV")
         border = "".join(f'<w:{side} w:val="single" w:sz="4" w:color="BFBFBF"/>' for side in sides)
         width = max(map(len, rows))
@@ -94,14 +95,16 @@ class Document:
         for number, row in enumerate(rows):
             marks, head = ("<w:b/>", "<w:trPr><w:tblHeader/></w:trPr>") if number == 0 else ("", "")
             cells = "".join(
-                f'<w:tc><w:tcPr><w:tcW w:w="{9000 // width}" w:type="dxa"/></w:tcPr>'
-                f"<w:p>{self.runs(text, marks)}</w:p></w:tc>"
-                for text in [*row, *[""] * (width - len(row))]
+                f'<w:tc><w:tcPr><w:tcW w:w="{9000 // width}" w:type="dxa"/><w:vAlign w:val="center"/></w:tcPr>'
+                f'<w:p><w:pPr><w:pStyle w:val="TableText"/><w:jc w:val="{side}"/></w:pPr>{self.runs(text, marks)}</w:p>'
+                "</w:tc>"
+                for text, side in zip(padded(row, width, ""), padded(sides_of, width, "left"), strict=True)
             )
             lines.append(f"<w:tr>{head}{cells}</w:tr>")
         self.body.append(
-            f"<w:tbl><w:tblPr><w:tblBorders>{border}</w:tblBorders></w:tblPr><w:tblGrid>{grid}</w:tblGrid>"
-            f"{''.join(lines)}</w:tbl><w:p/>"
+            f'<w:tbl><w:tblPr><w:tblInd w:w="108" w:type="dxa"/><w:tblBorders>{border}</w:tblBorders></w:tblPr>'
+            f"<w:tblGrid>{grid}</w:tblGrid>{''.join(lines)}</w:tbl>"
+            '<w:p><w:pPr><w:pStyle w:val="AfterBlock"/></w:pPr></w:p>'
         )
 
 
@@ -133,6 +136,16 @@ def is_rule(line: str) -> bool:
     return bool(re.fullmatch(r"\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*", line)) and "|" in line
 
 
+def sides_in(rule: str) -> list[str]:
+    """At which side the columns below such a line stand."""
+    ends = [(one.startswith(":"), one.endswith(":")) for one in cells_of(rule)]
+    return ["center" if both == (True, True) else "right" if both[1] else "left" for both in ends]
+
+
+def padded(values: list[str], width: int, rest: str) -> list[str]:
+    return [*values, *[rest] * (width - len(values))][:width]
+
+
 def build(text: str, folder: Path) -> Document:
     document = Document(folder)
     lines = text.replace("\r\n", "\n").split("\n")
@@ -152,12 +165,12 @@ def build(text: str, folder: Path) -> Document:
         elif re.fullmatch(r"\s*(?:---+|\*\*\*+)\s*", line):
             document.body.append('<w:p><w:r><w:br w:type="page"/></w:r></w:p>')
         elif at < len(lines) and "|" in line and is_rule(lines[at]):
-            rows = [cells_of(line)]
+            rows, sides_of = [cells_of(line)], sides_in(lines[at])
             at += 1
             while at < len(lines) and "|" in lines[at]:
                 rows.append(cells_of(lines[at]))
                 at += 1
-            document.table(rows)
+            document.table(rows, sides_of)
         elif item:
             depth = min(len(item["indent"].expandtabs(4)) // 2, 3)
             if item["number"] and not listed and depth == 0:
@@ -205,6 +218,13 @@ def styles() -> str:
         '</w:pPrDefault></w:docDefaults><w:style w:type="paragraph" w:default="1" w:styleId="Normal">'
         f'<w:name w:val="Normal"/></w:style>{headings}'
         + style("ListParagraph", "List Paragraph", '<w:spacing w:after="60"/>', "")
+        + style("TableText", "Table Text", '<w:spacing w:before="50" w:after="50" w:line="240" w:lineRule="auto"/>', "")
+        + style(
+            "AfterBlock",
+            "After Block",
+            '<w:spacing w:before="0" w:after="0" w:line="160" w:lineRule="exact"/>',
+            '<w:sz w:val="12"/>',
+        )
         + style("Quote", "Quote", '<w:ind w:left="560"/>', "<w:i/>")
         + style(
             "Code",

@@ -27,16 +27,23 @@ def cells_of(line: str, plain: Callable[[str], str]) -> list[str]:
     return [plain(one.strip().replace("\\|", "|")) for one in re.split(r"(?<!\\)\|", inner)]
 
 
+def sides_in(rule: str) -> list[str]:
+    """At which side the columns below such a line stand, as Office names it."""
+    ends = [(one.startswith(":"), one.endswith(":")) for one in cells_of(rule, str)]
+    return ["ctr" if both == (True, True) else "r" if both[1] else "l" for both in ends]
+
+
 def wide(text: str) -> int:
     """How wide it is drawn, in Latin letters: Chinese ones are twice as wide."""
     return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
-def table_shape(number: int, rows: list[list[str]], area: Area) -> str:
+def table_shape(number: int, rows: list[list[str]], sides: list[str], area: Area) -> str:
     """The first row is the head; each column as wide as what stands in it needs."""
     x, y, width, high = area
     columns = max(map(len, rows))
     rows = [[*row, *[""] * (columns - len(row))] for row in rows]
+    sides = [*sides, *["l"] * columns][:columns]
     needed = [max(4, *(min(wide(row[at]), 40) for row in rows)) for at in range(columns)]
     widths = [width * one // sum(needed) for one in needed]
     letters = min(18, int(width / sum(needed) / POINT * 1.5), int(high / len(rows) / LINE_HIGH / POINT))
@@ -44,7 +51,7 @@ def table_shape(number: int, rows: list[list[str]], area: Area) -> str:
     row_high = int(size * LINE_HIGH * POINT)
     grid = "".join(f'<a:gridCol w="{one}"/>' for one in widths)
     lines = "".join(
-        f'<a:tr h="{row_high}">{"".join(_cell(text, size, is_head=at == 0) for text in row)}</a:tr>'
+        f'<a:tr h="{row_high}">{"".join(_cell(text, size, side, is_head=at == 0) for text, side in zip(row, sides, strict=True))}</a:tr>'
         for at, row in enumerate(rows)
     )
     return (
@@ -56,14 +63,14 @@ def table_shape(number: int, rows: list[list[str]], area: Area) -> str:
     )
 
 
-def _cell(text: str, size: int, *, is_head: bool) -> str:
+def _cell(text: str, size: int, side: str, *, is_head: bool) -> str:
     look = f'<a:rPr sz="{size * 100}"{" b=" + chr(34) + "1" + chr(34) if is_head else ""}/>'
     said = f"<a:r>{look}<a:t>{escape(text)}</a:t></a:r>" if text else f'<a:endParaRPr sz="{size * 100}"/>'
     line = '<a:solidFill><a:schemeClr val="accent6"/></a:solidFill>'
     borders = "".join(f'<a:{side} w="0"><a:noFill/></a:{side}>' for side in ("lnL", "lnR", "lnT"))
     fill = '<a:solidFill><a:schemeClr val="bg2"/></a:solidFill>' if is_head else "<a:noFill/>"
     return (
-        f'<a:tc><a:txBody><a:bodyPr/><a:lstStyle/><a:p>{said}</a:p></a:txBody><a:tcPr anchor="ctr">{borders}'
+        f'<a:tc><a:txBody><a:bodyPr/><a:lstStyle/><a:p><a:pPr algn="{side}"/>{said}</a:p></a:txBody><a:tcPr anchor="ctr">{borders}'
         f'<a:lnB w="6350">{line}</a:lnB>{fill}</a:tcPr></a:tc>'
     )
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from blocks import MOST_CODE, MOST_COLUMNS, MOST_ROWS, MOST_SIGNS, cells_of, is_rule, wide
+from blocks import MOST_CODE, MOST_COLUMNS, MOST_ROWS, MOST_SIGNS, cells_of, is_rule, sides_in, wide
 from pictures import Picture, read_picture
 
 UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
@@ -21,6 +21,7 @@ class Slide:
     notes: list[str] = field(default_factory=list)
     picture: tuple[str, Picture] | None = None
     table: list[list[str]] = field(default_factory=list)
+    sides: list[str] = field(default_factory=list)
     code: list[str] | None = None
 
     @property
@@ -40,12 +41,13 @@ def parse(text: str, folder: Path) -> list[Slide]:
             shown_on(slides, "the code").code = [UNSEEN.sub("", one.expandtabs(4)) for one in lines[at:end]]
             at = end + 1
         elif slides and "|" in line and at < len(lines) and is_rule(lines[at]):
-            rows = [cells_of(line, plain)]
+            rows, sides = [cells_of(line, plain)], sides_in(lines[at])
             at += 1
             while at < len(lines) and "|" in lines[at]:
                 rows.append(cells_of(lines[at], plain))
                 at += 1
-            shown_on(slides, "the table").table = rows
+            slide = shown_on(slides, "the table")
+            slide.table, slide.sides = rows, sides
         elif heading := re.fullmatch(r"#{1,2}\s+(.+?)\s*", line):
             slides.append(Slide(plain(heading[1])))
         elif not line.strip() or line.strip() == "---" or not slides:

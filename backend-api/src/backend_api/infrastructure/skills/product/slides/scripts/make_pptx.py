@@ -31,9 +31,11 @@ TREE = (
 def shape(number: int, kind: str, paragraphs: str, box: str = "") -> str:
     mark = {"title": 'type="title"', "ctrTitle": 'type="ctrTitle"', "subTitle": 'type="subTitle" idx="1"'}
     placed = mark.get(kind, 'idx="1"')
+    # The title of the talk stands right above what is below it, however long it is.
+    anchor = ' anchor="b"' if kind == "ctrTitle" else ""
     return (
         f'<p:sp><p:nvSpPr><p:cNvPr id="{number}" name="{kind} {number}"/><p:cNvSpPr><a:spLocks noGrp="1"/></p:cNvSpPr>'
-        f"<p:nvPr><p:ph {placed}/></p:nvPr></p:nvSpPr><p:spPr>{box}</p:spPr><p:txBody><a:bodyPr>"
+        f"<p:nvPr><p:ph {placed}/></p:nvPr></p:nvSpPr><p:spPr>{box}</p:spPr><p:txBody><a:bodyPr{anchor}>"
         f"<a:normAutofit/></a:bodyPr><a:lstStyle/>{paragraphs}</p:txBody></p:sp>"
     )
 
@@ -130,7 +132,7 @@ def slide_part(slide: Slide, *, is_first: bool) -> str:
     if slide.picture:
         shapes += picture_shape(*slide.picture, is_alone=not body)
     if slide.table:
-        shapes += table_shape(4, slide.table, area)
+        shapes += table_shape(4, slide.table, slide.sides, area)
     if slide.code is not None:
         shapes += code_shape(4, slide.code, area)
     return (
@@ -141,7 +143,7 @@ def slide_part(slide: Slide, *, is_first: bool) -> str:
 
 def picture_shape(described: str, picture: Picture, *, is_alone: bool) -> str:
     x = (WIDE - picture.width) // 2 if is_alone else 838_200 + 10_515_600 - picture.width
-    y = 1_800_000 + (BODY_HIGH - picture.height) // 2
+    y = 1_800_000 + ((BODY_HIGH - picture.height) // 2 if is_alone else 0)
     return (
         f'<p:pic><p:nvPicPr><p:cNvPr id="4" name="Picture" descr={quoteattr(described)}/><p:cNvPicPr/><p:nvPr/>'
         '</p:nvPicPr><p:blipFill><a:blip r:embed="picture"/><a:stretch><a:fillRect/></a:stretch></p:blipFill>'
