@@ -15,6 +15,7 @@ IN_ONE_FORM: dict[str, Form] = {
     "test_background.py": "messages",
     "test_control.py": "chat",
     "test_custom_tools.py": "chat",
+    "test_desktop.py": "chat",
     "test_skills.py": "responses",
     "test_web.py": "responses",
 }
@@ -27,6 +28,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items
         if isinstance(item, pytest.Function)
         and item.path.parent == Path(__file__).parent
+        and "running" in item.fixturenames
         and IN_ONE_FORM.get(item.path.name) not in (None, item.callspec.params.get("running"))
     ]
     if left_out:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
 from tool_api.documents.programs import DocumentPrograms
 from tool_api.documents.reader import DocumentReader
+from tool_api.persons_control import PersonsControl
 from tool_api.tools.background.commands import BackgroundCommands
 from tool_api.tools.background.controller import BackgroundController
 from tool_api.tools.background.tools import background_tools
@@ -18,6 +20,9 @@ from tool_api.tools.browser.tools import browser_tools
 from tool_api.tools.code.controller import CodeController
 from tool_api.tools.code.kernels import Kernels
 from tool_api.tools.code.tools import code_tools
+from tool_api.tools.desktop.controller import DesktopController
+from tool_api.tools.desktop.screen import Screen
+from tool_api.tools.desktop.tools import desktop_tools
 from tool_api.tools.documents.controller import DocumentController, NotMadeError
 from tool_api.tools.documents.tools import document_tools
 from tool_api.tools.files.controller import FileController
@@ -37,6 +42,7 @@ def tool_table(
     files: FileController,
     documents: DocumentController,
     browser: BrowserDriver,
+    desktop: DesktopController,
     workspace: Workspace,
     restart: Restart,
 ) -> Mapping[str, AnyTool]:
@@ -52,6 +58,7 @@ def tool_table(
         *file_tools(files),
         *document_tools(documents),
         *browser_tools(browser, workspace, restart),
+        *desktop_tools(desktop),
     )
     table = {tool.name: tool for tool in tools}
     if len(table) != len(tools):
@@ -71,6 +78,7 @@ def idle_tool_table() -> Mapping[str, AnyTool]:
         ),
         background=BackgroundController(commands=BackgroundCommands(root, dict[str, str]), allowed=frozenset()),
         browser=BrowserDriver(Tabs(_no_browser, Downloads(Workspace(root), _any_room)), lambda: False),
+        desktop=DesktopController(Screen(None, PersonsControl(), asyncio.Lock())),
         workspace=Workspace(root),
         restart=_nothing,
     )

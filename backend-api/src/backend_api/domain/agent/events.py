@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from backend_api.domain.agent.options import AgentMode, ThinkingLevel
 
-VOCABULARY_VERSION = 22
+VOCABULARY_VERSION = 23
 MAX_PREVIEW_CHARACTERS = 2_000
 """Of a call's output, or of what an agent said last, in the event itself."""
 
