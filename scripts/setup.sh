@@ -143,7 +143,7 @@ DESKTOP_PACKAGES=(chromium tigervnc-standalone-server openbox xdotool x11-utils 
 
 missing_desktop_parts() {
   local part PATH=$PATH:/usr/sbin:/sbin
-  for part in bwrap slirp4netns nft openbox rg xdotool certutil; do command -v "$part" >/dev/null || printf ' %s' "$part"; done
+  for part in bwrap slirp4netns nft openbox rg xdotool xprop certutil; do command -v "$part" >/dev/null || printf ' %s' "$part"; done
   command -v Xtigervnc >/dev/null || command -v Xvnc >/dev/null || printf ' Xvnc'
   command -v chromium >/dev/null || command -v google-chrome >/dev/null || command -v google-chrome-stable >/dev/null || printf ' chromium'
 }

@@ -230,6 +230,7 @@ TOOL_SCOPES: dict[str, str] = {
     "file_": "files",
     "save_to_": "files",
     "browser_": "browser",
+    "desktop_": "browser",
 }
 """Scope of each tool, by how its name begins."""
 

@@ -131,7 +131,7 @@ def model_settings(model: ModelServer, form: Form) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def scripted_stack(folder: Path, form: Form) -> AsyncGenerator[Scripted]:
+async def scripted_stack(folder: Path, form: Form, *, has_desktop: bool = False) -> AsyncGenerator[Scripted]:
     """For the length of the block."""
     presets, tools, agents, models = (folder / name for name in ("presets", "tools", "agents", "models.toml"))
     presets.mkdir(parents=True)
@@ -158,7 +158,7 @@ async def scripted_stack(folder: Path, form: Form) -> AsyncGenerator[Scripted]:
             "RATE_LIMIT_MESSAGES_PER_MINUTE": "0",
             "RATE_LIMIT_SESSIONS_PER_MINUTE": "0",
             "MAX_RUNS_PER_USER": "0",
-            "SANDBOX_DESKTOP": "false",
+            "SANDBOX_DESKTOP": str(has_desktop).lower(),
             "FETCH_ALLOWED_HOSTS": f"127.0.0.1:{pages.port}",
             "CUSTOM_SEARCH_URL": pages.url("/search"),
             "CUSTOM_SEARCH_API_KEY": SEARCH_KEY,

@@ -141,6 +141,20 @@ class BrowserDisplay(BaseModel):
     image_media_type: MediaType | None = None
 
 
+class DesktopDisplay(BaseModel):
+    """Desktop view: what was done; the screenshot (base64) is moved to the event's body by the gateway. `width` and
+    `height` are its pixels, `pointer_x` and `pointer_y` where the pointer is in it; None for a picture of a part."""
+
+    type: Literal["desktop"] = "desktop"
+    action: Name = ""
+    width: Count
+    height: Count
+    pointer_x: Count | None = None
+    pointer_y: Count | None = None
+    image: Image | None = None
+    image_media_type: MediaType | None = None
+
+
 class SearchHit(BaseModel):
     """One result of a web search."""
 
@@ -254,6 +268,7 @@ Display = Annotated[
     | FileDisplay
     | DiffDisplay
     | BrowserDisplay
+    | DesktopDisplay
     | SearchDisplay
     | ImageDisplay
     | DocumentDisplay

@@ -16,6 +16,7 @@ IN_ONE_FORM: dict[str, Form] = {
     "test_control.py": "chat",
     "test_custom_tools.py": "chat",
     "test_delegation.py": "chat",
+    "test_desktop.py": "chat",
     "test_mcp_programs.py": "messages",
     "test_navigation.py": "chat",
     "test_report.py": "chat",
@@ -32,6 +33,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items
         if isinstance(item, pytest.Function)
         and item.path.parent == Path(__file__).parent
+        and "running" in item.fixturenames
         and not any(mark.args[0] == "running" for mark in item.iter_markers("parametrize"))
         and IN_ONE_FORM.get(item.path.name) not in (None, item.callspec.params.get("running"))
     ]

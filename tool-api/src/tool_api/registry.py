@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
 from tool_api.documents.programs import DocumentPrograms
 from tool_api.documents.reader import DocumentReader
 from tool_api.navigation.programs import SourcePrograms
+from tool_api.persons_control import PersonsControl
 from tool_api.tools.background.commands import BackgroundCommands
 from tool_api.tools.background.controller import BackgroundController
 from tool_api.tools.background.tools import background_tools
@@ -19,6 +21,9 @@ from tool_api.tools.browser.tools import browser_tools
 from tool_api.tools.code.controller import CodeController
 from tool_api.tools.code.kernels import Kernels
 from tool_api.tools.code.tools import code_tools
+from tool_api.tools.desktop.controller import DesktopController
+from tool_api.tools.desktop.screen import Screen
+from tool_api.tools.desktop.tools import desktop_tools
 from tool_api.tools.documents.controller import DocumentController, NotMadeError
 from tool_api.tools.documents.tools import document_tools
 from tool_api.tools.files.controller import FileController
@@ -41,6 +46,7 @@ def tool_table(
     navigation: NavigationController,
     documents: DocumentController,
     browser: BrowserDriver,
+    desktop: DesktopController,
     workspace: Workspace,
     restart: Restart,
 ) -> Mapping[str, AnyTool]:
@@ -57,6 +63,7 @@ def tool_table(
         *navigation_tools(navigation),
         *document_tools(documents),
         *browser_tools(browser, workspace, restart),
+        *desktop_tools(desktop),
     )
     table = {tool.name: tool for tool in tools}
     if len(table) != len(tools):
@@ -77,6 +84,7 @@ def idle_tool_table() -> Mapping[str, AnyTool]:
         ),
         background=BackgroundController(commands=BackgroundCommands(root, dict[str, str]), allowed=frozenset()),
         browser=BrowserDriver(Tabs(_no_browser, Downloads(Workspace(root), _any_room)), lambda: False),
+        desktop=DesktopController(Screen(None, PersonsControl(), asyncio.Lock())),
         workspace=Workspace(root),
         restart=_nothing,
     )

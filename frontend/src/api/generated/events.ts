@@ -53,6 +53,7 @@ export type Display =
   | FileDisplay
   | DiffDisplay
   | BrowserDisplay
+  | DesktopDisplay
   | SearchDisplay
   | ImageDisplay
   | DocumentDisplay
@@ -319,6 +320,20 @@ export interface BrowserDisplay {
   url: string
   title: string
   action: string
+  image: string | null
+  image_media_type: string | null
+}
+/**
+ * Desktop view: what was done; the screenshot (base64) is moved to the event's body by the gateway. `width` and
+ * `height` are its pixels, `pointer_x` and `pointer_y` where the pointer is in it; None for a picture of a part.
+ */
+export interface DesktopDisplay {
+  type: 'desktop'
+  action: string
+  width: number
+  height: number
+  pointer_x: number | null
+  pointer_y: number | null
   image: string | null
   image_media_type: string | null
 }

@@ -13,6 +13,7 @@ import {
   ListTodo,
   Image,
   MessageCircleQuestionMark,
+  MousePointer2,
   NotebookPen,
   Search,
   SquareTerminal,
@@ -24,6 +25,7 @@ import type { Display } from '@/api/types'
 import type { ToolCard } from './body/card'
 import BrowserView from './views/BrowserView.vue'
 import CodeView from './views/CodeView.vue'
+import DesktopView from './views/DesktopView.vue'
 import FileView from './views/FileView.vue'
 import ImageView from './views/ImageView.vue'
 import NavigationView from './views/NavigationView.vue'
@@ -87,6 +89,12 @@ const displayed: Readonly<Record<Display['type'], ToolView>> = {
     icon: AppWindow,
     component: BrowserView,
     target: argument('url', 'text', 'key'),
+  },
+  desktop: {
+    names: /^desktop/,
+    icon: MousePointer2,
+    component: DesktopView,
+    target: argument('text', 'keys', 'action'),
   },
   search: { names: /^(web_)?search/, icon: Search, component: SearchView, target: argument('query') },
   image: { names: /screenshot|image/, icon: Image, component: ImageView, target: argument('path') },

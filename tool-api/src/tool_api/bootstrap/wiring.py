@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -22,6 +23,7 @@ from tool_api.http.body_limit import MAX_BODY_BYTES
 from tool_api.http.services import Services
 from tool_api.mcp.endpoint import McpEndpoint
 from tool_api.navigation.programs import SourcePrograms
+from tool_api.persons_control import PersonsControl
 from tool_api.registry import tool_table
 from tool_api.skills.folders import SKILLS
 from tool_api.tools.background.commands import BackgroundCommands
@@ -31,6 +33,8 @@ from tool_api.tools.browser.driver import BrowserDriver
 from tool_api.tools.browser.tabs import Tabs
 from tool_api.tools.code.controller import CodeController
 from tool_api.tools.code.kernels import Kernels
+from tool_api.tools.desktop.controller import DesktopController
+from tool_api.tools.desktop.screen import Screen
 from tool_api.tools.documents.controller import DocumentController
 from tool_api.tools.files.controller import FileController
 from tool_api.tools.navigation.controller import NavigationController
@@ -70,6 +74,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         background = await stack.enter_async_context(BackgroundCommands(settings.workspace, shells.environment))
         calls = await stack.enter_async_context(Calls(partial(instructions_for, workspace)))
         programs = DocumentPrograms()
+        turn, control = asyncio.Lock(), PersonsControl()
         tools = tool_table(
             shells=ShellController(
                 shells=shells,
@@ -84,7 +89,8 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
                 notice=lambda: disk.notice,
             ),
             background=BackgroundController(commands=background, allowed=settings.allowed_command_names),
-            browser=BrowserDriver(tabs, lambda: desktop is not None and desktop.has_browser),
+            browser=BrowserDriver(tabs, lambda: desktop is not None and desktop.has_browser, turn),
+            desktop=DesktopController(Screen(desktop, control, turn)),
             workspace=workspace,
             restart=desktop.restart_browser if desktop is not None else _nothing,
             files=FileController(
@@ -118,6 +124,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             background=background,
             workspace=workspace,
             desktop=desktop,
+            control=control,
             keep_alive=KeepAliveResponder(
                 access=access,
                 activity=Activity(lambda: shells.is_busy or kernels.is_busy or background.is_busy),

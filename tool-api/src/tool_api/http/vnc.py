@@ -10,6 +10,7 @@ from contracts.sandboxes import Scope
 from tool_api.access import Access, Grant
 from tool_api.desktop.supervisor import Desktop
 from tool_api.errors import ClaimedError, UnauthenticatedError
+from tool_api.persons_control import PersonsControl
 from tool_api.vnc.bridge import CloseCode, bridge
 
 SUBPROTOCOL = "binary"
@@ -22,7 +23,9 @@ def screen_of(desktop: Desktop | None) -> str | CloseCode:
     return desktop.vnc_socket or (CloseCode.RESTART if desktop.is_starting else CloseCode.NO_DESKTOP)
 
 
-def vnc_router(access: Callable[[WebSocket], Access], screen: Callable[[WebSocket], str | CloseCode]) -> APIRouter:
+def vnc_router(
+    access: Callable[[WebSocket], Access], screen: Callable[[WebSocket], str | CloseCode], control: PersonsControl
+) -> APIRouter:
     """The route. `access` and `screen` look the services up when a viewer comes; see `screen_of`."""
     router = APIRouter()
 
@@ -36,8 +39,11 @@ def vnc_router(access: Callable[[WebSocket], Access], screen: Callable[[WebSocke
             await websocket.close(CloseCode.UNAUTHENTICATED)
         elif isinstance(path := screen(websocket), CloseCode):
             await websocket.close(path)
+        elif grant.allows(Scope.VNC_CONTROL):
+            with control.held():
+                await bridge(websocket, path, view_only=False)
         else:
-            await bridge(websocket, path, view_only=not grant.allows(Scope.VNC_CONTROL))
+            await bridge(websocket, path, view_only=True)
 
     return router
 

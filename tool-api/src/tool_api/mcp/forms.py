@@ -6,7 +6,7 @@ from mcp_types import CallToolResult, ContentBlock, ImageContent, TextContent, T
 from mcp_types import Tool as ListedTool
 from pydantic import ValidationError
 
-from contracts.tools import BrowserDisplay, CodeDisplay, CodePicture, ImageDisplay, ToolResult
+from contracts.tools import BrowserDisplay, CodeDisplay, CodePicture, DesktopDisplay, ImageDisplay, ToolResult
 from tool_api.tools.argument_faults import argument_faults
 from tool_api.tools.tool import AnyTool
 
@@ -28,6 +28,7 @@ def told(result: ToolResult) -> CallToolResult:
     match result.display:
         case (
             BrowserDisplay(image=str(image), image_media_type=str(kind))
+            | DesktopDisplay(image=str(image), image_media_type=str(kind))
             | ImageDisplay(image=str(image), image_media_type=str(kind))
         ):
             content.append(ImageContent(data=image, mime_type=kind))

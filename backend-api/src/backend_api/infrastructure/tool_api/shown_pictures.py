@@ -15,6 +15,7 @@ from contracts.tools import (
     BrowserDisplay,
     CodeDisplay,
     CodePicture,
+    DesktopDisplay,
     Display,
     ImageDisplay,
     ToolResult,
@@ -36,7 +37,7 @@ class Shown:
 def shown_of(result: ToolResult) -> Shown:
     """The body is the picture of the view; of a view with several, all of them, and the text where it is long."""
     match result.display:
-        case BrowserDisplay() | ImageDisplay() as display:
+        case BrowserDisplay() | DesktopDisplay() | ImageDisplay() as display:
             image, media_type = _image(display.image)
             display = display.model_copy(update={"image": None, "image_media_type": media_type})
             return Shown(display=display, body=image, media_type=media_type or "text/plain")

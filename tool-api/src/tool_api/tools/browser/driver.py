@@ -29,10 +29,11 @@ class RefusedError(Exception):
 class BrowserDriver:
     """One browser, one action at a time."""
 
-    def __init__(self, tabs: Tabs, has_browser: Callable[[], bool]) -> None:
+    def __init__(self, tabs: Tabs, has_browser: Callable[[], bool], turn: asyncio.Lock | None = None) -> None:
+        """`turn` is shared with whatever else uses the same desktop."""
         self.tabs = tabs
         self._has_browser = has_browser
-        self._turn = asyncio.Lock()
+        self._turn = turn or asyncio.Lock()
 
     async def act(self, context: CallContext, action: Action) -> ToolResult:
         """The action on the tab in front."""

@@ -1,0 +1,36 @@
+"""Whether a person has control of the desktop: a viewer that may use mouse and keyboard is connected."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
+
+
+class PersonsControl:
+    """Counts the viewers that have control."""
+
+    def __init__(self) -> None:
+        self._viewers = 0
+        self._taken = asyncio.Event()
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether some viewer has it."""
+        return self._viewers > 0
+
+    async def taken(self) -> None:
+        """Wait until one has."""
+        await self._taken.wait()
+
+    @contextmanager
+    def held(self) -> Generator[None]:
+        """A viewer has it for as long as the block lasts."""
+        self._viewers += 1
+        self._taken.set()
+        try:
+            yield
+        finally:
+            self._viewers -= 1
+            if not self._viewers:
+                self._taken.clear()

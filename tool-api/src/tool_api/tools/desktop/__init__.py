@@ -1,0 +1,1 @@
+"""Screen, mouse, keyboard and windows of the desktop, for models that use a computer."""

@@ -1,0 +1,84 @@
+"""Runs xdotool, xprop and our own program for pictures on the desktop's display, each for a bounded time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import tool_api
+from tool_api.own_programs import find_program
+
+PROGRAM_S = 15.0
+MAX_ANSWER_BYTES = 4 * 1024 * 1024
+_SOURCES = str(Path(tool_api.__file__).parent.parent)
+_START = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); import importlib; importlib.import_module(sys.argv.pop(1)).main()"
+)
+_MODULE = "tool_api.tools.desktop.capture_program"
+
+
+class ScreenError(Exception):
+    """The desktop did not do what it was asked; the message tells the model."""
+
+
+async def xdotool(display: str, *words: str, text: str | None = None, within_s: float = PROGRAM_S) -> str:
+    """What xdotool says; `text` is its standard input. Raises `ScreenError`."""
+    return (await _run("xdotool", words, display, text, within_s)).decode("utf-8", "replace")
+
+
+async def xprop(display: str, *words: str) -> str:
+    """What xprop says. Raises `ScreenError`."""
+    return (await _run("xprop", words, display, None, PROGRAM_S)).decode("utf-8", "replace")
+
+
+async def capture(display: str, region: Sequence[int] | None, size: tuple[int, int]) -> bytes:
+    """A JPEG of the display, or of a part of it, of this size. Raises `ScreenError`."""
+    asked = json.dumps({"display": display, "region": region, "size": size})
+    words = ("-I", "-B", "-c", _START, _SOURCES, _MODULE, asked)
+    picture = await _answer([sys.executable, *words], {}, None, PROGRAM_S)
+    if not picture.startswith(b"\xff\xd8\xff"):
+        raise ScreenError("The desktop gave no picture.")
+    return picture
+
+
+async def _run(name: str, words: Sequence[str], display: str, text: str | None, within_s: float) -> bytes:
+    path = find_program(name)
+    if path is None:
+        raise ScreenError(f"This sandbox has no {name}, which the desktop tools need.")
+    environment = {"DISPLAY": display, "LC_ALL": "C.UTF-8", "PATH": os.environ.get("PATH", "/usr/bin:/bin")}
+    return await _answer([path, *words], environment, text, within_s)
+
+
+async def _answer(command: list[str], environment: dict[str, str], text: str | None, within_s: float) -> bytes:
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        stdin=asyncio.subprocess.DEVNULL if text is None else asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        cwd="/",
+        env=environment,
+    )
+    assert process.stdout is not None
+    said = bytearray()
+    try:
+        async with asyncio.timeout(within_s):
+            if process.stdin is not None:
+                process.stdin.write((text or "").encode())
+                process.stdin.close()
+            while piece := await process.stdout.read(65_536):
+                said += piece
+                if len(said) > MAX_ANSWER_BYTES:
+                    raise ScreenError("The desktop answered too much.")
+            if await process.wait() != 0:
+                raise ScreenError("The desktop refused that.")
+    except TimeoutError:
+        raise ScreenError("The desktop does not respond. Try again in a moment.") from None
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return bytes(said)
