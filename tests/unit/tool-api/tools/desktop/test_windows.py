@@ -26,7 +26,11 @@ async def test_windows_are_few_and_their_titles_short_and_of_one_line(
     for name, text in (("xprop", XPROP), ("xdotool", XDOTOOL)):
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755)
-    monkeypatch.setattr(programs, "find_program", lambda name: str(tmp_path / name))  # the machine's are the real ones
+
+    def found(name: str) -> str:
+        return str(tmp_path / name)
+
+    monkeypatch.setattr(programs, "find_program", found)  # the machine's are the real ones
 
     windows = await windows_of(":1")
 
