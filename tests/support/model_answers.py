@@ -14,11 +14,13 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A tool call; `arguments` is sent as it stands, so that it may be broken."""
+    """A tool call; `arguments` is sent as it stands, so that it may be broken. `toolset`: the one of the provider whose
+    member it calls."""
 
     name: str
     arguments: str = "{}"
     id: str = "call_1"
+    toolset: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,8 +133,9 @@ def _messages(answer: Answer, prefix: Sequence[Block]) -> list[bytes]:
     if answer.texts:
         block({"type": "text", "text": ""}, [{"type": "text_delta", "text": text} for text in answer.texts])
     for call in answer.calls:
+        toolset: Json = {"toolset_name": call.toolset} if call.toolset else {}
         block(
-            {"type": "tool_use", "id": call.id, "name": call.name, "input": {}},
+            {"type": "tool_use", "id": call.id, "name": call.name, "input": {}, **toolset},
             [{"type": "input_json_delta", "partial_json": piece} for piece in _halves(call)],
         )
     if answer.fault is not None:

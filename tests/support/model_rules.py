@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from anthropic.types.computer_member_name import COMPUTER_MEMBER_NAME_VALUES
+
 from support.model_seals import Form, blocks_of, parts_of, sealed
 
 Json = dict[str, Any]
@@ -20,6 +22,10 @@ SPLITS = frozenset({"thinking", "redacted_thinking", "reasoning"})
 
 class RefusedError(Exception):
     """A request that the provider does not take."""
+
+
+TOOLSET = "computer_toolset_20260801"
+MEMBERS = frozenset[str](COMPUTER_MEMBER_NAME_VALUES)
 
 
 def refusal_of(form: Form, body: Json) -> str | None:
@@ -38,7 +44,7 @@ def _refuse_if(is_wrong: object, reason: str) -> None:
 
 
 def _check_names(tools: Sequence[Json]) -> None:
-    names = [tool.get("function", tool)["name"] for tool in tools]
+    names = [tool.get("function", tool)["name"] for tool in tools if tool.get("type") != TOOLSET]
     for name in names:
         _check_name(name)
     _refuse_if(len(set(names)) < len(names), "tools: names must be unique")
@@ -125,6 +131,7 @@ def _messages(body: Json) -> None:
     messages: list[Json] = body["messages"]
     _refuse_if(not messages or messages[0]["role"] != "user", "messages: the first must be the user's")
     called: list[str] = []
+    members = _check_toolset(body)
     for index, message in enumerate(messages):
         role, content = message["role"], message["content"]
         _refuse_if(role not in ("user", "assistant"), f"messages.{index}: there is no role {role}")
@@ -133,7 +140,7 @@ def _messages(body: Json) -> None:
         results = [block["tool_use_id"] for block in content if block["type"] == "tool_result"]
         _refuse_if(any(kind == "tool_result" for kind in kinds[len(results) :]), "results must come first in a turn")
         _check_answered(called, results)
-        called = _check_uses(content) if role == "assistant" else []
+        called = _check_uses(content, members) if role == "assistant" else []
         for block in content:
             _check_result(block)
     _refuse_if(messages[-1]["role"] != "user", "messages: the last must be the user's")
@@ -141,10 +148,26 @@ def _messages(body: Json) -> None:
     _check_thinking(body)
 
 
-def _check_uses(content: list[Json]) -> list[str]:
+def _check_toolset(body: Json) -> frozenset[str]:
+    """The members that a model may be shown to have called."""
+    entries = [tool for tool in body.get("tools") or () if tool.get("type") == TOOLSET]
+    if not entries:
+        return frozenset()
+    _refuse_if(len(entries) > 1, "tools: a toolset is declared once")
+    (entry,) = entries
+    _refuse_if(set(entry) - {"type", "configs", "cache_control"}, f"tools: {TOOLSET} takes no other field")
+    configs: Json = entry.get("configs") or {}
+    _refuse_if(set(configs) - MEMBERS, f"tools: {TOOLSET} has no such member: {sorted(set(configs) - MEMBERS)}")
+    return MEMBERS
+
+
+def _check_uses(content: list[Json], members: frozenset[str]) -> list[str]:
     uses = [block for block in content if block["type"] == "tool_use"]
     for use in uses:
         _check_call(use["id"], use["name"], use["input"])
+        if "toolset_name" in use:
+            _refuse_if(use["toolset_name"] != "computer", f"there is no toolset {use['toolset_name']}")
+            _refuse_if(use["name"] not in members, f"{use['name']} is no member of a toolset that is declared")
     _refuse_if(content[-1]["type"] in SPLITS, "the last block of an assistant's turn can't be thinking")
     return [use["id"] for use in uses]
 

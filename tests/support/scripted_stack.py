@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,8 @@ it, and tests of the same calls and answers run in all of them."""
 MODELS: dict[Form, str] = {"chat": "deepseek-v4-pro", "responses": "gpt-5.5", "messages": "claude-opus-4-6"}
 """Each wants thinking asked for and sent back in a way of its own."""
 SAID = Answer(texts=("All", " is", " well."))
+USES_COMPUTER = "computer"
+"""Of a stack with desktops: it has the computer tool of its provider."""
 TITLES, SUMMARIES, HELPERS, INSTEAD, PRICED, LARGE = "titles", "summaries", "helpers", "instead", "priced", "large"
 SEARCH_KEY = "key-of-the-search-server"
 _MODELS_FILE = f"""
@@ -41,6 +43,12 @@ context_window = 2_000_000
 
 [[model]]
 names = ["{INSTEAD}"]
+"""
+_COMPUTER_ENTRY = f"""
+[[model]]
+names = ["{USES_COMPUTER}"]
+pictures = true
+computer_use = "computer_toolset_20260801"
 """
 _AGENT = """\
 +++
@@ -140,11 +148,11 @@ async def scripted_stack(folder: Path, form: Form, *, has_desktop: bool = False)
     (tools / "orders.py").write_text(_TOOLS_FILE)
     (agents / "miller.md").write_text(_AGENT)
     (presets / "poet.md").write_text(_PRESET)
-    models.write_text(_MODELS_FILE)
+    models.write_text(_MODELS_FILE + (_COMPUTER_ENTRY if has_desktop else ""))
     async with ModelServer(SAID) as model, site({}) as pages:
         settings = {
             **model_settings(model, form),
-            "MODELS": f"{PRICED},{LARGE}",
+            "MODELS": f"{PRICED},{LARGE}" + (f",{USES_COMPUTER}" if has_desktop else ""),
             "TITLE_MODEL": TITLES,
             "COMPACT_MODEL": SUMMARIES,
             "SUBAGENT_MODEL": HELPERS,
@@ -173,7 +181,7 @@ def call(name: str, /, **arguments: Any) -> Call:
 
 def calls(*made: Call, **fields: Any) -> Answer:
     """An answer that says nothing and calls these, each by an id of its own."""
-    numbered = [Call(name=one.name, arguments=one.arguments, id=f"call_{at}") for at, one in enumerate(made)]
+    numbered = [replace(one, id=f"call_{at}") for at, one in enumerate(made)]
     return Answer(texts=(), calls=numbered, **fields)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -11,8 +12,9 @@ from websockets.asyncio.client import connect
 from websockets.typing import Subprotocol
 
 from support.api_client import ApiClient
-from support.model_server import Answer
+from support.model_server import Answer, Call
 from support.scripted_stack import (
+    USES_COMPUTER,
     Scripted,
     call,
     calls,
@@ -25,8 +27,12 @@ from support.scripted_stack import (
     tools_of,
 )
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(300)]
 SAID = Answer(texts=("Done.",))
+
+
+def member(name: str, **given: object) -> Call:
+    return Call(name=name, arguments=json.dumps(given), toolset="computer")
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -71,6 +77,37 @@ async def test_a_model_sees_and_uses_the_desktop_and_only_looks_while_a_person_h
 
         scripted.answer(calls(call("desktop_mouse", action="move", x=5, y=5)), SAID)
         assert succeeded(await api.ask(session, "now")) == [True]
+
+
+async def test_a_model_uses_the_desktop_by_the_tool_of_its_provider(with_desktop: Scripted) -> None:
+    scripted = with_desktop
+    async with ApiClient(scripted.stack.base_url) as api:
+        session = await api.new_session(title="named", model=USES_COMPUTER)
+        scripted.answer(
+            calls(member("left_click", text="ctrl", coordinate=[640, 400]), member("zoom", region=[0, 0, 64, 40])),
+            calls(member("fly", to="the moon")),
+            SAID,
+        )
+        events = await api.ask(session, "click")
+        assert [(event["name"], event["arguments"]) for event in of_type(events, "tool.called")][:2] == [
+            ("desktop_mouse", {"action": "click", "keys": "ctrl", "x": 640, "y": 400}),
+            ("desktop_screenshot", {"region": [0, 0, 64, 40]}),
+        ]
+        assert succeeded(events)[:2] == [True, True], await results(api, session, events)
+        assert scripted.model.refusals == []
+        tools = scripted.last()["tools"]
+        assert [tool for tool in tools if tool.get("type") == "computer_toolset_20260801"] == [
+            {"type": "computer_toolset_20260801", "configs": {"cursor_position": {"enabled": False}}}
+        ]
+        assert not {"desktop_screenshot", "desktop_mouse", "desktop_keyboard"} & {tool.get("name") for tool in tools}
+        blocks = [block for message in scripted.last()["messages"] for block in message["content"]]
+        used = [block for block in blocks if block["type"] == "tool_use"]
+        assert [(block["name"], block.get("toolset_name"), block["input"]) for block in used[:2]] == [
+            ("left_click", "computer", {"text": "ctrl", "coordinate": [640, 400]}),
+            ("zoom", "computer", {"region": [0, 0, 64, 40]}),
+        ]
+        answered = [block["content"] for block in blocks if block["type"] == "tool_result"]
+        assert [[part["type"] for part in content] for content in answered[:2]] == [["text", "image"]] * 2
 
 
 @in_any_form

@@ -8,6 +8,7 @@ from pydantic_core import to_json
 
 from backend_api.domain.agent.model import AssistantTurn, ModelRequest, NoteTurn, Thinking, ToolTurn, Turn, UserTurn
 from backend_api.domain.agent.pictures import Image
+from backend_api.infrastructure.llm.anthropic_computer import written
 from backend_api.infrastructure.llm.faults import as_object
 from backend_api.infrastructure.llm.turns import images_of, note_text, pieces_of, result_text, user_text
 from backend_api.infrastructure.llm.wire import arguments_of
@@ -21,13 +22,15 @@ Spoken = list[tuple[str, list[tuple[Turn, bytes]]]]
 """Roles, with the turns of each and their blocks in JSON."""
 
 
-def spoken_in(request: ModelRequest) -> Spoken:
-    """Results of calls are the user's blocks; neighbours of one role are one message."""
+def spoken_in(request: ModelRequest, *, with_toolset: bool = False) -> Spoken:
+    """Results of calls are the user's blocks; neighbours of one role are one message. `with_toolset`: calls of the
+    desktop's tools are those of the computer toolset."""
     spoken: Spoken = []
     for turn in request.turns:
         role = "assistant" if isinstance(turn, AssistantTurn) else "user"
         is_alike = not isinstance(turn, ToolTurn) or not turn.pictures
-        blocks = turn.once("messages", _blocks_json) if is_alike else _blocks_json(turn, request)
+        key, written_so = ("messages with toolset", _toolset_json) if with_toolset else ("messages", _blocks_json)
+        blocks = turn.once(key, written_so) if is_alike else _blocks_json(turn, request)
         if spoken and spoken[-1][0] == role:
             spoken[-1][1].append((turn, blocks))
         elif blocks:
@@ -35,14 +38,16 @@ def spoken_in(request: ModelRequest) -> Spoken:
     return spoken
 
 
-def messages_of(spoken: Spoken, request: ModelRequest) -> list[bytes]:
+def messages_of(spoken: Spoken, request: ModelRequest, *, with_toolset: bool = False) -> list[bytes]:
     """Each in JSON. The last block has a mark of the cache, and so has that of the last of the `lasting` turns."""
     lasting = request.turns[request.lasting - 1] if request.lasting else None
     last = next((turn for turn, blocks in reversed(spoken[-1][1]) if blocks), None) if spoken else None
     messages: list[bytes] = []
     for role, turns in spoken:
         pieces = [
-            _marked(turn, request, is_last=turn is last) if turn is lasting or turn is last else blocks
+            _marked(turn, request, is_last=turn is last, with_toolset=with_toolset)
+            if turn is lasting or turn is last
+            else blocks
             for turn, blocks in turns
             if blocks
         ]
@@ -50,8 +55,8 @@ def messages_of(spoken: Spoken, request: ModelRequest) -> list[bytes]:
     return messages
 
 
-def _marked(turn: Turn, request: ModelRequest, *, is_last: bool) -> bytes:
-    blocks = _blocks(turn, request)
+def _marked(turn: Turn, request: ModelRequest, *, is_last: bool, with_toolset: bool) -> bytes:
+    blocks = _blocks(turn, request, with_toolset=with_toolset)
     if is_last or blocks[-1]["type"] not in _UNMARKED:
         blocks[-1]["cache_control"] = CACHED
     return to_json(blocks)[1:-1]
@@ -68,7 +73,11 @@ def _blocks_json(turn: Turn, request: ModelRequest | None = None) -> bytes:
     return to_json(_blocks(turn, request))[1:-1]
 
 
-def _blocks(turn: Turn, request: ModelRequest | None = None) -> list[dict[str, Any]]:
+def _toolset_json(turn: Turn) -> bytes:
+    return to_json(_blocks(turn, with_toolset=True))[1:-1]
+
+
+def _blocks(turn: Turn, request: ModelRequest | None = None, *, with_toolset: bool = False) -> list[dict[str, Any]]:
     match turn:
         case UserTurn():
             return [{"type": "text", "text": user_text(turn)}]
@@ -79,7 +88,9 @@ def _blocks(turn: Turn, request: ModelRequest | None = None) -> list[dict[str, A
         case AssistantTurn():
             blocks = _said(turn)
             blocks.extend(
-                {"type": "tool_use", "id": call.call_id, "name": call.name, "input": call.arguments or {}}
+                written(call)
+                if with_toolset
+                else {"type": "tool_use", "id": call.call_id, "name": call.name, "input": call.arguments or {}}
                 for call in turn.calls
             )
             return blocks

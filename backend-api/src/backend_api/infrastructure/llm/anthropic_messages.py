@@ -19,6 +19,7 @@ from backend_api.domain.agent.model import (
     ThinkingPart,
     UsagePart,
 )
+from backend_api.infrastructure.llm.anthropic_computer import FAMILY, call_of, declared, has_toolset
 from backend_api.infrastructure.llm.anthropic_input import CACHED, calls_unthought, messages_of, spoken_in
 from backend_api.infrastructure.llm.bounds import BoundedClient, tokens
 from backend_api.infrastructure.llm.faults import fault_in_stream
@@ -97,6 +98,7 @@ class _Block:
     kind: str
     id: str = ""
     name: str = ""
+    toolset: str = ""
     pieces: list[str] = field(default_factory=list[str])
     given: object = None
 
@@ -141,6 +143,7 @@ class _State:
         self.blocks[event.get("index", 0)] = _Block(
             kind, id=block.get("id", ""), name=block.get("name", ""), given=block.get("input") or None
         )
+        self.blocks[event.get("index", 0)].toolset = str(block.get("toolset_name") or "")
         if kind == "redacted_thinking":
             return [ThinkingPart("", opaque=json_of(block).decode())]
         if kind == "text" and block.get("text"):
@@ -171,7 +174,10 @@ class _State:
         raw = "".join(block.pieces)
         if block.given is not None and not raw:
             raw = given_arguments(block.given)
-        return [called(block.id, block.name, raw, arguments_of(raw))]
+        name, arguments = block.name, arguments_of(raw)
+        if block.toolset == FAMILY:
+            name, arguments = call_of(str(name), arguments)
+        return [called(block.id, name, raw, arguments)]
 
     def _count(self, usage: dict[str, Any] | None) -> list[Part]:
         if not usage:
@@ -185,7 +191,8 @@ class _State:
 
 
 def _body(request: ModelRequest, facts: ModelFacts) -> bytes:
-    spoken = spoken_in(request)
+    with_toolset = has_toolset(request, facts)
+    spoken = spoken_in(request, with_toolset=with_toolset)
     body: dict[str, Any] = {
         "model": request.model,
         "system": [{"type": "text", "text": request.system, "cache_control": CACHED}],
@@ -199,8 +206,5 @@ def _body(request: ModelRequest, facts: ModelFacts) -> bytes:
         ),
     }
     if request.tools:
-        body["tools"] = [
-            {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
-            for tool in request.tools
-        ]
-    return body_of(body, "messages", messages_of(spoken, request))
+        body["tools"] = declared(request.tools, with_toolset=with_toolset)
+    return body_of(body, "messages", messages_of(spoken, request, with_toolset=with_toolset))

@@ -20,6 +20,7 @@ from backend_api.domain.agent.model import Thinks
 from backend_api.domain.agent.prices import Prices
 
 ThinkingForm = Literal["adaptive", "budget"]
+ComputerUse = Literal["computer_toolset_20260801"]
 Price = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 Tokens = Annotated[int, Field(ge=1, strict=True)]
 _DAY = re.compile(r"(?:-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest))?(?:-v\d+)?(?:@.*)?$")
@@ -42,6 +43,7 @@ class ModelFacts:
     thinking_form: ThinkingForm | None = None
     binds_thinking: bool | None = None
     system_notes: bool | None = None
+    computer_use: ComputerUse | None = None
 
     def over(self, other: ModelFacts) -> ModelFacts:
         """What this says, and the other's for what it does not."""
@@ -90,6 +92,7 @@ class _Entry(_Strict):
     thinking_form: ThinkingForm | None = None
     binds_thinking: bool | None = None
     system_notes: bool | None = None
+    computer_use: ComputerUse | None = None
 
     def facts(self) -> ModelFacts:
         told = {entry.name: getattr(self, entry.name) for entry in fields(ModelFacts) if entry.name != "prices"}

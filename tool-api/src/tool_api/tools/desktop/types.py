@@ -11,7 +11,7 @@ from tool_api.tools.tool import Arguments
 MAX_TEXT = 5_000
 Coordinate = Annotated[int, Field(ge=0, le=10_000)]
 Point = Annotated[list[Coordinate], Field(min_length=2, max_length=2)]
-Seconds = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)]
+Seconds = Annotated[float, Field(ge=0, le=30, allow_inf_nan=False)]
 Keys = Annotated[str, Field(min_length=1, max_length=100)]
 MouseAction = Literal["move", "click", "double_click", "triple_click", "press", "release", "drag", "scroll"]
 Button = Literal["left", "middle", "right", "back", "forward"]
