@@ -277,6 +277,5 @@ function finishRun(state: Transcript, event: RunFinishedEvent): Transcript {
   return { ...dropLive(state), items: [...items, end], run, usage: event.usage }
 }
 
-function isErrorOf(item: Item, reason: string | null): boolean {
-  return item.kind === 'note' && item.tone === 'error' && item.text === reason
-}
+const isErrorOf = (item: Item, reason: string | null): boolean =>
+  item.kind === 'note' && item.tone === 'error' && item.text === reason
