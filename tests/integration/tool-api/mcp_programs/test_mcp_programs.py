@@ -76,6 +76,39 @@ async def test_where_it_ends_what_it_started_ends_and_the_reason_is_told(
     await asyncio.to_thread(await_true, lambda: not processes_with(f"sleep {seconds}"))
 
 
+async def test_one_that_reads_and_writes_no_more_is_ended(endpoint: RunningEndpoint, seconds: str) -> None:
+    async with opened(endpoint) as one:
+        await start(one, "bash", "-c", f"echo up; exec 0<&- 1>&-; exec sleep {seconds}")
+        assert await one.recv() == "up"
+        code, reason = await closed(one)
+        assert (code, reason) == (ENDED, "it neither reads nor writes any more")
+    await asyncio.to_thread(await_true, lambda: not processes_with(f"sleep {seconds}"))
+
+
+async def test_one_that_no_more_reads_is_ended_with_its_socket(endpoint: RunningEndpoint, seconds: str) -> None:
+    async with opened(endpoint) as one:
+        await start(one, "bash", "-c", f"echo up; exec 0<&-; exec sleep {seconds}")
+        assert await one.recv() == "up"
+        for _ in range(2):
+            await one.send("anything")
+        one.transport.abort()
+    await asyncio.to_thread(await_true, lambda: not processes_with(f"sleep {seconds}"))
+
+
+async def test_what_ends_its_launcher_is_found_all_the_same(endpoint: RunningEndpoint, seconds: str) -> None:
+    async with opened(endpoint) as one:
+        await start(one, "bash", "-c", f"setsid sleep {seconds} & kill -9 $PPID; exec sleep {seconds}")
+        await closed(one)
+    await asyncio.to_thread(await_true, lambda: not processes_with(f"sleep {seconds}"))
+
+
+async def test_what_it_complains_of_is_told_without_the_values_of_its_variables(endpoint: RunningEndpoint) -> None:
+    secret = "s3cret-" * 30
+    async with opened(endpoint) as one:
+        await start(one, "bash", "-c", "echo before $KEY after >&2; exit 1", KEY=secret)
+        assert await closed(one) == (ENDED, "it ended with the exit code 1: before *** after")
+
+
 async def test_one_that_there_is_not_is_told(endpoint: RunningEndpoint) -> None:
     async with opened(endpoint) as one:
         await start(one, "no-such-program")

@@ -16,7 +16,7 @@ from contracts.mcp_programs import ENDED, NOT_STARTED, PATH, TOO_MUCH, UNAUTHENT
 from contracts.sandboxes import Scope
 from tool_api.access import Access
 from tool_api.errors import ClaimedError, UnauthenticatedError
-from tool_api.mcp_programs.program import LineTooLongError, McpProgram, mcp_program
+from tool_api.mcp_programs.program import END_S, LineTooLongError, McpProgram, mcp_program
 from tool_api.tools.shell.allowed import refused_command
 
 START_S = 5.0
@@ -82,17 +82,22 @@ async def _run(websocket: WebSocket, folder: Path, environment: Mapping[str, str
 
 
 async def _carry(websocket: WebSocket, program: McpProgram) -> tuple[int, str]:
-    directions = {
-        asyncio.create_task(_output(websocket, program), name="mcp output"),
-        asyncio.create_task(_input(websocket, program), name="mcp input"),
-    }
+    output = asyncio.create_task(_output(websocket, program), name="mcp output")
+    heard = asyncio.create_task(_input(websocket, program), name="mcp input")
+    end = asyncio.create_task(program.wait(), name="mcp end")
     try:
-        done, _ = await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
-        return next(iter(done)).result()
+        done, _ = await asyncio.wait({output, heard, end}, return_when=asyncio.FIRST_COMPLETED)
+        if end in done:
+            # What it wrote before is read to its end, unless somebody else goes on writing there.
+            await asyncio.wait({output, heard}, timeout=END_S, return_when=asyncio.FIRST_COMPLETED)
+        for direction in (output, heard):
+            if direction.done():
+                return direction.result()
+        return ENDED, await program.ending()
     finally:
-        for direction in directions:
-            direction.cancel()
-        await asyncio.gather(*directions, return_exceptions=True)
+        for task in (output, heard, end):
+            task.cancel()
+        await asyncio.gather(output, heard, end, return_exceptions=True)
 
 
 async def _output(websocket: WebSocket, program: McpProgram) -> tuple[int, str]:

@@ -15,6 +15,8 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 
 def main() -> int:
+    # uvloop leaves its own ends of the pipes open in what it starts, so none of them would ever be seen to end.
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     command = sys.argv[1:]
     try:

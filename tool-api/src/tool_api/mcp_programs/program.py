@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import secrets
 import signal
 import sys
 from collections.abc import AsyncGenerator, Mapping
@@ -18,6 +19,12 @@ from tool_api.tools.shell import processes
 MAX_SAID_BYTES = 2_000
 """Of what it writes to its standard error the last so many are kept."""
 WRITE_S = 30.0
+END_S = 2.0
+"""So long a program may go on that neither reads nor writes any more."""
+HIDDEN_CHARACTERS = 6
+"""Values of variables of so many or more are hidden in what it complains of."""
+MARK = "SANDBOX_MCP_PROGRAM"
+"""A variable of each program: what got away from above its launcher is found by it."""
 
 
 class LineTooLongError(Exception):
@@ -27,11 +34,15 @@ class LineTooLongError(Exception):
 class McpProgram:
     """A running one; made by `mcp_program`."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, mark: str, env: Mapping[str, str]) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
         self._process = process
+        self._mark = f"{MARK}={mark}".encode()
+        self._hidden = sorted((text for text in env.values() if len(text) >= HIDDEN_CHARACTERS), key=len, reverse=True)
+        # One that was cut off at its beginning could not be told.
+        self._kept_bytes = MAX_SAID_BYTES + sum(len(text.encode()) for text in self._hidden[:1])
         self._input = process.stdin
         self._output = process.stdout
         self._said = bytearray()
@@ -53,12 +64,22 @@ class McpProgram:
         async with asyncio.timeout(WRITE_S):
             await self._input.drain()
 
+    async def wait(self) -> None:
+        """Until it has ended, or what started it."""
+        await self._process.wait()
+
     async def ending(self) -> str:
-        """How it ended, with the end of what it complained of."""
-        code = await self._process.wait()
+        """How it ended, with the end of what it complained of, without the values of its variables."""
+        try:
+            async with asyncio.timeout(END_S):
+                ended = f"it ended with the exit code {await self._process.wait()}"
+        except TimeoutError:
+            ended = "it neither reads nor writes any more"
         await asyncio.wait({self._listening}, timeout=0.1)
         said = self._said.decode(errors="replace").strip()
-        return f"it ended with the exit code {code}" + (f": {said}" if said else "")
+        for text in self._hidden:
+            said = said.replace(text, "***")
+        return ended + (f": {said}" if said else "")
 
     async def close(self) -> None:
         """End it with all that it started."""
@@ -70,12 +91,13 @@ class McpProgram:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._process.pid, signal.SIGKILL)
         await self._process.wait()
+        await processes.end_found(lambda: processes.with_variable(self._mark))
         self._listening.cancel()
         self._input.close()
 
     async def _hear(self, stderr: asyncio.StreamReader) -> None:
         while piece := await stderr.read(MAX_SAID_BYTES):
-            self._said = (self._said + piece)[-MAX_SAID_BYTES:]
+            self._said = (self._said + piece)[-self._kept_bytes :]
 
 
 @asynccontextmanager
@@ -83,6 +105,7 @@ async def mcp_program(
     start: McpProgramStart, folder: Path, environment: Mapping[str, str]
 ) -> AsyncGenerator[McpProgram]:
     """It runs until the end of the block, in whatever way that comes. Raises `OSError`."""
+    mark = secrets.token_hex(8)
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-I",
@@ -94,11 +117,11 @@ async def mcp_program(
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         start_new_session=True,
-        env={**environment, **start.env},
+        env={**environment, **start.env, MARK: mark},
         cwd=folder if folder.is_dir() else "/",
         limit=MAX_LINE_BYTES,
     )
-    program = McpProgram(process)
+    program = McpProgram(process, mark, start.env)
     try:
         yield program
     finally:

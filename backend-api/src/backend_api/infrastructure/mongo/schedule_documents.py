@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 from backend_api.domain.conversation.entity import RunId, SessionId
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.schedules.entity import Missed, Schedule, ScheduledRun, ScheduleId
 from backend_api.infrastructure.mongo.database import Document
+
+_MISSED = tuple(field.name for field in fields(Missed))
 
 
 def document_of(schedule: Schedule) -> Document:
@@ -58,7 +60,8 @@ def _session(session_id: str | None) -> SessionId | None:
 
 
 def _missed_from(found: dict[str, Any] | None) -> Missed | None:
-    return None if found is None else Missed(**found)
+    # A newer version may have stored more.
+    return None if found is None else Missed(**{name: found[name] for name in _MISSED if name in found})
 
 
 def _last_run_from(found: dict[str, Any] | None) -> ScheduledRun | None:

@@ -8,6 +8,7 @@ another mark and are left alone.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 from collections.abc import Callable
@@ -53,6 +54,17 @@ def _mark_of(pid: int) -> bytes | None:
     except OSError:
         return None
     return next((variable[len(prefix) :] for variable in variables if variable.startswith(prefix)), None)
+
+
+def with_variable(variable: bytes) -> list[int]:
+    """Pids of all processes that were started with this variable, `NAME=value`, wherever they stand."""
+    found: list[int] = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            with contextlib.suppress(OSError):
+                if variable in Path("/proc", entry, "environ").read_bytes().split(b"\0"):
+                    found.append(int(entry))
+    return found
 
 
 def processes_of_call(bash: int, mark: str | None, since_ticks: int) -> list[int]:
