@@ -713,7 +713,7 @@ const zh: typeof en = {
     args: '参数',
     argsHint: "每行一个。${'{'}NAME{'}'} 代表下面的变量。",
     env: '变量',
-    envHint: "每行一个，例如“TOKEN=…”：地址和标头中的 ${'{'}TOKEN{'}'} 代表它。值会加密保存。",
+    envHint: "每行一个，例如“TOKEN=…”：地址和请求头中的 ${'{'}TOKEN{'}'} 代表它。值会加密保存。",
     envHintProgram: '每行一个，例如“API_KEY=…”。值会加密保存并交给该程序：那台电脑中的智能体可以读到。',
     old: '使用旧协议（SSE）',
     headers: '请求头',
