@@ -67,3 +67,9 @@ def test_the_start_is_refused_before_anything_is_opened(tmp_path: Path) -> None:
 def test_only_those_for_conversations_have_no_computer() -> None:
     presets, tools = build_presets(Settings(), MODELS, known_tools()), known_tools()
     assert [preset.id for preset in presets.all if not preset.has_computer(tools)] == ["chat"]
+
+
+def test_all_but_those_for_conversations_have_the_tools_of_mcp_servers() -> None:
+    presets = build_presets(Settings(), MODELS, known_tools())
+    assert [preset.id for preset in presets.all if not preset.may_have("mcp__wiki__")] == ["chat"]
+    assert [preset.id for preset in presets.all if not preset.has("mcp__wiki__get")] == ["chat"]
