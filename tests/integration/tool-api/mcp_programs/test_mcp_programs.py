@@ -97,7 +97,10 @@ async def test_one_that_no_more_reads_is_ended_with_its_socket(endpoint: Running
 
 async def test_what_ends_its_launcher_is_found_all_the_same(endpoint: RunningEndpoint, seconds: str) -> None:
     async with opened(endpoint) as one:
-        await start(one, "bash", "-c", f"setsid sleep {seconds} & kill -9 $PPID; exec sleep {seconds}")
+        await start(one, "bash", "-c", f"setsid sleep {seconds} & echo up; read; kill -9 $PPID; exec sleep {seconds}")
+        assert await one.recv() == "up"
+        await asyncio.to_thread(await_true, lambda: len(processes_with(f"sleep {seconds}")) == 3)
+        await one.send("go")
         await closed(one)
     await asyncio.to_thread(await_true, lambda: not processes_with(f"sleep {seconds}"))
 
@@ -143,15 +146,26 @@ async def test_a_line_without_end_ends_it(endpoint: RunningEndpoint, seconds: st
     await asyncio.to_thread(await_true, lambda: not processes_with(f"time.sleep({seconds})"))
 
 
+@asynccontextmanager
+async def running(endpoint: RunningEndpoint) -> AsyncGenerator[None]:
+    """One that goes on, as soon as there is room: those of before end with their sockets, in a moment."""
+    while True:
+        async with opened(endpoint) as one:
+            await start(one, "cat")
+            with suppress(ConnectionClosed):
+                await one.send("up")
+                assert await one.recv() == "up"
+                yield
+                return
+        await asyncio.sleep(0.05)
+
+
 async def test_there_are_so_many_and_no_more(endpoint: RunningEndpoint) -> None:
     async with asyncio.TaskGroup() as group, asyncio.timeout(60):
         ready, may_end = asyncio.Semaphore(0), asyncio.Event()
 
         async def hold() -> None:
-            async with opened(endpoint) as one:
-                await start(one, "cat")
-                await one.send("up")
-                assert await one.recv() == "up"
+            async with running(endpoint):
                 ready.release()
                 await may_end.wait()
 
@@ -162,3 +176,5 @@ async def test_there_are_so_many_and_no_more(endpoint: RunningEndpoint) -> None:
         async with opened(endpoint) as one:
             assert (await closed(one))[0] == NOT_STARTED
         may_end.set()
+    async with asyncio.timeout(20), running(endpoint):
+        """There is room again, also for the tests that come next."""

@@ -42,7 +42,9 @@ def mcp_programs_router(
             await websocket.close(UNAUTHENTICATED)
             return
         if running >= MAX_PROGRAMS:
-            await _close(websocket, NOT_STARTED, f"there are {MAX_PROGRAMS} such programs already")
+            await _close(
+                websocket, NOT_STARTED, f"{MAX_PROGRAMS} such programs run already: switch some MCP servers off"
+            )
             return
         running += 1
         try:

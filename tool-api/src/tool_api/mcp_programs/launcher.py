@@ -24,7 +24,7 @@ def main() -> int:
     except OSError as error:
         sys.stderr.write(f"{command[0]}: {error.strerror}\n")
         return 127
-    # From now on only the program holds them: its end is theirs.
+    # From now on only the program holds its input and output: its end is theirs. Errors may be told here, too.
     os.closerange(0, 2)
     ended, status = os.wait()
     while ended != program:

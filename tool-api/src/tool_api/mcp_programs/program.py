@@ -21,8 +21,8 @@ MAX_SAID_BYTES = 2_000
 WRITE_S = 30.0
 END_S = 2.0
 """So long a program may go on that neither reads nor writes any more."""
-HIDDEN_CHARACTERS = 6
-"""Values of variables of so many or more are hidden in what it complains of."""
+HIDDEN_CHARACTERS = 8
+"""Values of variables of so many or more are hidden in what it complains of, as in the gateway."""
 MARK = "SANDBOX_MCP_PROGRAM"
 """A variable of each program: what got away from above its launcher is found by it."""
 

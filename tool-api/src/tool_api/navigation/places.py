@@ -41,7 +41,8 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A definition or a use. Lines count from 1; `container` is what it is inside of, as `Server.start`."""
+    """A definition or a use. Lines count from 1; `container` is what it is inside of, as `Server.start`. `text` is its
+    first lines, each whole."""
 
     path: str
     line: int

@@ -107,7 +107,8 @@ def _is_wanted(symbol: Symbol, question: Question) -> bool:
 
 
 def _place(path: str, symbol: Symbol, lines: list[bytes]) -> Place:
-    text = b"\n".join(lines[symbol.line - 1 : symbol.end_line])[: 4 * MAX_TEXT_CHARACTERS].decode("utf-8", "replace")
+    # A character has four bytes at most: what is cut off here is more than what fits.
+    source = b"\n".join(lines[symbol.line - 1 : symbol.end_line])[: 4 * (MAX_TEXT_CHARACTERS + 1)]
     return Place(
         path=path,
         line=symbol.line,
@@ -115,8 +116,13 @@ def _place(path: str, symbol: Symbol, lines: list[bytes]) -> Place:
         kind=symbol.kind,
         name=symbol.name,
         container=symbol.container,
-        text=text[:MAX_TEXT_CHARACTERS],
+        text=_whole_lines(source.decode("utf-8", "replace")),
     )
+
+
+def _whole_lines(text: str) -> str:
+    """The first ones that fit."""
+    return text if len(text) <= MAX_TEXT_CHARACTERS else text[:MAX_TEXT_CHARACTERS].rpartition("\n")[0]
 
 
 def _say(step: Step) -> None:

@@ -57,7 +57,7 @@ class SendScheduled:
 class RunSchedule:
     """At a person's wish: when it is due next stays as it is, and a paused one stays paused.
 
-    Raises `ScheduleNotFoundError`, `SessionNotFoundError`, `LimitError`."""
+    Raises `ScheduleNotFoundError`, `SessionNotFoundError`, `AccountDisabledError`, `LimitError`."""
 
     schedules: Schedules
     send: SendScheduled

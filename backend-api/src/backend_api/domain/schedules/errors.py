@@ -29,6 +29,6 @@ class ScheduleBusyError(UnavailableError):
 
 
 class AccountDisabledError(ConflictError):
-    """The account of a schedule's user is disabled, or gone; nothing was sent."""
+    """The account of a schedule's user is disabled; nothing was sent."""
 
     code = "account_disabled"

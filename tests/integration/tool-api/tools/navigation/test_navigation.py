@@ -114,6 +114,19 @@ def test_a_long_definition_says_where_to_read_on(endpoint: RunningEndpoint, proj
     assert read.output.count("x()") == 2
 
 
+@pytest.mark.parametrize(("last", "shown"), [("    y = 1  # " + "z" * 90, 49), ("    y = '" + "汉" * 900 + "'", 49)])
+def test_of_a_definition_of_long_lines_each_is_told_whole_or_where_to_read_it(
+    endpoint: RunningEndpoint, project: str, last: str, shown: int
+) -> None:
+    source = "def wide():\n" + ("    x()  # " + "w" * 70 + "\n") * 48 + f"{last}\n" * 3
+    (endpoint.workspace / project / "wide.py").write_text(source)
+    told, *code, cut = endpoint.call("code_definition", symbol="wide", path=project).output.splitlines()
+    assert told == f"{project}/wide.py:1-52 function wide"
+    assert code == source.splitlines()[: len(code)]
+    assert len(code) in (shown, shown + 1)
+    assert cut == f"[cut; read on by file_read from line {len(code) + 1}]"
+
+
 def test_uses_are_told_with_what_they_are_inside_of(endpoint: RunningEndpoint, project: str) -> None:
     result = endpoint.call("code_references", symbol="start", path=project)
     assert result.output.splitlines() == [
@@ -163,7 +176,7 @@ def test_many_definitions_are_cut_and_those_of_the_very_name_are_kept(endpoint: 
         (folder / f"m{number}.py").write_text("".join(f"def go_{number}_{one}(): ...\n" for one in range(100)))
     (folder / "z.py").write_text("def go(): ...\n")
     listed = endpoint.call("code_symbols", path=f"{project}/many")
-    assert "[101 more left out; name a smaller folder, or a longer part of the name]" in listed.output
+    assert "[101 more left out; name a smaller folder]" in listed.output
     assert isinstance(listed.display, NavigationDisplay)
     assert listed.display.is_cut
     found = endpoint.call("code_symbols", path=f"{project}/many", query="go")

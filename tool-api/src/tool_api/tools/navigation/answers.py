@@ -18,7 +18,7 @@ _MOST_NAMED = 5
 
 
 def placed(answer: Answer, folder: str) -> Answer:
-    """With paths from the workspace on, sorted, and within the bound."""
+    """With paths from the workspace on, sorted."""
     looked = answer.looked
     places = [replace(place, path=folder + place.path) for place in answer.places]
     return Answer(
@@ -40,7 +40,8 @@ def symbols(path: str, answer: Answer, query: str, *, is_folder: bool) -> ToolRe
     places = sorted(answer.places, key=lambda place: _rank(place, query)) if query else answer.places
     lines = [f"{_where(place)} {place.kind} {_way(place)}" for place in places[:MAX_PLACES]]
     nothing = f"[no definition whose name holds {query}]" if query else "[no definitions]"
-    return _answer(path, query or path, places, lines, answer.looked, nothing)
+    advice = "name a smaller folder, or a longer part of the name" if query else "name a smaller folder"
+    return _answer(path, query or path, places, lines, answer.looked, nothing, advice)
 
 
 def definitions(path: str, answer: Answer, symbol: str) -> ToolResult:
@@ -49,7 +50,7 @@ def definitions(path: str, answer: Answer, symbol: str) -> ToolResult:
     room = _MOST_CHARACTERS
     for number, place in enumerate(answer.places[:MAX_PLACES]):
         lines.append(f"{_where(place)} {place.kind} {_way(place)}")
-        code = place.text.split("\n")[:_MOST_LINES]
+        code = place.text.split("\n")[:_MOST_LINES] if place.text else []
         if number < _MOST_WITH_CODE and len("\n".join(code)) <= room:
             room -= len("\n".join(code))
             lines += code
@@ -69,9 +70,17 @@ def references(path: str, answer: Answer, name: str) -> ToolResult:
     return _answer(path, name, answer.places, lines, answer.looked, f"[{name} is not used here]")
 
 
-def _answer(path: str, subject: str, places: list[Place], lines: list[str], looked: Looked, nothing: str) -> ToolResult:
+def _answer(
+    path: str,
+    subject: str,
+    places: list[Place],
+    lines: list[str],
+    looked: Looked,
+    nothing: str,
+    advice: str = "name a smaller folder",
+) -> ToolResult:
     left_out = looked.left_out + max(0, len(places) - MAX_PLACES)
-    notes = _notes(looked, left_out)
+    notes = _notes(looked, left_out, advice)
     display = NavigationDisplay(
         path=path,
         subject=subject,
@@ -94,10 +103,10 @@ def _shown(place: Place) -> CodePlace:
     )
 
 
-def _notes(looked: Looked, left_out: int) -> list[str]:
+def _notes(looked: Looked, left_out: int, advice: str) -> list[str]:
     notes: list[str] = []
     if left_out:
-        notes.append(f"[{left_out} more left out; name a smaller folder, or a longer part of the name]")
+        notes.append(f"[{left_out} more left out; {advice}]")
     if looked.large:
         notes.append(f"[not read, as larger than {MAX_FILE_BYTES // 1024**2} MB: {_listed(looked.large)}]")
     if looked.hard:
