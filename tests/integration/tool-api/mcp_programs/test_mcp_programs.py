@@ -132,6 +132,12 @@ async def test_what_is_no_start_is_refused(endpoint: RunningEndpoint, first: str
         assert reason
 
 
+async def test_bytes_are_no_start_either(endpoint: RunningEndpoint) -> None:
+    async with opened(endpoint) as one:
+        await one.send(b'{"command": "true"}')
+        assert (await closed(one))[0] == NOT_STARTED
+
+
 async def test_a_token_without_the_scope_runs_nothing(endpoint: RunningEndpoint) -> None:
     async with opened(endpoint, scopes=["files"]) as one:
         assert (await closed(one))[0] == UNAUTHENTICATED

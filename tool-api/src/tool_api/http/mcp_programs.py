@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
 from fastapi import APIRouter, WebSocket
@@ -24,6 +24,10 @@ SEND_S = 30.0
 MAX_PROGRAMS = 20
 _MAX_REASON_BYTES = 123
 """RFC 6455, section 5.5."""
+
+
+class _NotStartedError(Exception):
+    """The message says why."""
 
 
 def mcp_programs_router(
@@ -64,23 +68,37 @@ def _may_run(access: Access, websocket: WebSocket) -> bool:
 
 async def _run(websocket: WebSocket, folder: Path, environment: Mapping[str, str], allowed: frozenset[str]) -> None:
     try:
-        async with asyncio.timeout(START_S):
-            start = McpProgramStart.model_validate_json(await websocket.receive_text())
-        if (refused := refused_command(shlex.join([start.command, *start.args]), allowed)) is not None:
-            await _close(websocket, NOT_STARTED, f"the command {refused!r} is not allowed in this sandbox")
-            return
-        async with mcp_program(start, folder, environment) as program:
-            code, reason = await _carry(websocket, program)
+        start = await _asked(websocket)
     except WebSocketDisconnect:
         return
-    except TimeoutError:
-        code, reason = NOT_STARTED, f"nothing to start came within {START_S:g} s"
+    except _NotStartedError as refused:
+        await _close(websocket, NOT_STARTED, str(refused))
+        return
+    if (refused := refused_command(shlex.join([start.command, *start.args]), allowed)) is not None:
+        await _close(websocket, NOT_STARTED, f"the command {refused!r} is not allowed in this sandbox")
+        return
+    async with AsyncExitStack() as stack:
+        try:
+            program = await stack.enter_async_context(mcp_program(start, folder, environment))
+        except OSError as error:
+            await _close(websocket, NOT_STARTED, error.strerror or "it can't be started")
+            return
+        code, reason = await _carry(websocket, program)
+    await _close(websocket, code, reason)
+
+
+async def _asked(websocket: WebSocket) -> McpProgramStart:
+    """Raises `WebSocketDisconnect` and `_NotStartedError`."""
+    try:
+        async with asyncio.timeout(START_S):
+            return McpProgramStart.model_validate_json(await websocket.receive_text())
+    except TimeoutError as error:
+        raise _NotStartedError(f"nothing to start came within {START_S:g} s") from error
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        code, reason = NOT_STARTED, f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-    except (KeyError, OSError, ValueError) as error:
-        code, reason = NOT_STARTED, getattr(error, "strerror", None) or "it can't be started"
-    await _close(websocket, code, reason)
+        raise _NotStartedError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    except KeyError as error:
+        raise _NotStartedError("the first message is no text") from error
 
 
 async def _carry(websocket: WebSocket, program: McpProgram) -> tuple[int, str]:
