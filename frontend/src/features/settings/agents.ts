@@ -1,7 +1,6 @@
-import { onScopeDispose, ref, shallowRef } from 'vue'
 import { call } from '@/api/client'
 import type { AgentKind, ChangeAgentBody } from '@/api/types'
-import { useProblemText } from '@/api/useProblemText'
+import { useListWork } from './listWork'
 
 /** What the server takes for a name. */
 export const NAME_PATTERN = /^[a-z0-9][a-z0-9_-]{0,39}$/
@@ -19,45 +18,12 @@ export function toggledRule(text: string, name: string): string {
 
 /** The kinds of sub-agents that this person's conversations have, and what is done about one's own. */
 export function useAgents() {
-  const list = shallowRef<AgentKind[] | null>(null)
-  const doing = ref<'save' | 'delete' | null>(null)
-  const problem = ref('')
-  /** What the problem is about: a name, or '' for the page. */
-  const about = ref('')
-  const problemText = useProblemText()
-  const ending = new AbortController()
-  onScopeDispose(() => ending.abort())
-
-  async function attempt(name: string, work: () => Promise<void>): Promise<boolean> {
-    problem.value = ''
-    about.value = name
-    try {
-      await work()
-      return true
-    } catch (error) {
-      if (!ending.signal.aborted) problem.value = problemText(error)
-      return false
-    }
-  }
-  async function during(what: 'save' | 'delete', name: string, work: () => Promise<unknown>): Promise<boolean> {
-    if (doing.value) return false
-    doing.value = what
-    try {
-      return await attempt(name, async () => {
-        await work()
-        await fetched()
-      })
-    } finally {
-      doing.value = null
-    }
-  }
-  const fetched = async (): Promise<void> => {
-    list.value = await call<AgentKind[]>('GET', '/agents', { signal: ending.signal })
-  }
-  const load = (): Promise<boolean> => attempt('', fetched)
+  const { changing, ...work } = useListWork<AgentKind, 'save' | 'delete'>((signal) =>
+    call<AgentKind[]>('GET', '/agents', { signal }),
+  )
+  const path = (name: string) => `/agents/${encodeURIComponent(name)}`
   const save = (name: string, body: ChangeAgentBody): Promise<boolean> =>
-    during('save', name, () => call<AgentKind>('PUT', `/agents/${encodeURIComponent(name)}`, { body }))
-  const remove = (name: string): Promise<boolean> =>
-    during('delete', name, () => call('DELETE', `/agents/${encodeURIComponent(name)}`))
-  return { list, doing, problem, about, load, save, remove }
+    changing('save', name, () => call<AgentKind>('PUT', path(name), { body }))
+  const remove = (name: string): Promise<boolean> => changing('delete', name, () => call('DELETE', path(name)))
+  return { ...work, save, remove }
 }

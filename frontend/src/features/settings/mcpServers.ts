@@ -1,7 +1,6 @@
-import { onScopeDispose, ref, shallowRef } from 'vue'
 import { call } from '@/api/client'
 import type { ChangeMcpServerBody, McpServer } from '@/api/types'
-import { useProblemText } from '@/api/useProblemText'
+import { useListWork } from './listWork'
 
 /** What the server takes for a name. */
 export const MCP_NAME_PATTERN = /^(?=.{1,32}$)[A-Za-z0-9-]+(_[A-Za-z0-9-]+)*$/
@@ -39,61 +38,22 @@ export function bodyOf(server: McpServer, change: Partial<ChangeMcpServerBody> =
   }
 }
 
-type Doing = 'save' | 'delete' | 'test'
-
 /** The MCP servers of this person's conversations, and what is done about one's own. */
 export function useMcpServers() {
-  const list = shallowRef<McpServer[] | null>(null)
-  const doing = ref<Doing | null>(null)
-  const problem = ref('')
-  /** What the problem is about: a name, or '' for the page. */
-  const about = ref('')
-  const problemText = useProblemText()
-  const ending = new AbortController()
-  onScopeDispose(() => ending.abort())
-
-  async function attempt(name: string, work: () => Promise<void>): Promise<boolean> {
-    problem.value = ''
-    about.value = name
-    try {
-      await work()
-      return true
-    } catch (error) {
-      if (!ending.signal.aborted) problem.value = problemText(error)
-      return false
-    }
-  }
-  async function during(what: Doing, name: string, work: () => Promise<unknown>): Promise<boolean> {
-    if (doing.value) return false
-    doing.value = what
-    try {
-      return await attempt(name, async () => void (await work()))
-    } finally {
-      doing.value = null
-    }
-  }
+  const { during, changing, ...work } = useListWork<McpServer, 'save' | 'delete' | 'test'>((signal) =>
+    call<McpServer[]>('GET', '/mcp', { signal }),
+  )
   const path = (name: string) => `/mcp/${encodeURIComponent(name)}`
-  const fetched = async (): Promise<void> => {
-    list.value = await call<McpServer[]>('GET', '/mcp', { signal: ending.signal })
-  }
-  const load = (): Promise<boolean> => attempt('', fetched)
   const save = (name: string, body: ChangeMcpServerBody): Promise<boolean> =>
-    during('save', name, async () => {
-      await call<McpServer>('PUT', path(name), { body })
-      await fetched()
-    })
-  const remove = (name: string): Promise<boolean> =>
-    during('delete', name, async () => {
-      await call('DELETE', path(name))
-      await fetched()
-    })
+    changing('save', name, () => call<McpServer>('PUT', path(name), { body }))
+  const remove = (name: string): Promise<boolean> => changing('delete', name, () => call('DELETE', path(name)))
   /** Of one of everybody the outcome is shown here alone, as nobody keeps it. */
   const test = (name: string): Promise<boolean> =>
     during('test', name, async () => {
       const tried = await call<McpServer>('POST', `${path(name)}/test`)
-      list.value = (list.value ?? []).map((one) =>
+      work.list.value = (work.list.value ?? []).map((one) =>
         one.name === tried.name && one.source === tried.source ? tried : one,
       )
     })
-  return { list, doing, problem, about, load, save, remove, test }
+  return { ...work, save, remove, test }
 }
