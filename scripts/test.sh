@@ -37,8 +37,8 @@ run_kind() {
       ;;
     # The seed and what was broken are told also where all is well. `storm` and `outages` are its two halves.
     chaos) run_pytest chaos tests/chaos "${@:2}" ;;
-    storm) run_pytest storm tests/chaos/test_everything_breaks.py tests/chaos/test_killed_while_*.py "${@:2}" ;;
-    outages) run_pytest outages tests/chaos --ignore-glob='*/test_everything_breaks.py' --ignore-glob='*/test_killed_while_*.py' "${@:2}" ;;
+    storm) run_pytest storm tests/chaos/test_everything_breaks.py tests/chaos/test_killed_while_*.py tests/chaos/test_schedules_under_kills.py "${@:2}" ;;
+    outages) run_pytest outages tests/chaos --ignore-glob='*/test_everything_breaks.py' --ignore-glob='*/test_killed_while_*.py' --ignore-glob='*/test_schedules_under_kills.py' "${@:2}" ;;
     # What holds a figure, but for the long trials.
     figures) run_pytest figures tests/contract tests/integration tests/e2e tests/hostile --ignore=tests/hostile/test_storm.py -m quiet ;;
     quiet) run_pytest quiet tests/contract tests/integration tests/e2e tests/hostile tests/chaos -m quiet ;;
@@ -135,7 +135,7 @@ run_tests() {
     else
       # In an hour and a half on a slow machine: the long trials are `quiet` and `chaos`.
       try_kind figures
-      CHAOS_RUNS=${CHAOS_RUNS:-30} try_kind storm
+      CHAOS_RUNS=${CHAOS_RUNS:-30} CHAOS_ROUNDS=${CHAOS_ROUNDS:-1} try_kind storm
     fi
     kinds=()
   fi

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 
 import httpx
 import httpx2
-from mcp.client._transport import TransportStreams
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
@@ -16,6 +15,7 @@ from backend_api.infrastructure.fetch.rules import FetchRules
 from backend_api.infrastructure.mcp.guarded_transport import GuardedTransport, Refusals
 from backend_api.infrastructure.mcp.program_streams import program_streams
 from backend_api.infrastructure.mcp.session import SessionConnection
+from backend_api.infrastructure.mcp.streams import TransportStreams
 
 __all__ = ["SessionConnection", "http_streams", "program_streams"]
 

@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 from websockets.exceptions import ConnectionClosed
@@ -17,6 +16,7 @@ from backend_api.domain.mcp.entity import McpServer
 from backend_api.domain.mcp.ports import Place
 from backend_api.domain.sandbox.errors import SandboxUnavailableError
 from backend_api.infrastructure.mcp.guarded_transport import Refusals
+from backend_api.infrastructure.mcp.streams import TransportStreams
 from backend_api.infrastructure.mcp.traffic import TOO_MUCH, TooMuchError, Traffic
 from backend_api.infrastructure.tool_api.mcp_programs import McpPrograms
 from backend_api.infrastructure.tool_api.sockets import BoundedConnection

@@ -94,7 +94,7 @@ class MemorySchedules(RunEndings):
 
     async def postpone(self, schedule: Schedule, *, for_s: float) -> None:
         """At once."""
-        if schedule.id in self._look_at:
+        if schedule.id in self._look_at and self._kept[schedule.id].version == schedule.version:
             self._look_at[schedule.id] = self._store.clock() + timedelta(seconds=for_s)
 
     def _row(self, schedule: Schedule) -> SessionRow:
