@@ -196,11 +196,13 @@ async def test_what_was_changed_since_it_was_read_is_not_put_off(stores: Convers
     schedule = await added(stores)
     await stores.schedules.replace(replace(schedule, text="sooner"))
     await stores.schedules.postpone(schedule, for_s=3600)
-    assert (upcoming := await stores.schedules.upcoming(limit=9)) is not None
+    upcoming = await stores.schedules.upcoming(limit=9)
+    assert upcoming is not None
     assert [one.text for one in upcoming.schedules] == ["sooner"]
     await stores.schedules.postpone(upcoming.schedules[0], for_s=3600)
-    assert (upcoming := await stores.schedules.upcoming(limit=9)) is not None
-    assert upcoming.schedules == []
+    later = await stores.schedules.upcoming(limit=9)
+    assert later is not None
+    assert later.schedules == []
 
 
 async def test_a_person_has_it_sent_without_a_change_of_when_it_is_due(stores: ConversationStores) -> None:
