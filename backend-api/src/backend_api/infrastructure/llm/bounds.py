@@ -217,6 +217,9 @@ def too_many_calls(provider: str) -> ModelUnavailableError:
 
 def tokens(value: object) -> int:
     """What a provider counted; 0 where it says nothing that is a number of tokens."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
         return 0
-    return min(max(int(value), 0), MOST_TOKENS)
+    # Of a whole number it can't be asked: one of more than 308 digits is no float.
+    if isinstance(value, float) and not math.isfinite(value):
+        return 0
+    return int(min(max(value, 0), MOST_TOKENS))

@@ -226,7 +226,7 @@ def cut(provider: str) -> ModelStreamCutError:
 def _understood(parts: Callable[[], list[Part]], provider: str) -> list[Part]:
     try:
         return parts()
-    except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
         raise ModelUnavailableError(f"{provider} sent something of an unknown form.", may_retry=True) from error
 
 
