@@ -211,7 +211,7 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         authenticate=Authenticate(ports.users, ports.access_tokens, policy.is_local),
         users=ports.users,
         create_session=CreateSession(ports.sessions, rules_of, limiter, limits),
-        update_session=UpdateSession(ports.sessions, ports.stream, rules_of),
+        update_session=UpdateSession(ports.sessions, ports.stream, rules_of, limiter, limits),
         delete_session=DeleteSession(ports.sessions, ports.ledger, ports.notifier, ports.sandboxes),
         sessions=ports.sessions,
         read_state=ReadState(ports.sessions, ports.transcripts, ports.ledger, ports.sandboxes, ports.background),

@@ -62,6 +62,9 @@ async def test_every_limit_tells_its_user_alone_when_to_come_back(
         for url, request in calls:
             answers = [await gateway.client.post(url, **request) for _ in range(3)]
             assert told_to_wait(answers[-1], 3600), url
+        named = [await gateway.client.patch(session, json={"title": title}, headers=anna) for title in "abc"]
+        assert [answer.status_code for answer in named[:2]] == [200, 200]
+        assert told_to_wait(named[2])
         assert (await gateway.client.post("/api/sessions", json={}, headers=bert)).status_code == 201
 
 

@@ -7,21 +7,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from backend_api.application.conversation.session_rules import OptionRules, check_title
+from backend_api.application.identity.limits import Limits
 from backend_api.domain.conversation.entity import Session, SessionId
 from backend_api.domain.conversation.ports import SessionRepository, SessionStream
 from backend_api.domain.identity.entity import UserId
+from backend_api.domain.identity.ports import RateLimiter
 
 
 @dataclass(frozen=True, slots=True)
 class UpdateSession:
     """Of the options those that are given change, and None takes one back.
 
-    Raises `SessionNotFoundError`, `InvalidError`.
+    Raises `SessionNotFoundError`, `InvalidError`, `LimitError`.
     """
 
     sessions: SessionRepository
     stream: SessionStream
     rules_of: Callable[[UserId], Awaitable[OptionRules]]
+    limiter: RateLimiter
+    limits: Limits
 
     async def __call__(self, session_id: SessionId, user_id: UserId, changes: dict[str, Any]) -> Session:
         check_title(changes.get("title"))
@@ -29,6 +33,8 @@ class UpdateSession:
             return await self.sessions.get(session_id, user_id)
         if changes.get("options") or not {"model", "preset"}.isdisjoint(changes):
             await self._check(session_id, user_id, changes)
+        # Each change stays in the stream, with options of up to a hundred kilobytes.
+        await self.limiter.hit(f"session-changes:{user_id}", limit=self.limits.sessions_per_minute, window_s=60)
         changed = await self.sessions.change(session_id, user_id, changes)
         if changed.events:
             await self.stream.append(session_id, changed.events)
