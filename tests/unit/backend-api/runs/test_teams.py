@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+import sys
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +19,7 @@ from backend_api.domain.agent.capability import Capabilities
 from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import (
     ApprovalRequested,
+    Event,
     MessageCompleted,
     RunFinished,
     Task,
@@ -29,13 +31,14 @@ from backend_api.domain.agent.events import (
     agent_of,
 )
 from backend_api.domain.agent.model import ModelRequest, ModelRequestError, NoteTurn, Part, ToolCallPart
+from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.team import TEAMMATE, Membership, Team
 from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.conversation.entity import RunId, RunStatus, SessionId
+from backend_api.domain.conversation.entity import Lease, RunId, RunStatus, SessionId
 from backend_api.infrastructure.memory.run_waits import MemoryWaits
 from backend_api.infrastructure.memory.sessions import MemoryEventLog
 from backend_api.infrastructure.memory.store import MemoryStore
-from support.acting import DiesAfter, looking
+from support.acting import CALLS, USED, DiesAfter, call, looking
 from support.scripted import ANY, HandlerBox
 from support.stage import USER, Stage, until, worker_for, working
 from support.teams import Played, TeamBox, does, says, spawns
@@ -479,6 +482,58 @@ async def test_what_they_ask_a_person_is_asked_together_and_the_run_waits() -> N
     assert end.status == "completed"
     assert [arguments["what"] for _, arguments in box.started] == ["a"]
     assert sorted(one[3] for one in messages(stage, session)) == ["amy wrote", "bob wrote"]
+
+
+def leaving() -> Answering:
+    """Amy leaves and asks for a call in one answer, before the lead asks for one."""
+    has_left = asyncio.Event()
+    parting = [USED, call("answer_shutdown", request_id="", approve=True), call("write", what="a"), CALLS]
+    return Answering(
+        lead=[spawns("amy"), does("shutdown_request", teammate="amy"), [has_left.wait, *does("write", what="b")]],
+        amy=[says("ready"), [*parting, has_left.set]],
+    )
+
+
+class DiesAsOneLeaves(DiesAfter):
+    """The first worker is killed right after that is stored."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        super().__init__(store, sys.maxsize)
+
+    async def record(self, lease: Lease, items: Sequence[Recorded], *, handled: int = 0) -> list[Event]:
+        told = [item.payload for item in items]
+        if any(isinstance(one, TeammateUpdated) and one.status == "left" for one in told):
+            self._number = 0
+        return await super().record(lease, items, handled=handled)
+
+
+async def test_who_has_left_asks_for_nothing_and_leaves_no_call_open() -> None:
+    stage, box = Stage(), writing()
+    session, run = await waiting(stage, leaving(), box)
+    (asked,) = stage.payloads(session, ApprovalRequested)
+    assert (asked.agent_id, asked.calls[0].arguments) == (None, {"what": "b"})
+    assert "Not begun. It has left the team." in failed(stage, session)
+    answer = AnswerWait(MemoryWaits(stage.store), stage.stream, stage.notifier)
+    await answer(session, USER, asked.approval_id, Decision(decision="approve"))
+    assert (await goes_on(stage, leaving(), box, run)).status == "completed"
+    assert [arguments["what"] for _, arguments in box.started] == ["b"]
+    assert statuses(stage, session, "amy")[-1] == "left: shutdown"
+
+
+async def test_what_one_who_left_had_open_ends_with_the_run_whoever_went_on_with_it() -> None:
+    store, box = MemoryStore(), writing()
+    ledger = DiesAsOneLeaves(store)
+    stage = Stage(store, ledger=ledger)
+    session = await stage.open_session(title="named", enable_teams=True, enable_approval=True)
+    async with working(worker_for(stage, leaving(), TeamBox(box), options=PATIENT)):
+        run = await stage.say(session, "go")
+        async with asyncio.timeout(10):
+            await ledger.has_died.wait()
+    stage.lapse(run)
+    await stage.sessions.change(session, USER, {"options": {"enable_approval": False}})
+    assert (await goes_on(stage, Played(), box, run)).status == "completed"
+    called = {one.call_id for one in stage.payloads(session, ToolCalled)}
+    assert {one.call_id for one in stage.payloads(session, ToolFinished)} == called
 
 
 async def test_a_stop_while_it_waits_ends_the_calls_and_the_team() -> None:

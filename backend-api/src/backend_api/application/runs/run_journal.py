@@ -378,9 +378,16 @@ class RunJournal:
     @_in_turn
     async def cut_calls_of(self, agent_id: str, reason: str) -> None:
         """Store the end of what one agent has at work."""
-        calls = self.open_calls_of(agent_id)
+        await self._cut_calls([call.called for call in self.open_calls_of(agent_id)], reason)
+
+    @_in_turn
+    async def cut_calls_of_others(self, reason: str) -> None:
+        """Store the end of what all agents but the main one have at work."""
+        await self._cut_calls([called for called in self._open_calls.values() if called.agent_id is not None], reason)
+
+    async def _cut_calls(self, calls: Sequence[ToolCalled], reason: str) -> None:
         if calls:
-            await self._write([self._cut_result(call.called, reason, cancelled=True) for call in calls], 0)
+            await self._write([self._cut_result(called, reason, cancelled=True) for called in calls], 0)
 
     async def _close_open(self, reason: str, *extra: StoredPayload, cancelled: bool = False, handled: int = 0) -> None:
         items = self._open(reason, cancelled=cancelled) + [Recorded(payload=payload) for payload in extra]

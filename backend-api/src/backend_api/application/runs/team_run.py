@@ -21,6 +21,7 @@ from backend_api.domain.agent.team import LEAD, MAX_CONTENT_CHARACTERS, TASKS, T
 from backend_api.domain.agent.waits import Wait
 
 RUN_ENDED = "The run ended."
+LEFT = "It has left the team."
 MAX_DETAIL_CHARACTERS = 500
 LoopOfTeammate = Callable[[Teammate, Journal], Awaitable[AgentLoop]]
 MirrorTeam = Callable[[str, str, Team], Awaitable[None]]
@@ -110,8 +111,7 @@ class TeamRun:
         finally:
             self._journal.team_at_work = None
         if ending is not None:
-            for one in self._members.values():
-                await self._journal.cut_calls_of(one.teammate.agent_id, RUN_ENDED)
+            await self._journal.cut_calls_of_others(RUN_ENDED)
             await self._write_mirror(is_over=True)
         return ending
 
@@ -215,11 +215,13 @@ class TeamRun:
             except ModelError as error:
                 await self._fail(one, error.detail)
                 return False
+            if self._has_left(one):
+                # Also where it said so beside a call that asks: nobody would run that any more.
+                await self._journal.cut_calls_of(one.teammate.agent_id, LEFT)
+                return False
             if ending is None:
                 await self._wait(one)
                 continue
-            if self._has_left(one):
-                return False
             if ending.status != "completed":
                 if ending.said:
                     await one.journal.record(ending.said)
