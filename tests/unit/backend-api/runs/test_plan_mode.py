@@ -7,7 +7,7 @@ from typing import Any
 
 from backend_api.application.conversation.answer_wait import AnswerWait
 from backend_api.domain.agent.capability import Setup
-from backend_api.domain.agent.events import ContextOpened, PlanDecided, PlanProposed, ToolFinished
+from backend_api.domain.agent.events import ApprovalRequested, ContextOpened, PlanDecided, PlanProposed, ToolFinished
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn, UserTurn
 from backend_api.domain.agent.plans import PlanDecision
 from backend_api.domain.agent.tools import Done, Tool
@@ -96,6 +96,16 @@ async def test_only_what_reads_is_offered_and_run_until_the_plan_is_approved() -
     assert stage.store.sessions[session].session.options == {"enable_plan_mode": False}
     assert "Plan mode" in model.requests[0].system
     assert "Plan mode" not in model.requests[2].system
+
+
+async def test_nobody_is_asked_for_a_call_that_the_one_before_it_led_to_be_denied() -> None:
+    stage, box = Stage(), Box()
+    model = ScriptedModel(calls(("enter_plan_mode", {}), ("write", {})), SAID)
+    async with working(worker_for(stage, model, box)):
+        session = await stage.open_session(enable_approval=True)
+        assert (await stage.until_finished(await stage.say(session, "go"))).status == "completed"
+    assert stage.payloads(session, ApprovalRequested) == []
+    assert "in plan mode only tools that read" in results(model)[1]
 
 
 async def test_a_rejected_plan_leaves_the_mode_as_it_is_and_tells_why() -> None:

@@ -106,7 +106,15 @@ class ToolRunner:
                 for call in group:
                     for judged in await self._judged_now([call], asking):
                         await self._run_one(judged, waits, room)
-        return [_approval(asking), *waits] if asking else waits
+        if asking := await self._still_asking(asking):
+            waits.insert(0, _approval(asking))
+        return waits
+
+    async def _still_asking(self, asking: Sequence[Announced]) -> list[Announced]:
+        """Those to ask the person for: a call beside them may have led to that they are denied by now."""
+        still: list[Announced] = []
+        allowed = await self._judged_now(asking, still) if asking else []
+        return [*still, *allowed]
 
     async def settle(self, dangling: Sequence[OpenCall], conversation: Conversation) -> list[Wait]:
         """Close calls another worker left open: readers run again if they still may, of others is said that they may
