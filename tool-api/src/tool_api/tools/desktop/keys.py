@@ -17,7 +17,15 @@ _NAMES = {
     "printscreen": "Print", "menu": "Menu",
 }  # fmt: skip
 _CHARACTERS = {"+": "plus", "-": "minus", " ": "space", "\n": "Return", "\t": "Tab"}
-_KEYSYM = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}")
+_SIGNS = {
+    "exclam", "quotedbl", "numbersign", "dollar", "percent", "ampersand", "apostrophe", "parenleft", "parenright",
+    "asterisk", "plus", "comma", "minus", "period", "slash", "colon", "semicolon", "less", "equal", "greater",
+    "question", "at", "bracketleft", "backslash", "bracketright", "asciicircum", "underscore", "grave", "braceleft",
+    "bar", "braceright", "asciitilde",
+}  # fmt: skip
+_KEYSYM = re.compile(r"(?=.*[A-Z])[A-Za-z][A-Za-z0-9_]{0,39}|dead_[a-z]{1,30}")
+"""Of those in small letters alone only the ones above are taken: xdotool does `exec`, `search` and the like wherever it
+is to press a key of that name."""
 MOST_TOGETHER = 5
 
 
@@ -45,6 +53,6 @@ def _keysym(word: str) -> str:
         return low.upper()
     if len(word) == 1 and word.isprintable():
         return word if word.isascii() and word.isalnum() else f"U{ord(word):04X}"
-    if _KEYSYM.fullmatch(word):
+    if word in _SIGNS or _KEYSYM.fullmatch(word):
         return word
     raise UnknownKeyError(f"There is no key {word[:40]!r}. Keys are such as Return, Escape, Page_Down, F5, a, ctrl+s.")
