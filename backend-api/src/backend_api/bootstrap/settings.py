@@ -173,6 +173,17 @@ class Settings(BaseSettings):
         allowed_hosts(value)
         return value
 
+    @field_validator(
+        *("openai_api_key", "anthropic_api_key"),
+        *("tavily_api_key", "brave_api_key", "serper_api_key", "custom_search_api_key"),
+    )
+    @classmethod
+    def _key(cls, value: SecretStr | None) -> SecretStr | None:
+        key = value.get_secret_value().strip() if value else ""
+        if any(not "!" <= sign <= "~" for sign in key):
+            raise ValueError("a key has no spaces, and nothing but letters, digits and signs of ASCII")
+        return SecretStr(key) if key else None
+
     @field_validator("fetch_proxy")
     @classmethod
     def _proxy(cls, value: SecretStr) -> SecretStr:

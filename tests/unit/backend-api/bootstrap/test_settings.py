@@ -89,6 +89,25 @@ def test_a_wrong_value_names_its_setting(monkeypatch: pytest.MonkeyPatch) -> Non
         load_settings()
 
 
+@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "TAVILY_API_KEY"])
+def test_a_key_that_no_header_takes_stops_the_start_without_being_said(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    for key in ("sk-\u201cabcdefgh\u201d", "sk-abc defgh"):
+        monkeypatch.setenv(name, key)
+        with pytest.raises(SettingsError, match=name) as refused:
+            load_settings()
+        assert "sk-" not in str(refused.value)
+
+
+def test_the_end_of_a_line_is_no_part_of_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-abcdefgh\n")
+    settings = load_settings()
+    assert settings.openai_api_key is not None
+    assert settings.openai_api_key.get_secret_value() == "sk-abcdefgh"
+    assert "sk-abcdefgh" in secrets_of(settings)
+
+
 def test_hosts_are_a_list_of_names_and_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOST", "127.0.0.1, localhost,127.0.0.2")
     assert resolve_hosts(load_settings()) == ["127.0.0.1", "127.0.0.2"]
