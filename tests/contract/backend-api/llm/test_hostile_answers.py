@@ -209,11 +209,24 @@ async def test_an_answer_has_so_many_calls_at_most(form: str) -> None:
         await answer_of(form, Answer(texts=(), calls=calls))
 
 
-async def test_calls_without_end_are_ended_before_the_answer_is() -> None:
-    frames = [delta(tool_calls=[{"index": index, "function": {"name": ""}}]) for index in range(MOST_CALLS + 2)]
-    async with ModelServer(Answer(frames=[*frames, STOP], hang_after=len(frames))) as server:
+def begun(form: str, index: int) -> dict[str, Any]:
+    match form:
+        case "chat":
+            return delta(tool_calls=[{"index": index, "function": {"name": ""}}])
+        case "responses":
+            call = {"type": "function_call", "name": "look"}
+            return {"type": "response.output_item.added", "output_index": index, "item": call}
+        case _:
+            block = {"type": "tool_use", "name": "look"}
+            return {"type": "content_block_start", "index": index, "content_block": block}
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_calls_without_end_are_ended_before_the_answer_is(form: str) -> None:
+    frames = [begun(form, index) for index in range(MOST_CALLS + 3)]
+    async with ModelServer(Answer(frames=frames, hang_after=MOST_CALLS + 2)) as server:
         with pytest.raises(ModelUnavailableError, match="calls"):
-            await asked("chat", server.url)
+            await asked(form, server.url)
 
 
 @asynccontextmanager

@@ -21,7 +21,7 @@ from backend_api.domain.agent.model import (
 )
 from backend_api.infrastructure.llm.anthropic_computer import FAMILY, call_of, declared, has_toolset
 from backend_api.infrastructure.llm.anthropic_input import CACHED, calls_unthought, messages_of, spoken_in
-from backend_api.infrastructure.llm.bounds import BoundedClient, tokens
+from backend_api.infrastructure.llm.bounds import MOST_CALLS, BoundedClient, tokens, too_many_calls
 from backend_api.infrastructure.llm.faults import fault_in_stream
 from backend_api.infrastructure.llm.model_facts import FactsOf, ModelFacts, elsewhere
 from backend_api.infrastructure.llm.surrogates import json_of
@@ -140,6 +140,8 @@ class _State:
     def _start(self, event: dict[str, Any]) -> list[Part]:
         block: dict[str, Any] = event.get("content_block") or {}
         kind = block.get("type", "")
+        if len(self.blocks) > MOST_CALLS:
+            raise too_many_calls(ANTHROPIC.name)
         self.blocks[event.get("index", 0)] = _Block(
             kind, id=block.get("id", ""), name=block.get("name", ""), given=block.get("input") or None
         )

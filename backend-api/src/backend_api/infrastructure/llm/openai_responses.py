@@ -20,7 +20,7 @@ from backend_api.domain.agent.model import (
     ThinkingPart,
     UsagePart,
 )
-from backend_api.infrastructure.llm.bounds import tokens
+from backend_api.infrastructure.llm.bounds import MOST_CALLS, tokens, too_many_calls
 from backend_api.infrastructure.llm.faults import as_object
 from backend_api.infrastructure.llm.openai_client import OPENAI, OpenAiClient, openai_fault
 from backend_api.infrastructure.llm.responses_input import items_of
@@ -96,6 +96,8 @@ class _State:
     def _begin(self, event: dict[str, Any]) -> list[Part]:
         item = as_object(event.get("item"))
         if item.get("type") == "function_call":
+            if len(self.calls) > MOST_CALLS:
+                raise too_many_calls(OPENAI.name)
             call = PartialCall(id=item.get("call_id") or "", name=item.get("name") or "")
             self.calls[event.get("output_index") or 0] = call
         return []
