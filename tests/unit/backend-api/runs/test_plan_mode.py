@@ -9,6 +9,7 @@ from backend_api.application.conversation.answer_wait import AnswerWait
 from backend_api.domain.agent.capability import Setup
 from backend_api.domain.agent.events import ApprovalRequested, ContextOpened, PlanDecided, PlanProposed, ToolFinished
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn, UserTurn
+from backend_api.domain.agent.options import Options
 from backend_api.domain.agent.plans import PlanDecision
 from backend_api.domain.agent.tools import Done, Tool
 from backend_api.domain.conversation.entity import RunId, RunStatus, SessionId
@@ -177,6 +178,30 @@ async def test_another_option_leaves_the_mode_alone_and_the_person_may_change_it
         assert changed.events
         await goes_on(stage, model, box, await stage.say(session, "once more"))
         assert offered(model)[-1] == tools, options
+
+
+async def test_who_takes_their_word_back_is_in_the_mode_that_the_layers_below_have() -> None:
+    stage, box, model = Stage(), Box(), ScriptedModel(SAID)
+    session = await stage.open_session(enable_plan_mode=False)
+    plans = Options(max_turns=9, enable_plan_mode=True)
+    async with working(worker_for(stage, model, box, defaults=plans)):
+        for word, tools in ((False, ALL), (None, READING), (True, READING), (None, READING), (False, ALL)):
+            await stage.sessions.change(session, USER, {"options": {"enable_plan_mode": word}})
+            assert (await stage.until_finished(await stage.say(session, "go"))).status == "completed"
+            assert offered(model)[-1] == tools, word
+
+
+async def test_who_takes_their_word_back_in_the_middle_of_a_run_ends_what_they_alone_wanted() -> None:
+    stage, box = Stage(), Box()
+    session = await stage.open_session(enable_plan_mode=True)
+
+    async def take_back() -> None:
+        await stage.sessions.change(session, USER, {"options": {"enable_plan_mode": None}})
+
+    model = ScriptedModel([take_back, *calls(("read", {}))], SAID)
+    async with working(worker_for(stage, model, box)):
+        assert (await stage.until_finished(await stage.say(session, "go"))).status == "completed"
+    assert offered(model) == [READING, ALL]
 
 
 async def test_another_option_ends_no_plan_mode_that_the_agent_entered_where_the_session_began_without() -> None:

@@ -60,11 +60,21 @@ class Setup:
 
     def judging(self, chosen: Chosen) -> Setup:
         """As calls are judged now that the session has chosen so."""
-        setup = self if chosen.mode in (None, self.mode) else replace(self, mode=chosen.mode)
+        mode = self.mode if chosen == NOTHING_CHOSEN else self.mode_by(chosen)
+        setup = self if mode == self.mode else replace(self, mode=mode)
         if chosen.options is None:
             return setup
-        now = merged(self.below, session_options(None, chosen.options))
+        now = self._options_by(chosen.options)
         return replace(setup, options=replace(self.options, **{name: getattr(now, name) for name in JUDGED_BY}))
+
+    def mode_by(self, chosen: Chosen) -> AgentMode:
+        """The one that the agent is in now that the session has chosen so."""
+        if chosen.mode is not None:
+            return chosen.mode
+        return (self.options if chosen.options is None else self._options_by(chosen.options)).mode
+
+    def _options_by(self, chosen: Mapping[str, Any]) -> Options:
+        return merged(self.below, session_options(None, chosen))
 
     @property
     def missing_preset(self) -> str | None:
@@ -229,7 +239,7 @@ class Capabilities:
 
     def changed_mode(self, conversation: Conversation) -> AgentMode | None:
         """The mode that the agent is in by now, where that is not the setup's."""
-        mode = conversation.mode or self.setup.options.mode
+        mode = self.setup.mode_by(conversation.chosen)
         return mode if mode != self.setup.mode else None
 
     def notes(self, conversation: Conversation) -> list[ContextNote]:

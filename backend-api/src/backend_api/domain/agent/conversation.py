@@ -11,7 +11,6 @@ from backend_api.domain.agent.chosen import NOTHING_CHOSEN, Chosen
 from backend_api.domain.agent.events import BackgroundStarted, CompactionWanted, ContextOpened, Task, Todo, Usage
 from backend_api.domain.agent.known_plan import NO_PLAN, KnownPlan
 from backend_api.domain.agent.model import AssistantTurn, ToolTurn, Turn
-from backend_api.domain.agent.options import AgentMode
 from backend_api.domain.agent.pictures import Picture
 
 
@@ -73,11 +72,6 @@ class Conversation:
     def uncounted_from(self) -> int:
         """The first of its turns that are not among the `context_tokens`."""
         return self.unread_from if self.context_tokens else 0
-
-    @property
-    def mode(self) -> AgentMode | None:
-        """The session's by now, None where nothing was said of it."""
-        return self.chosen.mode
 
     def worked_until(self, now: datetime) -> timedelta:
         """How long workers had the run, one of them until now."""

@@ -9,9 +9,9 @@ OPTION = "enable_plan_mode"
 
 
 class ModeFold:
-    """`mode` is None until the log says one: then it is that of the session's options. A person who changes
-    `enable_plan_mode` changes the mode; any other change of options leaves it alone. Logs of old don't say which
-    options changed."""
+    """`mode` is None until the log says one, and where the person took theirs back: then it is that of all options
+    together. A person who changes `enable_plan_mode` changes the mode; any other change of options leaves it alone.
+    Logs of old don't say which options changed."""
 
     def __init__(self) -> None:
         self.mode: AgentMode | None = None
@@ -27,7 +27,7 @@ class ModeFold:
             case SessionUpdated(options=dict() as options, changed_options=changed):
                 chosen = options.get(OPTION)
                 if chosen != self._option if changed is None else OPTION in changed:
-                    self.mode = "plan" if chosen else "normal"
+                    self.mode = None if chosen is None else "plan" if chosen else "normal"
                 self._option = chosen
             case _:
                 pass
