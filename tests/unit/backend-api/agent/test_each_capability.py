@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -269,6 +270,13 @@ def in_the_table() -> set[str]:
 
 def test_each_capability_has_a_test_of_its_own() -> None:
     assert in_the_table() <= set(SHOWN_BY)
+
+
+def test_each_capability_has_its_line_in_the_documentation() -> None:
+    page = (Path(__file__).parents[4] / "docs/agent-tests.md").read_text(encoding="utf-8")
+    table = page.partition("\n## Capabilities\n")[2].partition("\n## ")[0]
+    told = {line.split("|")[1].strip() for line in table.splitlines() if line.startswith("| ")}
+    assert in_the_table() <= told
 
 
 @pytest.mark.parametrize("name", SHOWN_BY)
