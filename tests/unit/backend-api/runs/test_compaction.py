@@ -215,10 +215,11 @@ async def test_a_stop_in_the_middle_changes_nothing() -> None:
         await asyncio.Event().wait()
 
     session = await stage.open_session(title="named")
-    model = ScriptedModel(look(300), look(690), [stop], DONE)
+    model = ScriptedModel(look(300), look(690), [used(720), stop], DONE)
     async with working(worker_for(stage, model, tools(), info=SMALL)):
         end = await stage.until_finished(await stage.say(session, "look"))
     assert end.status == "stopped"
+    assert end.usage.input == 300 + 690 + 720, "what it cost by then is paid for"
     assert not stage.payloads(session, ContextCompacted)
 
 
