@@ -48,7 +48,9 @@ def test_local_mode_makes_a_secret_once_and_keeps_it_private(monkeypatch: pytest
     assert stat.S_IMODE((tmp_path / "jwt_secret_key").stat().st_mode) == 0o600
 
 
-@pytest.mark.parametrize("secret", ["short", "change-me-change-me-change-me-change-me", "a" * 64, f"{GOOD},short"])
+@pytest.mark.parametrize(
+    "secret", ["short", "change-me-change-me-change-me-change-me", "a" * 64, f"{GOOD},short", " , "]
+)
 def test_a_bad_sealing_secret_stops_the_start(monkeypatch: pytest.MonkeyPatch, secret: str) -> None:
     monkeypatch.setenv("SECRETS_KEY", secret)
     with pytest.raises(SettingsError, match="SECRETS_KEY"):
