@@ -32,6 +32,7 @@ USES_COMPUTER = "computer"
 """Of a stack with desktops: it has the computer tool of its provider."""
 TITLES, SUMMARIES, HELPERS, INSTEAD, PRICED, LARGE = "titles", "summaries", "helpers", "instead", "priced", "large"
 SEARCH_KEY = "key-of-the-search-server"
+MODEL_KEY = "sk-scripted-0123456789"
 _MODELS_FILE = f"""
 [[model]]
 names = ["{PRICED}", "{TITLES}", "{SUMMARIES}", "{HELPERS}"]
@@ -125,9 +126,9 @@ class Scripted:
 def model_settings(model: ModelServer, form: Form) -> dict[str, str]:
     """Of a gateway that asks this server in this wire format."""
     if form == "messages":
-        provider = {"LLM_PROVIDER": "anthropic", "ANTHROPIC_API_KEY": "sk-scripted", "ANTHROPIC_BASE_URL": model.url}
+        provider = {"LLM_PROVIDER": "anthropic", "ANTHROPIC_API_KEY": MODEL_KEY, "ANTHROPIC_BASE_URL": model.url}
     else:
-        provider = {"LLM_PROVIDER": "openai", "OPENAI_API_KEY": "sk-scripted", "OPENAI_BASE_URL": model.openai_url}
+        provider = {"LLM_PROVIDER": "openai", "OPENAI_API_KEY": MODEL_KEY, "OPENAI_BASE_URL": model.openai_url}
         provider["OPENAI_API"] = form
     return {
         **provider,

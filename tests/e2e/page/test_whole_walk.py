@@ -106,6 +106,11 @@ async def choose_by_keys(page: Page, former: str, model: str) -> None:
     await expect(page.get_by_role("button", name=f"Model: {model}")).to_be_focused()
 
 
+async def use(button: Locator, viewport: dict[str, int]) -> None:
+    """By keys on the desktop, by a tap on a phone."""
+    await (button.press("Enter") if viewport == WIDE else button.click())
+
+
 async def said_by_people(page: Page) -> list[str]:
     return await transcript(page).get_by_role("article").all_inner_texts()
 
@@ -130,24 +135,24 @@ async def test_a_person_decides_all_along_and_each_wait_survives_a_reload(
         plan = talk.get_by_role("group", name="The agent proposes a plan")
         await reload_alike(page, plan)
         await picture(page, f"walk-{name}-plan")
-        await plan.get_by_role("button", name="Approve the plan").click()
+        await use(plan.get_by_role("button", name="Approve the plan"), viewport)
 
         question = talk.get_by_role("form", name="The agent asks")
         await reload_alike(page, question)
         await expect(page.get_by_text("1 of 2 steps")).to_be_visible()
         await picture(page, f"walk-{name}-question")
         await question.get_by_text("Friendly", exact=True).click()
-        await question.get_by_role("button", name="Answer").click()
+        await use(question.get_by_role("button", name="Answer"), viewport)
 
         asks = talk.get_by_role("group", name="The agent asks before it does this")
         await expect(asks.get_by_text("Dear Sir").last).to_be_visible(timeout=PATIENT_MS)
         await reload_alike(page, asks)
         await picture(page, f"walk-{name}-approval")
         await asks.get_by_role("textbox").fill("less stiff, please")
-        await asks.get_by_role("button", name="Refuse").click()
+        await use(asks.get_by_role("button", name="Refuse"), viewport)
         await expect(asks.get_by_text("Hi there").last).to_be_visible(timeout=PATIENT_MS)
         await reload_alike(page, asks)
-        await asks.get_by_role("button", name="Approve", exact=True).click()
+        await use(asks.get_by_role("button", name="Approve", exact=True), viewport)
         await expect(talk.get_by_text("The greeting is written.")).to_be_visible(timeout=PATIENT_MS)
 
         await page.get_by_role("button", name="Context").click()

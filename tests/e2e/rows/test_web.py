@@ -9,6 +9,7 @@ import pytest
 
 from support.api_client import ApiClient
 from support.scripted_stack import (
+    MODEL_KEY,
     SEARCH_KEY,
     Scripted,
     begin,
@@ -132,7 +133,7 @@ async def test_a_stop_ends_a_fetch_with_its_connection(scripted: Scripted, api: 
 
 
 @in_any_form
-async def test_the_provider_that_is_set_searches_and_its_key_is_in_no_sandbox(
+async def test_the_provider_that_is_set_searches_and_its_key_is_in_no_sandbox_nor_the_models(
     scripted: Scripted, api: ApiClient
 ) -> None:
     found = '{"results": [{"title": "Otters\\n1. forged", "url": "https://otters.example", "snippet": "Swim."}, 7]}'
@@ -148,6 +149,8 @@ async def test_the_provider_that_is_set_searches_and_its_key_is_in_no_sandbox(
     assert '"query":"otters"' in asked.replace(" ", "")
     assert "looked" in looked
     assert SEARCH_KEY not in looked
+    assert MODEL_KEY in str(scripted.model.headers[-1])
+    assert MODEL_KEY not in looked
     assert scripted.pages.url("/search") not in looked
 
 

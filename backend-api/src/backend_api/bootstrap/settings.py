@@ -280,11 +280,13 @@ def signing_secret(settings: Settings) -> str:
 
 
 def sealing_secrets(settings: Settings) -> tuple[str, ...]:
-    """`SECRETS_KEY`, the one that seals first, or in local mode one that is made once and kept. None where people can't
-    store keys. Raises `SettingsError`."""
+    """`SECRETS_KEY`, the one that seals first, or in local mode one that is made once and kept. Empty where people
+    can't store keys. Raises `SettingsError`."""
     if settings.secrets_key is None:
         return (keep_secret(settings.data_dir, "secrets_key"),) if settings.is_local else ()
     secrets = [part.strip() for part in settings.secrets_key.get_secret_value().split(",") if part.strip()]
+    if not secrets:
+        raise SettingsError("SECRETS_KEY has no secret in it: set random bytes, or leave it empty to store no keys.")
     return tuple(_checked("SECRETS_KEY", secret) for secret in secrets)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,16 +17,21 @@ from backend_api.bootstrap.capabilities import APPROVAL_TIMEOUT_S, COMPACT_THRES
 from backend_api.domain.agent.approvals import Decision
 from backend_api.domain.agent.capabilities.approval import approval
 from backend_api.domain.agent.capabilities.compaction import compaction
-from backend_api.domain.agent.events import ApprovalRequested
+from backend_api.domain.agent.capability import Setup
+from backend_api.domain.agent.events import ApprovalRequested, PlanProposed, QuestionAsked
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.agent.options import Options
+from backend_api.domain.agent.plans import PlanDecision
 from backend_api.domain.agent.presets import Preset, Presets, PresetText
-from backend_api.domain.agent.tools import Done
+from backend_api.domain.agent.questions import Answers
+from backend_api.domain.agent.tools import Done, Tool
 from backend_api.domain.conversation.entity import RunId, RunStatus, SessionId
 from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
 from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
 from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
 from backend_api.infrastructure.memory.run_waits import MemoryWaits
+from backend_api.infrastructure.tools.ask_user import ask_user
+from backend_api.infrastructure.tools.plan_mode import plan_mode_tools
 from support.model_seals import Form
 from support.model_server import Answer, Call, ModelServer
 from support.scripted import HandlerBox
@@ -74,7 +79,7 @@ PRESETS = Presets(
             id="part",
             text=PresetText(label="Part", description=""),
             prompt="Look.",
-            tools=frozenset({"look", "write"}),
+            tools=frozenset({"look", "write", "enter_plan_mode", "ask_user"}),
             options=Options(enable_thinking=False),
         ),
     ],
@@ -84,10 +89,33 @@ CHOICES: dict[str, str | None] = {"another preset": "part", "a preset that is go
 LONG = Answer(thinking=["hm"], texts=SAID, calls=[LOOK])
 ENDINGS = ("stop", "redirect", "taken over", "taken over in a call")
 DECISIONS = ("approve", "deny", "deny by a message", "approve after a message", "stop after a message")
+PLAN, ASK = '{"plan": "1. Dig"}', '{"questions": [{"id": "q", "question": "Where?"}]}'
+PERSONS: dict[str, tuple[list[Answer], Any]] = {
+    "a plan is approved": (
+        [
+            Answer(thinking=["hm"], texts=("I plan.",), calls=[Call(name="enter_plan_mode")]),
+            Answer(thinking=["hm"], texts=(), calls=[LOOK, Call(name="exit_plan_mode", arguments=PLAN, id="d")]),
+            Answer(thinking=["hm"], texts=("I dig.",), calls=[LOOK]),
+        ],
+        PlanDecision(decision="approve"),
+    ),
+    "a question is answered": (
+        [Answer(thinking=["hm"], texts=("I ask.",), calls=[LOOK, Call(name="ask_user", arguments=ASK, id="d")])],
+        Answers({"q": "There."}),
+    ),
+}
+"""What the model says until the run waits and after it, and what the person says then."""
 SUMMARIES: dict[str, Answer] = {
     "summed up": Answer(thinking=["hm"], texts=("In short.",)),
     "not summed up": Answer(texts=("I look.",), calls=[LOOK]),
 }
+
+
+class Box(HandlerBox):
+    """With the tools by which a person is asked for a plan or an answer."""
+
+    async def tools(self, setup: Setup) -> Sequence[Tool]:
+        return [*await super().tools(setup), *plan_mode_tools(), ask_user()]
 
 
 @dataclass(kw_only=True)
@@ -108,7 +136,7 @@ class Play:
         self.model ^= is_other
         self.workers += 1
         name = MODELS[self.form][self.model]
-        tools = HandlerBox()
+        tools = Box()
         tools.add("look", self._run, read_only=True)
         tools.add("write", self._run)
         tools.add("other", self._run)
@@ -157,6 +185,15 @@ class Play:
                 run_id = await self.stage.say(session, name)
                 await self.held.wait()
                 await self._end(session, name, run_id)
+            elif name in PERSONS:
+                answers, said = PERSONS[name]
+                self.server.answer(*answers)
+                run_id = await self.stage.say(session, name)
+                await until(lambda: self.stage.run(run_id).status == RunStatus.WAITING)
+                (*_, asked) = self.stage.payloads(session, PlanProposed | QuestionAsked)
+                wait_id = asked.plan_id if isinstance(asked, PlanProposed) else asked.question_id
+                await self._answer(session, wait_id, said)
+                await self.stage.until_finished(run_id)
             else:
                 self.server.answer(Answer(thinking=["hm"], texts=("I write.",), calls=[LOOK, WRITE]))
                 run_id = await self.stage.say(session, name)
@@ -182,17 +219,20 @@ class Play:
             await self.stage.stop(session)
         elif name != "deny by a message":
             (*_, requested) = self.stage.payloads(session, ApprovalRequested)
-            answer = AnswerWait(MemoryWaits(self.stage.store), self.stage.stream, self.stage.notifier)
             decision = Decision(decision="deny" if name == "deny" else "approve", feedback="Not so.")
-            await answer(session, USER, requested.approval_id, decision)
+            await self._answer(session, requested.approval_id, decision)
         await self.stage.until_finished(run_id)
+
+    async def _answer(self, session: SessionId, wait_id: str, said: Any) -> None:
+        answer = AnswerWait(MemoryWaits(self.stage.store), self.stage.stream, self.stage.notifier)
+        await answer(session, USER, wait_id, said)
 
 
 def _fields(answer: Answer) -> dict[str, Any]:
     return {"thinking": answer.thinking, "texts": answer.texts, "calls": answer.calls}
 
 
-STEP_NAMES = [*ANSWERS, *ENDINGS, *DECISIONS, *SUMMARIES, *CHOICES]
+STEP_NAMES = [*ANSWERS, *ENDINGS, *DECISIONS, *PERSONS, *SUMMARIES, *CHOICES]
 STEPS = st.lists(
     st.tuples(st.sampled_from(STEP_NAMES), st.integers(1, 6), st.booleans()),
     min_size=1,

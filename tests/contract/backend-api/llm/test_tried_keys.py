@@ -21,7 +21,7 @@ from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
 from backend_api.infrastructure.memory.store import MemoryStore
 from backend_api.infrastructure.memory.user_settings import MemorySettingsStore
 from backend_api.infrastructure.security.secret_box import AesSecretBox
-from support.model_server import ModelServer
+from support.model_server import Answer, ModelServer
 
 ANNA = UserId("anna")
 TRIED = "sk-tried-0123456789"
@@ -61,6 +61,13 @@ async def test_the_tried_key_is_sent_though_another_provider_has_the_same_model(
     async with ModelServer() as server:
         assert await tried(server, provider, values) == "ok"
         assert [TRIED in " ".join(headers.values()) for headers in server.headers] == [True]
+
+
+@pytest.mark.parametrize("answer", [Answer(), Answer(status=503)])
+async def test_a_key_is_tried_with_one_call_also_where_a_run_would_ask_again(answer: Answer) -> None:
+    async with ModelServer(answer) as server:
+        assert await tried(server, "openai", {}) == ("ok" if answer.status == 200 else "unreachable")
+        assert len(server.requests) == 1
 
 
 async def test_what_the_deployment_says_of_a_model_of_another_provider_ends_no_trial(tmp_path: Path) -> None:

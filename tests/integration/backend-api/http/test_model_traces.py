@@ -175,7 +175,7 @@ async def test_what_a_model_is_asked_and_answers_is_told_without_any_secret(
 
 
 @pytest.mark.parametrize("form", FORMS)
-async def test_agents_below_summaries_and_what_answers_instead_pass_the_same_way(gateway: Gateway, form: Form) -> None:
+async def test_calls_of_agents_below_and_for_summaries_are_told_with_their_role(gateway: Gateway, form: Form) -> None:
     anna = await gateway.user("anna")
     task = Call(
         name="task", arguments=json.dumps({"description": "it", "prompt": "look at it", "agent_type": "general"})

@@ -5,13 +5,17 @@ A new one has its line in `SHOWN_BY`: a test says so where it lacks.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from backend_api.bootstrap.agent import known_tools
 from backend_api.bootstrap.capabilities import capabilities
+from backend_api.domain.agent import loop
 from backend_api.domain.agent.capabilities.pictures import BLIND
 from backend_api.domain.agent.capabilities.teams import SPAWN
 from backend_api.domain.agent.capability import Capabilities, Capability, Setup
@@ -34,6 +38,7 @@ from backend_api.domain.agent.team import Membership, Team
 from backend_api.domain.agent.tools import Done
 from backend_api.domain.conversation.entity import RunStatus, SessionId
 from backend_api.domain.memories.entity import MemoryFile
+from backend_api.infrastructure.llm.providers import PROVIDERS
 from backend_api.infrastructure.tools.memories import memory_tools
 from backend_api.infrastructure.tools.think import THINK
 from support.photographs import png
@@ -269,6 +274,23 @@ def in_the_table() -> set[str]:
 
 def test_each_capability_has_a_test_of_its_own() -> None:
     assert in_the_table() <= set(SHOWN_BY)
+
+
+def test_the_loop_stays_small_and_names_no_capability_no_tool_and_no_provider() -> None:
+    source = Path(loop.__file__).read_text(encoding="utf-8")
+    assert len(source.splitlines()) <= 200
+    found = list(ast.walk(ast.parse(source)))
+    said = {node.value for node in found if isinstance(node, ast.Constant)}
+    assert not said & (in_the_table() | {tool.name for tool in known_tools()} | {*PROVIDERS})
+    imported = {node.module or "" for node in found if isinstance(node, ast.ImportFrom)}
+    assert not [module for module in imported if ".capabilities." in module or ".infrastructure." in module]
+
+
+def test_each_capability_has_its_line_in_the_documentation() -> None:
+    page = (Path(__file__).parents[4] / "docs/agent-tests.md").read_text(encoding="utf-8")
+    table = page.partition("\n## Capabilities\n")[2].partition("\n## ")[0]
+    told = {line.split("|")[1].strip() for line in table.splitlines() if line.startswith("| ")}
+    assert in_the_table() <= told
 
 
 @pytest.mark.parametrize("name", SHOWN_BY)

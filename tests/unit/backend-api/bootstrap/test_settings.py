@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import stat
 from pathlib import Path
 
 import pytest
 
 from backend_api.bootstrap.settings import (
+    Settings,
     SettingsError,
     load_settings,
     resolve_hosts,
@@ -46,7 +48,9 @@ def test_local_mode_makes_a_secret_once_and_keeps_it_private(monkeypatch: pytest
     assert stat.S_IMODE((tmp_path / "jwt_secret_key").stat().st_mode) == 0o600
 
 
-@pytest.mark.parametrize("secret", ["short", "change-me-change-me-change-me-change-me", "a" * 64, f"{GOOD},short"])
+@pytest.mark.parametrize(
+    "secret", ["short", "change-me-change-me-change-me-change-me", "a" * 64, f"{GOOD},short", " , "]
+)
 def test_a_bad_sealing_secret_stops_the_start(monkeypatch: pytest.MonkeyPatch, secret: str) -> None:
     monkeypatch.setenv("SECRETS_KEY", secret)
     with pytest.raises(SettingsError, match="SECRETS_KEY"):
@@ -164,3 +168,15 @@ def test_hosts_and_a_proxy_of_fetches_are_read(monkeypatch: pytest.MonkeyPatch) 
     assert settings.mcp_allowed_hosts == ("tools.internal",)
     assert settings.fetch_allowed_hosts == ("wiki.internal", "10.0.0.7:8080")
     assert settings.fetch_proxy.get_secret_value() == "http://proxy:3128"
+
+
+def test_what_the_example_says_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    example = (Path(__file__).parents[4] / ".env.example").read_text(encoding="utf-8")
+    said = dict(re.findall(r"^([A-Z]\w*)=(.+)$", example, re.MULTILINE))
+    for name in Settings.model_fields:
+        monkeypatch.delenv(name.upper(), raising=False)
+    defaults = Settings()
+    for name, value in said.items():
+        monkeypatch.setenv(name, value)
+    assert said["APPROVAL_TIMEOUT"] == "300"
+    assert Settings() == defaults

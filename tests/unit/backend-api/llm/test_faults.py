@@ -42,3 +42,16 @@ def test_a_model_that_is_not_there_is_told_by_status_or_code() -> None:
     for status, error in ((404, {"message": "not found"}), (400, {"code": "model_not_found"})):
         fault = fault_of(status, error, provider="P", key_setting="K", headers={})
         assert (fault.code, fault.is_of_request, fault.may_retry) == ("model_missing", False, False)
+
+
+@pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 504, 529])
+def test_what_passes_is_asked_again(status: int) -> None:
+    fault = fault_of(status, {"message": "busy"}, provider="P", key_setting="K", headers={"retry-after": "3"})
+    assert (fault.may_retry, fault.retry_after_s) == (True, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("status", "error"), [(400, {}), (401, {}), (403, {}), (404, {}), (422, {}), (429, {"code": "insufficient_quota"})]
+)
+def test_what_does_not_pass_is_not_asked_again(status: int, error: dict[str, str]) -> None:
+    assert not fault_of(status, error, provider="P", key_setting="K", headers={}).may_retry

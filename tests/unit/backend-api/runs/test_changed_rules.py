@@ -74,6 +74,7 @@ async def test_what_is_denied_while_the_model_answers_is_not_run(options: dict[s
     assert one.started == []
     results = [turn.output for turn in model.requests[-1].turns if isinstance(turn, ToolTurn)]
     assert len(results) == 2
+    assert [finished.success for finished in one.stage.payloads(one.session, ToolFinished)] == [False, False]
     assert all("switched" in output for output in results)
 
 
@@ -85,6 +86,8 @@ async def test_what_is_denied_while_a_call_before_it_is_at_work_is_not_run(optio
         one.session = await one.stage.open_session()
         await one.stage.until_finished(await one.stage.say(one.session, "go"))
     assert one.started == ["write", "read", "change"]
+    ended = [finished.success for finished in one.stage.payloads(one.session, ToolFinished)]
+    assert ended == [True, True, True, False, False, False]
 
 
 @pytest.mark.parametrize("options", ASKING)

@@ -31,6 +31,7 @@ from backend_api.domain.agent.model import (
 from backend_api.domain.agent.thread import Thread
 from backend_api.domain.agent.tools import Done, Tool, ToolCall
 from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.tools.compact import COMPACT
 from backend_api.infrastructure.tools.local import MainAgentTools
 from backend_api.infrastructure.tools.plan_mode import plan_mode_tools
@@ -104,6 +105,26 @@ async def test_above_the_threshold_it_goes_on_from_a_summary_with_its_last_step_
     assert len(stage.payloads(session, ToolFinished)) == 2, "the log keeps all of it"
 
 
+async def test_the_whole_history_is_written_before_the_summary_is_asked_for() -> None:
+    stage, done = Stage(), list[str]()
+
+    async def write(session_id: SessionId, user_id: UserId) -> str:
+        done.append("written")
+        return ".transcripts/it.jsonl"
+
+    async def asked() -> None:
+        done.append("asked")
+
+    worker = worker_for(stage, ScriptedModel(look(300), look(690), [asked, *SUMMARY], DONE), tools(), info=SMALL)
+    worker.services = replace(worker.services, write_transcript=write)
+    session = await stage.open_session(title="named")
+    async with working(worker):
+        await stage.until_finished(await stage.say(session, "look"))
+    assert done == ["written", "asked"]
+    (compacted,) = stage.payloads(session, ContextCompacted)
+    assert compacted.transcript == ".transcripts/it.jsonl"
+
+
 async def test_a_provider_that_counts_fewer_tokens_than_we_do_leaves_none_of_them_uncounted() -> None:
     few: Script = [UsagePart(Usage(input=3, output=2)), TextPart("Seen. " * 200), STOP]
     stage = Stage()
@@ -140,6 +161,7 @@ async def test_another_worker_reads_the_same() -> None:
     [
         [used(720), STOP],
         [used(720), ToolCallPart(ToolRequest(call_id="c", name="look", arguments={})), CALLS],
+        [used(720), TextPart("I look."), ToolCallPart(ToolRequest(call_id="c", name="look", arguments={})), STOP],
         [used(720), TextPart("Half"), FinishPart("length")],
         [ModelUnavailableError("Down.")],
     ],
@@ -193,10 +215,11 @@ async def test_a_stop_in_the_middle_changes_nothing() -> None:
         await asyncio.Event().wait()
 
     session = await stage.open_session(title="named")
-    model = ScriptedModel(look(300), look(690), [stop], DONE)
+    model = ScriptedModel(look(300), look(690), [used(720), stop], DONE)
     async with working(worker_for(stage, model, tools(), info=SMALL)):
         end = await stage.until_finished(await stage.say(session, "look"))
     assert end.status == "stopped"
+    assert end.usage.input == 300 + 690 + 720, "what it cost by then is paid for"
     assert not stage.payloads(session, ContextCompacted)
 
 

@@ -58,8 +58,12 @@ async def told(model: ScriptedModel, *, workers: int = 1) -> tuple[Stage, Sessio
     return stage, session
 
 
+def outputs_from(request: ModelRequest, begin: int) -> list[str]:
+    return [turn.output for turn in request.turns[begin:] if isinstance(turn, ToolTurn)]
+
+
 def outputs(request: ModelRequest) -> list[str]:
-    return [turn.output for turn in request.turns if isinstance(turn, ToolTurn)]
+    return outputs_from(request, 0)
 
 
 async def test_results_are_replaced_once_that_frees_enough_and_the_log_keeps_them() -> None:
@@ -77,6 +81,14 @@ async def test_results_are_replaced_once_that_frees_enough_and_the_log_keeps_the
     assert compacted.before - compacted.after == 3 * 400
     whole = [one.payload.preview for one in events if isinstance(one.payload, ToolFinished)]
     assert [text[:2] for text in whole] == [f"{number}:" for number in range(1, 9)]
+    stays = [outputs_from(request, request.lasting)[0][:2] for request in model.requests[1:]]
+    assert stays == ["1:"] * 5 + ["4:"] * 3, "the next step changes nothing of what stands before it"
+
+
+async def test_a_result_is_replaced_that_has_over_100_characters() -> None:
+    model = ScriptedModel(looking(100, 101, 6_000), looking(*[2_000] * 3), [TextPart("Done."), STOP])
+    await told(model)
+    assert [output == LOOKED for output in outputs(model.requests[-1])] == [False, True, True, False, False, False]
 
 
 async def test_short_results_and_those_not_yet_seen_stay() -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from backend_api.application.conversation.answer_wait import AnswerWait
+from backend_api.bootstrap.agent import known_tools
+from backend_api.domain.agent.capabilities.plan_mode import PLAN_MODE
 from backend_api.domain.agent.capability import Setup
 from backend_api.domain.agent.events import ApprovalRequested, ContextOpened, PlanDecided, PlanProposed, ToolFinished
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn, UserTurn
@@ -18,7 +21,8 @@ from backend_api.infrastructure.tools.local import MainAgentTools
 from backend_api.infrastructure.tools.plan_mode import plan_mode_tools
 from backend_api.infrastructure.tools.plan_update import PLAN_UPDATE
 from backend_api.infrastructure.tools.task import TaskTool
-from support.scripted import HandlerBox, ScriptedModel
+from backend_api.infrastructure.tools.think import THINK
+from support.scripted import ANY, HandlerBox, ScriptedModel
 from support.stage import USER, Stage, until, worker_for, working
 
 SAID = [TextPart("Well."), FinishPart("stop")]
@@ -107,6 +111,21 @@ async def test_nobody_is_asked_for_a_call_that_the_one_before_it_led_to_be_denie
         assert (await stage.until_finished(await stage.say(session, "go"))).status == "completed"
     assert stage.payloads(session, ApprovalRequested) == []
     assert "in plan mode only tools that read" in results(model)[1]
+
+
+def test_of_all_tools_it_has_those_that_only_look_and_none_that_starts_a_program_of_the_models() -> None:
+    planning = replace(ANY, mode="plan")
+    assert {tool.name for tool in known_tools() if PLAN_MODE.offers(planning, tool)} == {
+        *("think", "utc_now", "web_search", "web_fetch", "ask_user", "task", "compact", "plan_update"),
+        *("todo_write", "todo_add", "todo_complete", "todo_list", "list_skills", "read_skill", "memory_view"),
+        *("task_create", "task_get", "task_update", "task_list", "exit_plan_mode"),
+        *("spawn_teammate", "list_teammates", "send_message", "read_inbox", "broadcast", "shutdown_request"),
+        *("check_protocol", "plan_review", "submit_plan", "answer_shutdown"),
+        *("file_find", "file_list", "file_read", "file_search", "code_definition", "code_references", "code_symbols"),
+        *("shell_view", "shell_wait", "check_background", "code_contexts", "desktop_screenshot", "desktop_windows"),
+        *("browser_console", "browser_screenshot", "browser_tabs", "browser_view"),
+    }
+    assert not PLAN_MODE.offers(planning, replace(THINK.spec, dangerous=True))
 
 
 async def test_a_rejected_plan_leaves_the_mode_as_it_is_and_tells_why() -> None:

@@ -20,6 +20,7 @@ from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import (
     ApprovalRequested,
     Event,
+    LlmRequest,
     MessageCompleted,
     RunFinished,
     Task,
@@ -97,6 +98,17 @@ async def test_the_lead_ends_its_answer_and_is_woken_by_what_a_teammate_tells() 
     assert "not from the person" in note
     assert end.usage.input == 10 * len(model.requests)
     assert "go" not in [getattr(turn, "text", "") for turn in model.of("amy")[0].turns]
+
+
+async def test_its_calls_of_a_model_are_stored_as_a_teammates() -> None:
+    stage, model = Stage(), Played(lead=[spawns("amy"), says("Begun.")], amy=[says("It is 42.")])
+    session = await stage.open_session(title="named", enable_teams=True, enable_tracing=True)
+    async with working(worker_for(stage, model, TeamBox(), options=QUICK)):
+        await stage.until_finished(await stage.say(session, "go"))
+    asked = [(one.role, one.agent_id) for one in stage.payloads(session, LlmRequest)]
+    (spawned,) = [one for one in stage.payloads(session, ToolCalled) if one.name == "spawn_teammate"]
+    assert asked.count(("teammate", f"teammate_{spawned.call_id}")) == len(model.of("amy"))
+    assert asked.count(("agent", None)) == len(model.of("lead"))
 
 
 async def test_what_it_said_last_reaches_the_lead_where_it_told_nothing_else() -> None:

@@ -66,7 +66,7 @@ class UserCatalogues(Protocol):
         ...
 
     def trial(self, own: OwnSettings) -> AbstractAsyncContextManager[ModelCatalogue]:
-        """Models of settings that are tried out: nothing of them is kept, and a failed call is not repeated."""
+        """Models of settings that are tried out: nothing of them is kept."""
         ...
 
     def deployment_roles(self, own: OwnSettings) -> Mapping[str, str]:

@@ -76,8 +76,11 @@ class AnthropicModel:
         connections: int = CONNECTIONS,
         is_users: bool = False,
         facts: FactsOf = elsewhere,
+        api: ProviderApi = ANTHROPIC,
     ) -> None:
-        """`is_users`: the key is a user's. Neither a redirect nor anything of the deployment goes with it."""
+        """`is_users`: the key is a user's. Neither a redirect nor anything of the deployment goes with it. `api` says
+        who is asked."""
+        self._api = api
         self._facts = facts
         self._connections = Connections(connections, timeout.pool)
         http = _HttpClient(timeout=timeout, limits=self._connections.limits, follow_redirects=not is_users)
@@ -90,7 +93,7 @@ class AnthropicModel:
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
         body = _body(request, self._facts(request.model))
-        return ask(self._messages, body, _State(), provider=ANTHROPIC, connections=self._connections)
+        return ask(self._messages, body, _State(self._api), provider=self._api, connections=self._connections)
 
 
 @dataclass(slots=True)
@@ -105,6 +108,7 @@ class _Block:
 
 @dataclass(slots=True)
 class _State:
+    api: ProviderApi
     blocks: dict[int, _Block] = field(default_factory=dict[int, _Block])
     usage: dict[str, int] = field(default_factory=dict[str, int])
     reason: str = ""
@@ -113,7 +117,7 @@ class _State:
     def closing_parts(self, *, is_done: bool) -> list[Part]:
         """The ending. A stream without its last event was cut, whether it `is_done` or not."""
         if not self.is_over:
-            raise cut(ANTHROPIC.name)
+            raise cut(self.api.name)
         return [FinishPart(REASONS.get(self.reason, "stop"))]
 
     def parts_of(self, event: dict[str, Any]) -> list[Part]:
@@ -133,7 +137,7 @@ class _State:
                 self.is_over = True
                 return []
             case "error":
-                raise fault_in_stream(event.get("error"), provider=ANTHROPIC.name, key_setting=ANTHROPIC.key_setting)
+                raise fault_in_stream(event.get("error"), provider=self.api.name, key_setting=self.api.key_setting)
             case _:
                 return []
 

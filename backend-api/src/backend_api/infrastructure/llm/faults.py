@@ -21,7 +21,8 @@ from backend_api.domain.agent.model import (
 
 MAX_MESSAGE_CHARACTERS = 300
 _STATUS = re.compile(r"[1-5][0-9]{2}")
-PASSING = frozenset({408, 409, 500, 502, 503, 504, 529})
+PASSING = frozenset({408, 409})
+"""With all from 500 on: the same request may be taken a moment later."""
 QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 _NO_MODEL_CODES = frozenset({"model_not_found"})
 _TOO_LONG_CODES = frozenset({"context_length_exceeded", "request_too_large"})

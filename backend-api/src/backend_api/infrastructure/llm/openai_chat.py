@@ -21,11 +21,11 @@ from backend_api.domain.agent.model import (
 from backend_api.infrastructure.llm.bounds import MOST_CALLS, tokens, too_many_calls
 from backend_api.infrastructure.llm.chat_messages import messages_of
 from backend_api.infrastructure.llm.faults import as_object
-from backend_api.infrastructure.llm.openai_client import OPENAI, OpenAiClient, openai_fault
+from backend_api.infrastructure.llm.openai_client import OpenAiClient, openai_fault
 from backend_api.infrastructure.llm.reasoning_details import ReasoningDetails
 from backend_api.infrastructure.llm.thinking import openai_fields
 from backend_api.infrastructure.llm.turns import body_of
-from backend_api.infrastructure.llm.wire import PartialCall, arguments_of, called, cut, given_arguments
+from backend_api.infrastructure.llm.wire import PartialCall, ProviderApi, arguments_of, called, cut, given_arguments
 
 REASONS: dict[str, FinishReason] = {
     "stop": "stop",
@@ -43,13 +43,14 @@ class OpenAiChatModel(OpenAiClient):
     PATH = "/chat/completions"
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
-        return self._ask(_body(request, is_official=self.is_official), _State())
+        return self._ask(_body(request, is_official=self.is_official), _State(self.api))
 
 
 @dataclass(slots=True)
 class _State:
     """What a stream has said so far. Providers differ in every detail of calls, usage and endings."""
 
+    api: ProviderApi
     calls: list[PartialCall] = field(default_factory=list[PartialCall])
     by_index: dict[int, PartialCall] = field(default_factory=dict[int, PartialCall])
     reason: FinishReason | None = None
@@ -60,7 +61,7 @@ class _State:
 
     def parts_of(self, event: dict[str, Any]) -> list[Part]:
         if error := event.get("error"):
-            raise openai_fault(error)
+            raise openai_fault(error, self.api)
         parts: list[Part] = []
         if choices := event.get("choices"):
             choice: dict[str, Any] = choices[0]
@@ -85,7 +86,7 @@ class _State:
     def closing_parts(self, *, is_done: bool) -> list[Part]:
         """Calls and ending. A stream without either of its closing marks was cut."""
         if self.reason is None and not is_done:
-            raise cut(OPENAI.name)
+            raise cut(self.api.name)
         calls = [
             called(call.id, call.name, raw, arguments_of(raw)) for call in self.calls if (raw := call.raw) or call.name
         ]
@@ -106,7 +107,7 @@ class _State:
         if call is None or is_other:
             if len(self.calls) > MOST_CALLS:
                 # They are told at the end of the answer, and until then there could be any number.
-                raise too_many_calls(OPENAI.name)
+                raise too_many_calls(self.api.name)
             call = PartialCall()
             self.calls.append(call)
             if index is not None:

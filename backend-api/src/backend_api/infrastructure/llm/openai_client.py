@@ -22,6 +22,7 @@ from backend_api.infrastructure.llm.wire import (
 )
 
 OPENAI = ProviderApi(name="The OpenAI-compatible provider", key_setting="OPENAI_API_KEY")
+"""Of `OPENAI_BASE_URL`; a provider with settings of its own has one of its own."""
 OFFICIAL_HOST = "api.openai.com"
 
 
@@ -51,8 +52,11 @@ class OpenAiClient:
         timeout: httpx2.Timeout = TIMEOUT,
         connections: int = CONNECTIONS,
         is_users: bool = False,
+        api: ProviderApi = OPENAI,
     ) -> None:
-        """`is_users`: key or address are a user's. Neither a redirect nor anything of the deployment goes with them."""
+        """`is_users`: key or address are a user's. Neither a redirect nor anything of the deployment goes with them.
+        `api` says who is asked."""
+        self.api = api
         self._connections = Connections(connections, timeout.pool)
         http = _HttpClient(timeout=timeout, limits=self._connections.limits, follow_redirects=not is_users)
         client = _UsersClient if is_users else openai.AsyncOpenAI
@@ -67,9 +71,9 @@ class OpenAiClient:
         await self._client.close()
 
     def _ask(self, body: bytes, state: StreamState) -> AsyncGenerator[Part, None]:
-        return ask(self._endpoint, body, state, provider=OPENAI, connections=self._connections)
+        return ask(self._endpoint, body, state, provider=self.api, connections=self._connections)
 
 
-def openai_fault(error: object) -> ModelError:
+def openai_fault(error: object, api: ProviderApi) -> ModelError:
     """The error such a server sends in the middle of a stream."""
-    return fault_in_stream(error, provider=OPENAI.name, key_setting=OPENAI.key_setting)
+    return fault_in_stream(error, provider=api.name, key_setting=api.key_setting)

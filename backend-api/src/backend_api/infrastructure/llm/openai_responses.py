@@ -22,12 +22,12 @@ from backend_api.domain.agent.model import (
 )
 from backend_api.infrastructure.llm.bounds import MOST_CALLS, tokens, too_many_calls
 from backend_api.infrastructure.llm.faults import as_object
-from backend_api.infrastructure.llm.openai_client import OPENAI, OpenAiClient, openai_fault
+from backend_api.infrastructure.llm.openai_client import OpenAiClient, openai_fault
 from backend_api.infrastructure.llm.responses_input import items_of
 from backend_api.infrastructure.llm.surrogates import json_of
 from backend_api.infrastructure.llm.thinking import responses_fields
 from backend_api.infrastructure.llm.turns import body_of
-from backend_api.infrastructure.llm.wire import PartialCall, arguments_of, called, cut, given_arguments
+from backend_api.infrastructure.llm.wire import PartialCall, ProviderApi, arguments_of, called, cut, given_arguments
 
 MIN_OUTPUT_TOKENS = 16
 """Fewer are refused."""
@@ -41,13 +41,14 @@ class OpenAiResponsesModel(OpenAiClient):
     PATH = "/responses"
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
-        return self._ask(_body(request, is_official=self.is_official), _State())
+        return self._ask(_body(request, is_official=self.is_official), _State(self.api))
 
 
 @dataclass(slots=True)
 class _State:
     """What a stream has said so far: `calls` are those that are not whole yet, by their place in the output."""
 
+    api: ProviderApi
     calls: dict[int, PartialCall] = field(default_factory=dict[int, PartialCall])
     has_called: bool = False
     is_refused: bool = False
@@ -60,7 +61,7 @@ class _State:
     def closing_parts(self, *, is_done: bool) -> list[Part]:
         """The ending. A stream without its last event was cut, whether it `is_done` or not."""
         if self.reason is None:
-            raise cut(OPENAI.name)
+            raise cut(self.api.name)
         return [FinishPart(self.reason)]
 
     def parts_of(self, event: dict[str, Any]) -> list[Part]:
@@ -86,10 +87,10 @@ class _State:
                 return self._finish(as_object(event.get("response")), is_whole=event["type"] == "response.completed")
             case "response.failed":
                 error = as_object(event.get("response")).get("error")
-                raise openai_fault(error)
+                raise openai_fault(error, self.api)
             case "error":
                 error = event.get("error") or {**event, "type": ""}
-                raise openai_fault(error)
+                raise openai_fault(error, self.api)
             case _:
                 return []
 

@@ -90,12 +90,12 @@ class UserCatalogues:
 
     @asynccontextmanager
     async def trial(self, own: OwnSettings) -> AsyncGenerator[Catalogue]:
-        """Models of settings that nobody has kept, without another attempt after a passing fault."""
+        """See the port."""
         settings = self._settings_of(own)
         if settings is None:
             yield self._shared
             return
-        async with await self._made(settings, RetryPolicy(max_retries=0)) as catalogue:
+        async with await self._made(settings, self._retry) as catalogue:
             yield catalogue
 
     def deployment_roles(self, own: OwnSettings) -> Mapping[str, str]:

@@ -10,7 +10,6 @@ from backend_api.domain.agent.tools import ToolSpec
 
 ENTER_TOOL = "enter_plan_mode"
 EXIT_TOOL = "exit_plan_mode"
-"""Of tools of other servers: that they only read is their own word."""
 _SECTION = f"""\
 Plan mode
 - The person wants to see a plan before anything is changed: look, search and read, and change nothing. You have only \
@@ -26,6 +25,7 @@ def _offers(setup: Setup, tool: ToolSpec) -> bool:
 
 
 def _only_reads(tool: ToolSpec) -> bool:
+    # That tools of MCP servers only read is their own word.
     return tool.read_only and not tool.dangerous and not tool.name.startswith(FOREIGN_PREFIX)
 
 
