@@ -815,7 +815,7 @@ export default {
     },
     reason: {
       session_deleted: 'Paused, as its conversation was deleted. Edit it to give it another place.',
-      account_disabled: 'Paused, as the account was disabled.',
+      account_disabled: 'Paused, as the account was disabled. Resume it to go on.',
       never_due: 'Paused, as no time can be found for it any more. Edit it to give it another.',
     },
     missedOnce: 'Missed on {at}: {why}.',

@@ -128,6 +128,11 @@ describe('the page of schedules', () => {
     ])
     expect(document.activeElement).toBe(screen.getByRole('button', { name: 'Edit What is new?' }))
   })
+  it('says how one goes on that was paused with its account', async () => {
+    await show(() => [{ ...daily, paused: true, pause_reason: 'account_disabled', next_at: null }])
+    expect(await screen.findByText('Paused, as the account was disabled. Resume it to go on.')).toBeTruthy()
+    expect(screen.getByRole('button', { name: 'Resume What is new?' })).toBeTruthy()
+  })
   it('pauses, runs and deletes one, and says beside it what was refused', async () => {
     let list = [daily]
     const server = await show(() => list, {
