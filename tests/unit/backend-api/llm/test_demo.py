@@ -175,6 +175,13 @@ async def test_it_says_so_in_chinese_and_later_in_a_conversation() -> None:
     assert says_where_a_key_is_given((await say(turns))[0])
 
 
+async def test_the_page_of_the_tour_is_read_where_the_desktop_is_shown_small() -> None:
+    _, calls = await play("show me what you can do")
+    page = written([call for call in calls if call.name == "file_write"])
+    size, height, fonts = re.findall(r"font: (\d+)px/([\d.]+) ([^;]+);", page)[0]
+    assert (int(size) >= 28, float(height) >= 1.5, "CJK SC" in fonts, 'lang="zh-CN"' in page) == (True,) * 4
+
+
 async def test_the_tour_names_what_failed() -> None:
     text, _ = await play("show me what you can do", succeeds=lambda name: not name.startswith("browser"))
     assert "could not open the page" in text
