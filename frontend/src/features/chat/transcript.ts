@@ -44,6 +44,8 @@ export interface ThinkingItem {
   readonly text: string
   readonly durationMs: number | null
   readonly complete: boolean
+  /** When its first piece came, while it is written. */
+  readonly startedAt?: string
   readonly afterSeq?: number
 }
 /** Asking is one that waits for the person, refused one that the person did not want. */
