@@ -13,14 +13,19 @@ export function useStickToBottom(box: Ref<HTMLElement | null>, content: Ref<HTML
     hasNew.value = false
     box.value?.scrollTo({ top: box.value.scrollHeight, behavior })
   }
+  const left = ({ scrollHeight, scrollTop, clientHeight }: HTMLElement) => scrollHeight - scrollTop - clientHeight
   useEventListener(box, 'scroll', () => {
-    const element = box.value
-    if (!element) return
-    isAtEnd.value = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR
+    if (!box.value) return
+    isAtEnd.value = left(box.value) < NEAR
     if (isAtEnd.value) hasNew.value = false
+  })
+  // Who opens something reads it from its beginning: what it adds moves nothing.
+  useEventListener(content, 'click', ({ target }) => {
+    if (target instanceof Element && target.closest('[aria-expanded]')) isAtEnd.value = false
   })
   // Either may change its size: text arrives, or what stands below the box grows and leaves less of it.
   useResizeObserver([content, box], () => {
+    if (box.value && left(box.value) < 1) isAtEnd.value = true
     if (isAtEnd.value) toEnd()
   })
   watch(grows, async () => {
