@@ -336,6 +336,7 @@ export default {
   },
   tool: {
     asking: 'Waits for you',
+    approved: 'Approved',
     inner: 'What the sub-agent does',
     running: 'Running',
     succeeded: 'Succeeded',

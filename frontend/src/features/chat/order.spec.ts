@@ -37,8 +37,9 @@ it.each([
 
 describe('a call that a card tells of', () => {
   const tool = (callId: string) => ({ kind: 'tool', key: callId, callId }) as Item
-  const approval = (decided: object) =>
-    ({ kind: 'approval', calls: [{ call_id: 'a' }, { call_id: 'b' }], decided }) as Item
+  const approvalOf = (calls: string[], decided: object) =>
+    ({ kind: 'approval', calls: calls.map((callId) => ({ call_id: callId })), decided }) as Item
+  const approval = (decided: object) => approvalOf(['a', 'b'], decided)
   const shown = (...items: Item[]) => saidOnce(items).map((item) => (item.kind === 'tool' ? item.callId : item.kind))
 
   it('is not shown beside a question or plan', () => {
@@ -49,5 +50,17 @@ describe('a call that a card tells of', () => {
   it('is shown again once it is decided', () => {
     expect(shown(tool('a'), tool('b'), tool('c'), approval({}))).toEqual(['c', 'approval'])
     expect(shown(tool('a'), tool('b'), approval({ a: { decision: 'deny' } }))).toEqual(['a', 'approval'])
+  })
+  it('says what was decided of it while others of its approval are not', () => {
+    const asks = (callId: string) => ({ kind: 'tool', key: callId, callId, outcome: 'asking' }) as Item
+    const runs = { kind: 'tool', key: 'c', callId: 'c', outcome: 'running' } as Item
+    const decided = { a: { decision: 'approve' }, c: { decision: 'approve_all' }, d: { decision: 'deny' } }
+    const outcomes = saidOnce([asks('a'), runs, asks('d'), approvalOf(['a', 'c', 'd', 'e'], decided)])
+    expect(outcomes.map((item) => (item.kind === 'tool' ? item.outcome : ''))).toEqual([
+      'approved',
+      'running',
+      'refused',
+      '',
+    ])
   })
 })

@@ -48,8 +48,9 @@ export interface ThinkingItem {
   readonly startedAt?: string
   readonly afterSeq?: number
 }
-/** Asking is one that waits for the person, refused one that the person did not want. */
-export type ToolOutcome = 'asking' | 'running' | 'succeeded' | 'failed' | 'refused' | 'cut'
+/** Asking is one that waits for the person, approved one that may run once others are decided, refused one that the
+ * person did not want. */
+export type ToolOutcome = 'asking' | 'approved' | 'running' | 'succeeded' | 'failed' | 'refused' | 'cut'
 export interface ToolItem {
   readonly kind: 'tool'
   /** The agent that works on this call, if it is given to one, and what that says and calls. */

@@ -67,7 +67,8 @@ describe('the end of what grows', () => {
     await grow(300)
     sizes.top = 50
     box.dispatchEvent(new Event('scroll'))
-    Object.defineProperty(content, 'offsetHeight', { configurable: true, get: () => sizes.height })
+    const heights = [300, 400]
+    Object.defineProperty(content, 'offsetHeight', { configurable: true, get: () => heights.shift() })
     grows.value += 1
     sizes.height = 400
     await nextTick()
