@@ -55,18 +55,6 @@ describe('message deltas', () => {
   it('append at their offset in code points', () => {
     expect(shownText(play([delta(0, 'a😀'), delta(2, '界'), delta(3, '!')]))).toBe('a😀界!')
   })
-  it('of an answer end the thought before it, long before both are stored', () => {
-    const thought = (offset: number, text: string, at = base.at): WireEvent =>
-      live({ type: 'thinking.delta', message_id: 't', offset, text, seen_seq: 0, at })
-    const thinking = play([thought(0, 'hm'), thought(2, ', well')])
-    expect(thinking.live).toMatchObject([{ kind: 'thinking', complete: false }])
-    const speaking = play([{ ...delta(0, 'So'), at: '2026-01-01T00:00:02.5Z' } as WireEvent], thinking)
-    expect(speaking.live).toMatchObject([
-      { kind: 'thinking', text: 'hm, well', complete: true, durationMs: 2500 },
-      { kind: 'assistant', text: 'So', complete: false },
-    ])
-    expect(activeFrom(shownItems(speaking))).toBe(1)
-  })
   it('seen before change nothing', () => {
     const state = play([delta(0, 'one '), delta(4, 'two')])
     expect(reduce(state, delta(0, 'one '))).toBe(state)

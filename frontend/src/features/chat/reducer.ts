@@ -65,8 +65,11 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
       return { ...state, run: queuedRun(state.run, event) }
     case 'run.started': {
       const waitedMs = waitedUntil(state.run, event.run_id, event.at)
-      const run = { id: event.run_id, status: 'running' as const, model: event.model, startedAt: event.at, waitedMs }
-      const goesOn = state.run?.id === event.run_id && state.run.status === 'running'
+      const before = state.run?.id === event.run_id ? state.run : null
+      const isSummingUp = before?.isSummingUp ?? false
+      const told = { model: event.model, startedAt: event.at, waitedMs, isSummingUp }
+      const run = { id: event.run_id, status: 'running' as const, ...told }
+      const goesOn = before?.status === 'running'
       const settled = { ...dropLive(state), run }
       return goesOn ? append(settled, { ...note(key, 'notice', ''), code: HANDED_OVER }) : settled
     }

@@ -171,6 +171,8 @@ export interface RunView {
   readonly status: 'queued' | 'running' | 'waiting' | RunEnd
   readonly model: string | null
   readonly startedAt: string
+  /** It sums up the conversation, and does nothing else. */
+  readonly isSummingUp?: boolean
   /** How long it waited for the person so far, but for the wait that began at `waitsSince`. */
   readonly waitedMs?: number
   readonly waitsSince?: string | null

@@ -31,9 +31,9 @@ export function begunWait(state: Transcript, at: string): Transcript {
 }
 
 /** A run that is to begin, or to go on after a wait: that lasts until it is at work. */
-export function queuedRun(run: RunView | null, { run_id: id, at }: RunQueuedEvent): RunView {
+export function queuedRun(run: RunView | null, { run_id: id, at, cause }: RunQueuedEvent): RunView {
   const waits = run?.id === id ? { waitedMs: run.waitedMs ?? 0, waitsSince: run.waitsSince ?? null } : {}
-  return { id, status: 'queued', model: null, startedAt: at, ...waits }
+  return { id, status: 'queued', model: null, startedAt: at, isSummingUp: cause === 'compact', ...waits }
 }
 
 /** How long this run has waited for the person once `at` has come. */
