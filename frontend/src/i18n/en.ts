@@ -147,7 +147,11 @@ export default {
     blocked: 'Blocked by {ids}',
   },
   todos: { label: 'To-do list of the agent', count: '{over} of {all} to-dos' },
-  preset: { label: 'What the agent is to be', choose: 'Preset: {name}' },
+  preset: {
+    label: 'What the agent is to be',
+    choose: 'Preset: {name}',
+    when: 'Holds for this conversation, from the next answer on.',
+  },
   team: {
     inner: 'What the teammate {name} does',
     lead: 'the agent',
@@ -780,7 +784,7 @@ export default {
     inDeleted: 'A conversation that was deleted',
     preset: 'Preset',
     standard: 'The server’s default',
-    hint: 'Nobody may be there when it runs: choose a conversation or preset that asks for no approval, or it waits for you.',
+    hint: 'You may be away when it runs: choose a conversation or preset that asks for no approval, or it waits for you.',
     noText: 'Say what the agent is to be told.',
     noTime: 'Say when.',
     save: 'Save',

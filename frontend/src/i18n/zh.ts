@@ -148,7 +148,7 @@ const zh: typeof en = {
     blocked: '等待 {ids} 完成',
   },
   todos: { label: '智能体的待办清单', count: '{all} 项待办中已完成 {over} 项' },
-  preset: { label: '让智能体做什么', choose: '预设：{name}' },
+  preset: { label: '让智能体做什么', choose: '预设：{name}', when: '只用于这段对话，从下一次回答起生效。' },
   team: {
     inner: '队友 {name} 所做的工作',
     lead: '智能体',

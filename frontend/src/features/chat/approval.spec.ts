@@ -139,7 +139,7 @@ describe('an approval', () => {
     expect(screen.getByText(/^x{5000}$/)).toBeTruthy()
     expect(screen.getByText(/5,000 characters, read them to the end/)).toBeTruthy()
     await userEvent.type(screen.getByRole('textbox'), 'Not all!')
-    await userEvent.click(screen.getAllByRole('button', { name: 'Refuse' })[0] as HTMLElement)
+    await userEvent.click(screen.getByRole('button', { name: /^Refuse: Use shell/ }))
     expect(server.calls.at(-1)?.body).toEqual({ decision: 'deny', call_ids: ['c1'], feedback: 'Not all!' })
     expect(await screen.findByText('This was already decided: what was decided is shown here.')).toBeTruthy()
     expect(screen.getByRole<HTMLInputElement>('textbox').value).toBe('Not all!')
