@@ -257,6 +257,7 @@ export default {
     thought: 'Thought about it',
     thoughtFor: 'Thought for {time}',
     newBelow: 'New below',
+    decisions: '1 decision waits for you | {count} decisions wait for you',
     sending: 'Sending…',
     redirecting: 'Interrupting…',
     waits: 'The agent reads this when the present step is done',

@@ -254,6 +254,7 @@ const zh: typeof en = {
     thought: '思考过程',
     thoughtFor: '思考了 {time}',
     newBelow: '下面有新内容',
+    decisions: '有 {count} 项等你决定',
     sending: '发送中…',
     redirecting: '正在打断…',
     waits: '智能体会在当前步骤完成后阅读',

@@ -74,3 +74,18 @@ export function withDecision(item: ApprovalItem, event: ApprovalResolvedEvent): 
   const fresh = Object.fromEntries(callIds.map((callId) => [callId, { decision, by, feedback }]))
   return { ...item, decided: { ...item.decided, ...fresh } }
 }
+
+/** How many cards wait for the person, wherever they stand. */
+export function openWaits(items: readonly Item[]): number {
+  let count = 0
+  for (const item of items) {
+    if (item.kind === 'tool') count += openWaits(item.inner)
+    else if (isOpenWait(item)) count += 1
+  }
+  return count
+}
+
+function isOpenWait(item: Item): boolean {
+  if (item.kind === 'approval') return item.calls.some(({ call_id: callId }) => !item.decided[callId])
+  return (item.kind === 'question' && item.by === null) || (item.kind === 'plan' && item.decided === null)
+}
