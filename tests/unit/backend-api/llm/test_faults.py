@@ -42,3 +42,16 @@ def test_a_model_that_is_not_there_is_told_by_status_or_code() -> None:
     for status, error in ((404, {"message": "not found"}), (400, {"code": "model_not_found"})):
         fault = fault_of(status, error, provider="P", key_setting="K", headers={})
         assert (fault.code, fault.is_of_request, fault.may_retry) == ("model_missing", False, False)
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("Incorrect key", "P refused the key (401): Incorrect key. Check K."),
+        ("No!", "P refused the key (401): No! Check K."),
+    ],
+)
+def test_what_a_provider_says_of_a_key_is_a_sentence_of_its_own(said: str, told: str) -> None:
+    assert fault_of(401, {"message": said}, provider="P", key_setting="K", headers={}).detail == told
+    none = fault_of(403, {}, provider="P", key_setting="K", headers={})
+    assert none.detail == "P refused the key (403). Check K."
