@@ -33,7 +33,7 @@ class ShownWords:
 
 ENGLISH_SHOWN = ShownWords(
     topic="tea",
-    agents="I hand this on; agents at work: {count}. Each has a context of its own; open a line below to see it work.",
+    agents="I hand this on; agents at work: {count}. Each has its own context; what it does stands below its line.",
     agents_tasks=("list the files", "run uname -a"),
     agents_done="They are done. This is what they say:",
     agent_done="It is done. This is what it says:",
@@ -133,7 +133,7 @@ That is all I can say about {topic}.""",
 
 CHINESE_SHOWN = ShownWords(
     topic="茶",
-    agents="我把这件事交出去，参与的智能体数：{count}。每个都有自己的上下文，下面可以展开查看它做了什么。",
+    agents="我把这件事交出去，参与的智能体数：{count}。每个都有自己的上下文，它做的事显示在各自的下面。",
     agents_tasks=("列出文件", "运行 uname -a"),
     agents_done="它们做完了。它们的回答：",
     agent_done="它做完了。它的回答：",
