@@ -350,6 +350,7 @@ export default {
     succeeded: 'Succeeded',
     failed: 'Failed',
     refused: 'Refused',
+    skipped: 'Not run',
     cut: 'Stopped',
     output: 'Output',
     diff: 'Changes',

@@ -346,6 +346,7 @@ const zh: typeof en = {
     succeeded: '成功',
     failed: '失败',
     refused: '已拒绝',
+    skipped: '未运行',
     cut: '已停止',
     output: '输出',
     diff: '改动',

@@ -15,6 +15,8 @@ const user = (seq: number, text: string) => ({
   client_message_id: null,
 })
 const started = { ...base, seq: 2, type: 'run.started', message_id: 'u1', model: 'm', worker: 'w', attempt: 1 }
+const notice = { ...base, seq: 3, type: 'notice', text: 'Cut.', code: 'length', params: {} }
+const said = { type: 'message.completed', message_id: 'm', text: 'long', turn: 1, partial: true, seen_seq: 1 }
 const piece = (text: string, seenSeq: number) => ({
   ...base,
   seq: null,
@@ -33,6 +35,12 @@ it.each([
   const shown = shownItems((events as unknown as WireEvent[]).reduce(reduce, emptyTranscript))
   expect(shown.map((item) => ('text' in item ? item.text : item.kind))).toEqual(texts)
   expect(activeFrom(shown)).toBe(active)
+})
+
+it('puts an answer that was cut at its limit before the note that says so', () => {
+  const events = [user(1, 'question'), started, notice, { ...base, ...said, seq: 4 }]
+  const { items } = (events as unknown as WireEvent[]).reduce(reduce, emptyTranscript)
+  expect(items.map(({ kind }) => kind)).toEqual(['user', 'assistant', 'note'])
 })
 
 describe('a call that a card tells of', () => {

@@ -5,7 +5,7 @@ import { countPoints } from '@/shared/lib/codepoints'
 import { keepTail } from '@/shared/lib/pieces'
 import { allSeen } from '@/shared/lib/unseen'
 import { backgroundNote } from './backgroundNote'
-import { asking, finished, started, toolItem } from './calls'
+import { asking, cutOutcome, finished, started, toolItem } from './calls'
 import { isAwaited, withSandboxEvent } from './computerState'
 import { dropLive, layDelta, withoutLive } from './live'
 import { isLaterThan } from './order'
@@ -193,9 +193,11 @@ function append(state: Transcript, item: Item): Transcript {
   return { ...state, items: [...state.items, item] }
 }
 
-/** An answer to what was said before belongs before what was said since. */
+/** An answer to what was said before belongs before what was said since, and before the note that it was cut. */
 function place(state: Transcript, item: Item, seenSeq: number): Transcript {
   let at = state.items.length
+  const last = state.items.at(-1)
+  if (item.kind === 'assistant' && last?.kind === 'note' && last.code === 'length') at -= 1
   if (seenSeq > 0) for (; at > 0; at -= 1) if (!isLaterThan(state.items[at - 1], seenSeq)) break
   return at === state.items.length ? append(state, item) : { ...state, items: state.items.toSpliced(at, 0, item) }
 }
@@ -234,7 +236,7 @@ function finishRun(state: Transcript, event: RunFinishedEvent): Transcript {
   const cause = status === 'completed' ? undefined : state.items.findLast((item) => isErrorOf(item, reason))
   const items = withOpenCalls(
     state.items.filter((item) => item !== cause),
-    (item) => ({ ...item, outcome: 'cut', output: '', outputPoints: 0 }),
+    (item) => ({ ...item, outcome: cutOutcome(item), output: '', outputPoints: 0 }),
   )
   const code = cause?.kind === 'note' ? cause.code : null
   const told = { status, reason, code, retryable, files, durationMs, usage }

@@ -49,8 +49,8 @@ export interface ThinkingItem {
   readonly afterSeq?: number
 }
 /** Asking is one that waits for the person, approved one that may run once others are decided, refused one that the
- * person did not want. */
-export type ToolOutcome = 'asking' | 'approved' | 'running' | 'succeeded' | 'failed' | 'refused' | 'cut'
+ * person did not want, and skipped one that was ended before it had begun. */
+export type ToolOutcome = 'asking' | 'approved' | 'running' | 'succeeded' | 'failed' | 'refused' | 'skipped' | 'cut'
 export interface ToolItem {
   readonly kind: 'tool'
   /** The agent that works on this call, if it is given to one, and what that says and calls. */

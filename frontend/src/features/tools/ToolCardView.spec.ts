@@ -148,7 +148,7 @@ describe('ToolCardView', () => {
     const given = { description: 'count', prompt: 'Count **all** files.', agent_type: 'explore' }
     show({ name: 'task', arguments: given, outcome: 'succeeded', preview: 'There are **seven**:\n\n```\na.txt\n```' })
     await userEvent.click(screen.getByRole('button'))
-    const terms = screen.getAllByRole('term').map((term) => term.textContent)
+    const terms = (await screen.findAllByRole('term')).map((term) => term.textContent)
     expect(terms).toEqual(['Description', 'Task', 'Kind of agent'])
     expect(screen.getByText('Count **all** files.')).toBeTruthy()
     expect(screen.getByText('seven').tagName).toBe('STRONG')
