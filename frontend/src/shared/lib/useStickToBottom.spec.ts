@@ -14,9 +14,10 @@ row.setAttribute('aria-expanded', 'false')
 const words = document.createElement('p')
 content.append(row, words)
 box.append(content)
-const sizes = { height: 0, top: 0 }
+const sizes = { height: 0, top: 0, width: 300 }
 Object.defineProperties(box, {
   clientHeight: { value: 100 },
+  clientWidth: { get: () => sizes.width },
   scrollHeight: { get: () => Math.max(sizes.height, 100) },
   scrollTop: { get: () => sizes.top },
 })
@@ -29,7 +30,7 @@ async function grow(height: number): Promise<void> {
 }
 
 beforeEach(() => {
-  Object.assign(sizes, { height: 0, top: 0 })
+  Object.assign(sizes, { height: 0, top: 0, width: 300 })
   vi.stubGlobal(
     'ResizeObserver',
     class {
@@ -55,6 +56,13 @@ describe('the end of what grows', () => {
     words.click()
     await grow(400)
     expect(sizes.top).toBe(300)
+  })
+  it('stays in view where the screen is turned', async () => {
+    await grow(300)
+    Object.assign(sizes, { width: 100, height: 900 })
+    box.dispatchEvent(new Event('scroll'))
+    await grow(900)
+    expect(sizes.top).toBe(800)
   })
   it('is left by who opens a row there, which stays where it is', async () => {
     await grow(300)

@@ -14,8 +14,10 @@ export function useStickToBottom(box: Ref<HTMLElement | null>, content: Ref<HTML
     box.value?.scrollTo({ top: box.value.scrollHeight, behavior })
   }
   const left = ({ scrollHeight, scrollTop, clientHeight }: HTMLElement) => scrollHeight - scrollTop - clientHeight
+  let width = 0
   useEventListener(box, 'scroll', () => {
-    if (!box.value) return
+    // Turned or resized, it scrolls by itself before it is told of its new size.
+    if (!box.value || box.value.clientWidth !== width) return
     isAtEnd.value = left(box.value) < NEAR
     if (isAtEnd.value) hasNew.value = false
   })
@@ -25,6 +27,7 @@ export function useStickToBottom(box: Ref<HTMLElement | null>, content: Ref<HTML
   })
   // Either may change its size: text arrives, or what stands below the box grows and leaves less of it.
   useResizeObserver([content, box], () => {
+    width = box.value?.clientWidth ?? 0
     if (box.value && left(box.value) < 1) isAtEnd.value = true
     if (isAtEnd.value) toEnd()
   })
