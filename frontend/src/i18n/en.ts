@@ -104,6 +104,7 @@ export default {
     write: 'Your answer',
     send: 'Answer',
     orMessage: 'Or write a message instead.',
+    eachFirst: 'Each question needs an answer. Or write a message instead.',
     by: { timeout: 'Not answered in time.', message: 'Answered by a message.', stop: 'Stopped.', user: 'Answered.' },
   },
   approval: {
@@ -180,7 +181,7 @@ export default {
     plan: { label: 'Change nothing before I approve a plan', off: 'Work at once', on: 'Plan first' },
     approval: { label: 'Ask before changing anything', off: 'No', on: 'Yes' },
     teams: { label: 'Other agents may work beside it', off: 'No', on: 'As a team' },
-    tracing: { label: 'What models are sent and answer is', off: 'Not kept', on: 'Kept' },
+    tracing: { label: 'Record what models are sent and answer', off: 'Not recorded', on: 'Recorded' },
     tools: {
       label: 'Tools',
       edit: 'Set rules',

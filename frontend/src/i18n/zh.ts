@@ -105,6 +105,7 @@ const zh: typeof en = {
     write: '你的回答',
     send: '回答',
     orMessage: '也可以直接发消息。',
+    eachFirst: '每个问题都需要回答。也可以直接发消息。',
     by: { timeout: '没有及时回答。', message: '以消息代替了回答。', stop: '已停止。', user: '已回答。' },
   },
   approval: {
@@ -177,7 +178,7 @@ const zh: typeof en = {
     plan: { label: '计划批准前不做改动', off: '直接做', on: '先出计划' },
     approval: { label: '改动之前先问我', off: '不问', on: '问' },
     teams: { label: '其他智能体可以与它一同工作', off: '否', on: '组成团队' },
-    tracing: { label: '发给模型的内容和回答', off: '不保留', on: '保留' },
+    tracing: { label: '记录发给模型的内容和它的回答', off: '不记录', on: '记录' },
     tools: {
       label: '工具',
       edit: '设置规则',
