@@ -1,5 +1,6 @@
 import { useI18n } from 'vue-i18n'
 import { ApiError, isTooLarge } from './problems'
+import type { FieldError } from './types'
 import { formatSizes } from '@/shared/lib/format'
 
 /** What a code of the server stands for, in the page's language; where it has no words of its own, the server's. */
@@ -10,7 +11,7 @@ export function useCodeText(): (code: string | null, detail: string) => string {
 
 /** What went wrong in words for the person; with the file that was refused, where it is about one. */
 export function useProblemText(): (error: unknown, file?: Pick<File, 'size'>) => string {
-  const { t } = useI18n()
+  const { t, te } = useI18n()
   const codeText = useCodeText()
 
   function wait(seconds: number): string {
@@ -22,12 +23,20 @@ export function useProblemText(): (error: unknown, file?: Pick<File, 'size'>) =>
       ? t('problem.fileTooLarge', { size: own })
       : t('problem.fileOverLimit', { size: own, most })
   }
+  const nameOf = ({ field }: FieldError): string => field.split('.').at(-1) ?? ''
+  /** A whole sentence says by itself what it is about. */
+  const told = (error: FieldError): string =>
+    error.message.endsWith('.') ? error.message : `${nameOf(error)}: ${error.message}`
   return (error, file) => {
     if (!(error instanceof ApiError)) return t('problem.unknown')
     if (file && isTooLarge(error)) return tooLarge(file.size, error.limitBytes)
     if (error.code === 'limit' && error.retryAfterS !== null)
       return t('problem.limitIn', { time: wait(error.retryAfterS) })
-    const fields = error.errors.map((field) => `${field.field.split('.').at(-1) ?? ''}: ${field.message}`).join('; ')
+    const [only, ...others] = error.errors
+    // Of some fields the page knows by itself what they take.
+    const own = only && others.length === 0 ? `problem.${error.code}_${nameOf(only)}` : ''
+    if (own && te(own)) return t(own)
+    const fields = error.errors.map(told).join('; ')
     return codeText(error.code, fields || error.detail) || t('problem.status', { status: error.status })
   }
 }

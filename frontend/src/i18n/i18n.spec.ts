@@ -15,6 +15,9 @@ describe('messages', () => {
       leaves(tree).flatMap(([key, text]) => (key.startsWith('problem.') ? [] : [[key, slots(text)]]))
     expect(shape(zh)).toEqual(shape(en))
   })
+  it('address a person in one way in Chinese', () => {
+    expect(leaves(zh).filter(([, text]) => text.includes('您'))).toEqual([])
+  })
   it('of problems exist in Chinese too; English has but those it says better than the server', () => {
     const own = leaves(en.problem)
     expect(own.filter(([key]) => !(key in zh.problem))).toEqual([])

@@ -68,6 +68,7 @@ const zh: typeof en = {
     thinking: '思考中',
     working: '工作中',
     writing: '书写中',
+    compacting: '总结中',
     waiting: '等你回复',
     completed: '完成',
     failed: '失败',
@@ -85,6 +86,8 @@ const zh: typeof en = {
     thinking: '正在思考',
     working: '正在工作',
     writing: '正在书写',
+    compacting: '正在总结对话',
+    preparing: '正在准备下一步',
   },
   faces: { label: '视图', chat: '对话', computer: '电脑', live: '实时' },
   model: {
@@ -102,6 +105,7 @@ const zh: typeof en = {
     write: '你的回答',
     send: '回答',
     orMessage: '也可以直接发消息。',
+    eachFirst: '每个问题都需要回答。也可以直接发消息。',
     by: { timeout: '没有及时回答。', message: '以消息代替了回答。', stop: '已停止。', user: '已回答。' },
   },
   approval: {
@@ -145,7 +149,7 @@ const zh: typeof en = {
     blocked: '等待 {ids} 完成',
   },
   todos: { label: '智能体的待办清单', count: '{all} 项待办中已完成 {over} 项' },
-  preset: { label: '让智能体做什么', choose: '预设：{name}' },
+  preset: { label: '让智能体做什么', choose: '预设：{name}', when: '只用于这段对话，从下一次回答起生效。' },
   team: {
     inner: '队友 {name} 所做的工作',
     lead: '智能体',
@@ -174,7 +178,7 @@ const zh: typeof en = {
     plan: { label: '计划批准前不做改动', off: '直接做', on: '先出计划' },
     approval: { label: '改动之前先问我', off: '不问', on: '问' },
     teams: { label: '其他智能体可以与它一同工作', off: '否', on: '组成团队' },
-    tracing: { label: '发给模型的内容和回答', off: '不保留', on: '保留' },
+    tracing: { label: '记录发给模型的内容和它的回答', off: '不记录', on: '记录' },
     tools: {
       label: '工具',
       edit: '设置规则',
@@ -251,6 +255,7 @@ const zh: typeof en = {
     thought: '思考过程',
     thoughtFor: '思考了 {time}',
     newBelow: '下面有新内容',
+    decisions: '有 {count} 项等你决定',
     sending: '发送中…',
     redirecting: '正在打断…',
     waits: '智能体会在当前步骤完成后阅读',
@@ -293,7 +298,7 @@ const zh: typeof en = {
     afterHint: '立即发送，智能体会在你作出决定或回答后阅读（{key}）',
     send: '发送',
     stop: '停止',
-    stopHint: '停止（Esc）',
+    stopHint: '停止（在输入框中按 Esc）',
     attach: '添加文件',
     attachments: '已添加的文件',
     remove: '移除 {name}',
@@ -336,11 +341,13 @@ const zh: typeof en = {
   },
   tool: {
     asking: '等你决定',
+    approved: '已批准',
     inner: '子智能体的工作',
     running: '进行中',
     succeeded: '成功',
     failed: '失败',
     refused: '已拒绝',
+    skipped: '未运行',
     cut: '已停止',
     output: '输出',
     diff: '改动',
@@ -585,7 +592,7 @@ const zh: typeof en = {
   },
   memories: {
     explained:
-      '智能体在不同对话之间记住的关于您的内容。它把这些当作过去的笔记来读；您可以修改或删除其中任何一条。密钥和密码不会被保存。',
+      '智能体在不同对话之间记住的关于你的内容。它把这些当作过去的笔记来读；你可以修改或删除其中任何一条。密钥和密码不会被保存。',
     label: '记忆',
     loading: '正在加载记忆…',
     none: '还没有记住任何内容。',
@@ -797,7 +804,7 @@ const zh: typeof en = {
     },
     reason: {
       session_deleted: '已暂停：它的对话被删除了。编辑它，换一个发送的地方。',
-      account_disabled: '已暂停：账号曾被停用。',
+      account_disabled: '已暂停：账号曾被停用。恢复它，它就会继续。',
       never_due: '已暂停：再也找不到合适的时间。编辑它，换一个时间。',
     },
     missedOnce: '错过了 {at} 的那一次：{why}。',

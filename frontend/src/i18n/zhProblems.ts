@@ -26,6 +26,8 @@ export const zhProblems = {
   error: '服务器出错了：{detail}',
   not_found: '找不到它，可能已被删除。',
   conflict: '现在还不能这样做，请稍后再试。',
+  invalid_cron:
+    '这不是可用的 cron 行，或者它永远不会到期。它有五个字段：分、时、日、月、星期。例如 0 9 * * 1-5 表示周一到周五的 9:00。',
   invalid: '填写的内容不符合要求：{detail}',
   unauthenticated: '请先登录。',
   forbidden: '没有权限。',

@@ -46,7 +46,7 @@ async def kept_and_read(own: Stack, api: ApiClient, page: Page) -> str:
     await page.goto(own.base_url)
     await expect(composer(page)).to_be_visible()
     await page.get_by_role("button", name="How the agent works here").click()
-    await page.get_by_text("Kept", exact=True).click()
+    await page.get_by_text("Recorded", exact=True).click()
     await page.keyboard.press("Escape")
     await say(page, f"look, my key is {KEY}")
     await page.wait_for_url("**/s/*")

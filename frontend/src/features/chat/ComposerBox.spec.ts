@@ -116,7 +116,7 @@ describe('ComposerBox', () => {
     await rerender({ isRunning: true })
     await userEvent.type(field(), '{Escape}')
     expect(emitted()['stop']).toHaveLength(1)
-    expect(screen.getByRole('button', { name: 'Stop' }).title).toBe('Stop (Esc)')
+    expect(screen.getByRole('button', { name: 'Stop' }).title).toBe('Stop (Esc in the message box)')
   })
   it('stops on no Escape from elsewhere, and on none that cancels a word of an input method', async () => {
     const { emitted } = show({ isRunning: true })

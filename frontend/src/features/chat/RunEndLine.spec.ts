@@ -50,6 +50,7 @@ describe('the cost of a run', () => {
   it('is said to be unknown, or more than what is known, where a part of it has no price', () => {
     expect(shown({})).toMatch(/cost unknown/)
     expect(shown({ known_cost: 0.5 })).toMatch(/at least 0\.50 US\$/)
+    expect(shown({ known_cost: 0.00000042 })).toMatch(/cost unknown/)
     setLanguage('zh')
     expect(shown({})).toMatch(/费用未知/)
   })

@@ -3,12 +3,13 @@ import { userEvent } from '@testing-library/user-event'
 import { cleanup, render, screen, within } from '@testing-library/vue'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { WireEvent } from '@/api/types'
+import { ToolCardView } from '@/features/tools'
 import { i18n } from '@/i18n'
 import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
 import { shownArguments } from './approval'
 import ApprovalCard from './ApprovalCard.vue'
 import { reduce } from './reducer'
-import { emptyTranscript, type ApprovalItem, type Transcript } from './transcript'
+import { emptyTranscript, type ApprovalItem, type ToolItem, type Transcript } from './transcript'
 
 afterEach(() => {
   cleanup()
@@ -66,6 +67,15 @@ describe('an approval', () => {
     expect(after(9).run?.status).toBe('running')
     expect(outcomes(9)).toEqual(['asking', 'running'])
     expect(after(9).items.map((item) => item.kind)).toEqual(['tool', 'tool', 'approval'])
+  })
+  it('is over with what stops its run, and a call that it asked for has never run', () => {
+    const cut = { ...head, seq: 5, type: 'tool.finished', call_id: 'c1', success: false, cancelled: true, preview: '' }
+    const stopped = reduce(after(4), { ...cut, body: null, duration_ms: 0, display: null } as unknown as WireEvent)
+    const [asked, left] = stopped.items
+    expect([asked, left]).toMatchObject([{ outcome: 'skipped' }, { outcome: 'asking' }])
+    const global = { plugins: [i18n] }
+    render(ToolCardView, { props: { card: { ...(asked as ToolItem), name: 'shell_exec' }, sessionId: 's' }, global })
+    expect(screen.getByRole('button').textContent).toMatch(/^Run rm -r <b>all<\/b>.*Not run$/)
   })
   it('tells whoever decided too late so, though the stream closed the card first', async () => {
     const path = 'POST /sessions/s/approvals/a'
@@ -139,7 +149,7 @@ describe('an approval', () => {
     expect(screen.getByText(/^x{5000}$/)).toBeTruthy()
     expect(screen.getByText(/5,000 characters, read them to the end/)).toBeTruthy()
     await userEvent.type(screen.getByRole('textbox'), 'Not all!')
-    await userEvent.click(screen.getAllByRole('button', { name: 'Refuse' })[0] as HTMLElement)
+    await userEvent.click(screen.getByRole('button', { name: /^Refuse: Use shell/ }))
     expect(server.calls.at(-1)?.body).toEqual({ decision: 'deny', call_ids: ['c1'], feedback: 'Not all!' })
     expect(await screen.findByText('This was already decided: what was decided is shown here.')).toBeTruthy()
     expect(screen.getByRole<HTMLInputElement>('textbox').value).toBe('Not all!')

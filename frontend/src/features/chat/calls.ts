@@ -41,11 +41,16 @@ export function asking(item: ToolItem): ToolItem {
   return { ...item, outcome: 'asking', startedAt: null }
 }
 
+/** What becomes of a call that is ended with its run: one that still asked has never begun. */
+export function cutOutcome({ outcome }: ToolItem): ToolOutcome {
+  return outcome === 'asking' ? 'skipped' : 'cut'
+}
+
 /** The same call with its result; where it has none `instead` is what became of it by what the person said, if they did. */
 export function finished(item: ToolItem, event: ToolFinishedEvent, instead: ToolOutcome | null = null): ToolItem {
   return {
     ...item,
-    outcome: event.cancelled ? 'cut' : event.success ? 'succeeded' : (instead ?? 'failed'),
+    outcome: event.cancelled ? cutOutcome(item) : event.success ? 'succeeded' : (instead ?? 'failed'),
     durationMs: event.duration_ms,
     output: '',
     outputPoints: 0,

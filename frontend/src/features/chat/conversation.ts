@@ -58,10 +58,8 @@ export const useConversation = defineStore('conversation', () => {
     if (run?.status !== 'running') return { kind: 'idle' as const, call: null }
     const tool = items.findLast((item) => item.kind === 'tool' && item.outcome === 'running')
     if (tool?.kind === 'tool') return { kind: 'working' as const, call: tool }
-    return {
-      kind: live.some((item) => item.kind === 'assistant') ? ('writing' as const) : ('thinking' as const),
-      call: null,
-    }
+    if (live.some((item) => item.kind === 'assistant')) return { kind: 'writing' as const, call: null }
+    return { kind: run.isSummingUp ? ('compacting' as const) : ('thinking' as const), call: null }
   })
 
   /** Many events, one picture: what came since the last frame is shown together. */

@@ -15,6 +15,8 @@ const user = (seq: number, text: string) => ({
   client_message_id: null,
 })
 const started = { ...base, seq: 2, type: 'run.started', message_id: 'u1', model: 'm', worker: 'w', attempt: 1 }
+const notice = { ...base, seq: 3, type: 'notice', text: 'Cut.', code: 'length', params: {} }
+const said = { type: 'message.completed', message_id: 'm', text: 'long', turn: 1, partial: true, seen_seq: 1 }
 const piece = (text: string, seenSeq: number) => ({
   ...base,
   seq: null,
@@ -35,10 +37,17 @@ it.each([
   expect(activeFrom(shown)).toBe(active)
 })
 
+it('puts an answer that was cut at its limit before the note that says so', () => {
+  const events = [user(1, 'question'), started, notice, { ...base, ...said, seq: 4 }]
+  const { items } = (events as unknown as WireEvent[]).reduce(reduce, emptyTranscript)
+  expect(items.map(({ kind }) => kind)).toEqual(['user', 'assistant', 'note'])
+})
+
 describe('a call that a card tells of', () => {
   const tool = (callId: string) => ({ kind: 'tool', key: callId, callId }) as Item
-  const approval = (decided: object) =>
-    ({ kind: 'approval', calls: [{ call_id: 'a' }, { call_id: 'b' }], decided }) as Item
+  const approvalOf = (calls: string[], decided: object) =>
+    ({ kind: 'approval', calls: calls.map((callId) => ({ call_id: callId })), decided }) as Item
+  const approval = (decided: object) => approvalOf(['a', 'b'], decided)
   const shown = (...items: Item[]) => saidOnce(items).map((item) => (item.kind === 'tool' ? item.callId : item.kind))
 
   it('is not shown beside a question or plan', () => {
@@ -49,5 +58,17 @@ describe('a call that a card tells of', () => {
   it('is shown again once it is decided', () => {
     expect(shown(tool('a'), tool('b'), tool('c'), approval({}))).toEqual(['c', 'approval'])
     expect(shown(tool('a'), tool('b'), approval({ a: { decision: 'deny' } }))).toEqual(['a', 'approval'])
+  })
+  it('says what was decided of it while others of its approval are not', () => {
+    const asks = (callId: string) => ({ kind: 'tool', key: callId, callId, outcome: 'asking' }) as Item
+    const runs = { kind: 'tool', key: 'c', callId: 'c', outcome: 'running' } as Item
+    const decided = { a: { decision: 'approve' }, c: { decision: 'approve_all' }, d: { decision: 'deny' } }
+    const outcomes = saidOnce([asks('a'), runs, asks('d'), approvalOf(['a', 'c', 'd', 'e'], decided)])
+    expect(outcomes.map((item) => (item.kind === 'tool' ? item.outcome : ''))).toEqual([
+      'approved',
+      'running',
+      'refused',
+      '',
+    ])
   })
 })

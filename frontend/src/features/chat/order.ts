@@ -1,4 +1,4 @@
-import type { Item, Transcript } from './transcript'
+import type { Item, ToolOutcome, Transcript } from './transcript'
 
 /** Whether the person said it after event `seq`. */
 export function isLaterThan(item: Item | undefined, seq: number): boolean {
@@ -15,15 +15,32 @@ export function shownItems({ items: all, live }: Transcript): Item[] {
   return [...items.slice(0, at), ...live, ...items.slice(at)]
 }
 
-/** Without the calls that a card tells of: a question or plan, and what waits for an approval. */
+/**
+ * Without the calls that a card tells of: a question or plan, and what waits for an approval. Of an approval one that is
+ * decided stands for itself, though it has to wait for the decisions on the others.
+ */
 export function saidOnce<T extends Item>(items: readonly T[]): readonly T[] {
   const told = new Set<string>()
+  const decided = new Map<string, ToolOutcome>()
   for (const item of items as readonly Item[]) {
     if (item.kind === 'question' || item.kind === 'plan') told.add(item.callId)
-    if (item.kind === 'approval')
-      for (const { call_id: callId } of item.calls) if (!item.decided[callId]) told.add(callId)
+    if (item.kind !== 'approval') continue
+    for (const { call_id: callId } of item.calls) {
+      const decision = item.decided[callId]?.decision
+      if (decision) decided.set(callId, decision === 'deny' ? 'refused' : 'approved')
+      else told.add(callId)
+    }
   }
-  return told.size === 0 ? items : items.filter((item) => item.kind !== 'tool' || !told.has(item.callId))
+  if (told.size + decided.size === 0) return items
+  return items
+    .filter((item) => item.kind !== 'tool' || !told.has(item.callId))
+    .map((item) => withDecided(item, decided))
+}
+
+function withDecided<T extends Item>(item: T, decided: ReadonlyMap<string, ToolOutcome>): T {
+  if (item.kind !== 'tool' || item.outcome !== 'asking') return item
+  const outcome = decided.get(item.callId)
+  return outcome ? { ...item, outcome } : item
 }
 
 /** Where in `items` the work at hand begins; what the person says after it waits for its turn. */

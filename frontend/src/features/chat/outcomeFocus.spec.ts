@@ -52,7 +52,7 @@ describe('the focus of a decision', () => {
   })
   it('goes to the outcome of the call that was decided, and to that of the last one', async () => {
     const { rerender } = render(ApprovalCard, { props: { item: approval, sessionId: 's' }, global })
-    button('Approve', 1).focus()
+    button('Approve: Use shell_run', 1).focus()
     await rerender({ item: { ...approval, decided: { c2: approved } } })
     expect(focused()).toBe('Approved')
     button('Refuse').focus()

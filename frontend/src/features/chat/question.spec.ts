@@ -82,6 +82,13 @@ describe('a question', () => {
     await userEvent.click(send)
     expect(server.calls.at(-1)?.body).toEqual({ answers: { q1: 'red', q2: '3' } })
   })
+  it('says what is lacking as long as one of several has no answer', async () => {
+    render(QuestionCard, { props: { item: asked(2), sessionId: 's' }, global: { plugins: [i18n] } })
+    expect(screen.getByText(/^Each question needs an answer\./)).toBeTruthy()
+    await userEvent.click(screen.getByRole('radio', { name: 'red' }))
+    await userEvent.type(screen.getByRole('textbox'), '3')
+    expect(screen.getByText('Or write a message instead.')).toBeTruthy()
+  })
   it('shows what it hides or reverses, and answers with the very option that was chosen', async () => {
     const server = startFakeServer({ 'POST /sessions/s/questions/q': () => json({}) })
     const question = { id: 'q1', text: 'Keep\u202E it?', options: ['yes', 'y\u200Bes'], allow_text: true }

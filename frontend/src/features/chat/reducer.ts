@@ -1,18 +1,19 @@
-import type { MessageDeltaEvent, RunFinishedEvent, ThinkingDeltaEvent, ToolOutputEvent, WireEvent } from '@/api/types'
+import type { RunFinishedEvent, ToolOutputEvent, WireEvent } from '@/api/types'
 import { withBackground } from '@/features/background'
 import { withModelCall } from '@/features/traces'
 import { countPoints } from '@/shared/lib/codepoints'
-import { keepTail, layPiece } from '@/shared/lib/pieces'
+import { keepTail } from '@/shared/lib/pieces'
 import { allSeen } from '@/shared/lib/unseen'
 import { backgroundNote } from './backgroundNote'
-import { asking, finished, started, toolItem } from './calls'
+import { asking, cutOutcome, finished, started, toolItem } from './calls'
 import { isAwaited, withSandboxEvent } from './computerState'
+import { dropLive, layDelta, withoutLive } from './live'
 import { isLaterThan } from './order'
 import { scheduleNote } from './scheduleNote'
 import { readBy } from './steps'
 import { agentOf, reduceInner, withCall, withOpenCalls } from './subagents'
 import { withTeamMessage, withTeammate } from './team'
-import type { Item, LiveItem, NoteItem, ToolItem, Transcript } from './transcript'
+import type { Item, NoteItem, ToolItem, Transcript } from './transcript'
 import { begunWait, outcomeByPerson, waitedUntil, queuedRun, waitItem, withAnswer } from './waits'
 
 /** A note of ours: the run went on in another worker. */
@@ -64,8 +65,11 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
       return { ...state, run: queuedRun(state.run, event) }
     case 'run.started': {
       const waitedMs = waitedUntil(state.run, event.run_id, event.at)
-      const run = { id: event.run_id, status: 'running' as const, model: event.model, startedAt: event.at, waitedMs }
-      const goesOn = state.run?.id === event.run_id && state.run.status === 'running'
+      const before = state.run?.id === event.run_id ? state.run : null
+      const isSummingUp = before?.isSummingUp ?? false
+      const told = { model: event.model, startedAt: event.at, waitedMs, isSummingUp }
+      const run = { id: event.run_id, status: 'running' as const, ...told }
+      const goesOn = before?.status === 'running'
       const settled = { ...dropLive(state), run }
       return goesOn ? append(settled, { ...note(key, 'notice', ''), code: HANDED_OVER }) : settled
     }
@@ -189,49 +193,13 @@ function append(state: Transcript, item: Item): Transcript {
   return { ...state, items: [...state.items, item] }
 }
 
-/** An answer to what was said before belongs before what was said since. */
+/** An answer to what was said before belongs before what was said since, and before the note that it was cut. */
 function place(state: Transcript, item: Item, seenSeq: number): Transcript {
   let at = state.items.length
+  const last = state.items.at(-1)
+  if (item.kind === 'assistant' && last?.kind === 'note' && last.code === 'length') at -= 1
   if (seenSeq > 0) for (; at > 0; at -= 1) if (!isLaterThan(state.items[at - 1], seenSeq)) break
   return at === state.items.length ? append(state, item) : { ...state, items: state.items.toSpliced(at, 0, item) }
-}
-
-function dropLive(state: Transcript): Transcript {
-  return state.live.length === 0 ? state : { ...state, live: [] }
-}
-
-function withoutLive(state: Transcript, kind: LiveItem['kind'], messageId: string): Transcript {
-  const live = state.live.filter((item) => item.kind !== kind || item.messageId !== messageId)
-  return live.length === state.live.length ? state : { ...state, live }
-}
-
-function layDelta(
-  state: Transcript,
-  event: MessageDeltaEvent | ThinkingDeltaEvent,
-  kind: LiveItem['kind'],
-): Transcript {
-  const { message_id: messageId, offset, text } = event
-  const shown = state.live.findIndex((item) => item.kind === kind && item.messageId === messageId)
-  const item = state.live[shown]
-  if (!item) {
-    if (isSettled(state, kind, messageId)) return state
-    if (offset > 0) return { ...state, gaps: state.gaps + 1 }
-    const afterSeq = event.seen_seq > 0 ? event.seen_seq : state.lastSeq
-    return { ...state, live: [...state.live, { ...liveItem(kind, messageId, text), afterSeq }] }
-  }
-  const laid = layPiece({ text: item.text, points: countPoints(item.text) }, offset, text)
-  if (!laid) return { ...state, gaps: state.gaps + 1 }
-  if (laid.text === item.text) return state
-  return { ...state, live: state.live.with(shown, { ...item, text: laid.text }) }
-}
-
-function isSettled(state: Transcript, kind: LiveItem['kind'], messageId: string): boolean {
-  return state.items.some((item) => item.kind === kind && item.messageId === messageId)
-}
-
-function liveItem(kind: LiveItem['kind'], messageId: string, text: string): LiveItem {
-  const shared = { key: `${kind}:${messageId}`, messageId, text, complete: false }
-  return kind === 'assistant' ? { kind, ...shared, partial: false } : { kind, ...shared, durationMs: null }
 }
 
 /** What runs on the computer begins once that is there; until then no time of it passes. */
@@ -268,7 +236,7 @@ function finishRun(state: Transcript, event: RunFinishedEvent): Transcript {
   const cause = status === 'completed' ? undefined : state.items.findLast((item) => isErrorOf(item, reason))
   const items = withOpenCalls(
     state.items.filter((item) => item !== cause),
-    (item) => ({ ...item, outcome: 'cut', output: '', outputPoints: 0 }),
+    (item) => ({ ...item, outcome: cutOutcome(item), output: '', outputPoints: 0 }),
   )
   const code = cause?.kind === 'note' ? cause.code : null
   const told = { status, reason, code, retryable, files, durationMs, usage }

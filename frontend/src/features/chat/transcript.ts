@@ -44,10 +44,13 @@ export interface ThinkingItem {
   readonly text: string
   readonly durationMs: number | null
   readonly complete: boolean
+  /** When its first piece came, while it is written. */
+  readonly startedAt?: string
   readonly afterSeq?: number
 }
-/** Asking is one that waits for the person, refused one that the person did not want. */
-export type ToolOutcome = 'asking' | 'running' | 'succeeded' | 'failed' | 'refused' | 'cut'
+/** Asking is one that waits for the person, approved one that may run once others are decided, refused one that the
+ * person did not want, and skipped one that was ended before it had begun. */
+export type ToolOutcome = 'asking' | 'approved' | 'running' | 'succeeded' | 'failed' | 'refused' | 'skipped' | 'cut'
 export interface ToolItem {
   readonly kind: 'tool'
   /** The agent that works on this call, if it is given to one, and what that says and calls. */
@@ -168,6 +171,8 @@ export interface RunView {
   readonly status: 'queued' | 'running' | 'waiting' | RunEnd
   readonly model: string | null
   readonly startedAt: string
+  /** It sums up the conversation, and does nothing else. */
+  readonly isSummingUp?: boolean
   /** How long it waited for the person so far, but for the wait that began at `waitsSince`. */
   readonly waitedMs?: number
   readonly waitsSince?: string | null

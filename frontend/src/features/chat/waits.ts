@@ -31,9 +31,9 @@ export function begunWait(state: Transcript, at: string): Transcript {
 }
 
 /** A run that is to begin, or to go on after a wait: that lasts until it is at work. */
-export function queuedRun(run: RunView | null, { run_id: id, at }: RunQueuedEvent): RunView {
+export function queuedRun(run: RunView | null, { run_id: id, at, cause }: RunQueuedEvent): RunView {
   const waits = run?.id === id ? { waitedMs: run.waitedMs ?? 0, waitsSince: run.waitsSince ?? null } : {}
-  return { id, status: 'queued', model: null, startedAt: at, ...waits }
+  return { id, status: 'queued', model: null, startedAt: at, isSummingUp: cause === 'compact', ...waits }
 }
 
 /** How long this run has waited for the person once `at` has come. */
@@ -73,4 +73,19 @@ export function withDecision(item: ApprovalItem, event: ApprovalResolvedEvent): 
   const { call_ids: callIds, decision, by, feedback } = event
   const fresh = Object.fromEntries(callIds.map((callId) => [callId, { decision, by, feedback }]))
   return { ...item, decided: { ...item.decided, ...fresh } }
+}
+
+/** How many cards wait for the person, wherever they stand. */
+export function openWaits(items: readonly Item[]): number {
+  let count = 0
+  for (const item of items) {
+    if (item.kind === 'tool') count += openWaits(item.inner)
+    else if (isOpenWait(item)) count += 1
+  }
+  return count
+}
+
+function isOpenWait(item: Item): boolean {
+  if (item.kind === 'approval') return item.calls.some(({ call_id: callId }) => !item.decided[callId])
+  return (item.kind === 'question' && item.by === null) || (item.kind === 'plan' && item.decided === null)
 }

@@ -130,6 +130,18 @@ describe('the page of models and keys', () => {
     await form.findByText('Your address, without a key')
     expect([...stored.keys()]).toEqual(['models/openai_base_url'])
   })
+  it('leaves what is typed elsewhere when one is saved', async () => {
+    const { form } = await show()
+    await userEvent.type(form.getByLabelText('Address'), 'https://openrouter.ai/api/v1')
+    await userEvent.type(form.getByLabelText('Models'), 'one')
+    const other = within(screen.getByRole('form', { name: /Anthropic/ }))
+    await userEvent.type(other.getByLabelText('Models'), 'two')
+    await userEvent.click(other.getByRole('button', { name: 'Save' }))
+    await other.findByText('Saved. It is used from the next message on.')
+    expect(form.getByLabelText('Address')).toHaveProperty('value', 'https://openrouter.ai/api/v1')
+    expect(form.getByLabelText('Models')).toHaveProperty('value', 'one')
+    expect([...stored.keys()]).toEqual(['models/anthropic_models'])
+  })
   it('tries a key for searching the web, typed or saved, and keeps it', async () => {
     const { server } = await show()
     const form = within(screen.getByRole('form', { name: /Brave/ }))

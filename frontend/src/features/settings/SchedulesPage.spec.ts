@@ -128,6 +128,31 @@ describe('the page of schedules', () => {
     ])
     expect(document.activeElement).toBe(screen.getByRole('button', { name: 'Edit What is new?' }))
   })
+  it('says in the page’s language what a cron line has to be', async () => {
+    const message = 'This has 4 fields. A cron line has five fields.'
+    const errors = [{ field: 'body.cron', message, code: 'invalid' }]
+    const refused = () => new Response(JSON.stringify({ code: 'invalid', detail: message, errors }), { status: 422 })
+    const t = i18n.global.t
+    const asks = async () => {
+      setActivePinia(createPinia())
+      await show(() => [], { 'POST /schedules': refused })
+      await userEvent.click(await screen.findByRole('button', { name: t('schedules.add') }))
+      await userEvent.type(screen.getByLabelText(t('schedules.message')), 'hi')
+      await userEvent.selectOptions(screen.getByLabelText(t('schedules.repeats')), 'cron')
+      await userEvent.type(screen.getByLabelText(t('schedules.cron')), '0 9 * *')
+      await userEvent.click(screen.getByRole('button', { name: t('schedules.save') }))
+      return (await screen.findByRole('alert')).textContent
+    }
+    expect((await asks()).trim()).toBe(message)
+    cleanup()
+    await setLanguage('zh')
+    expect((await asks()).trim()).toMatch(/^这不是可用的 cron 行.*五个字段/)
+  })
+  it('says how one goes on that was paused with its account', async () => {
+    await show(() => [{ ...daily, paused: true, pause_reason: 'account_disabled', next_at: null }])
+    expect(await screen.findByText('Paused, as the account was disabled. Resume it to go on.')).toBeTruthy()
+    expect(screen.getByRole('button', { name: 'Resume What is new?' })).toBeTruthy()
+  })
   it('pauses, runs and deletes one, and says beside it what was refused', async () => {
     let list = [daily]
     const server = await show(() => list, {

@@ -141,7 +141,29 @@ describe('ToolCardView', () => {
   it('shows a tool it does not know by its arguments', async () => {
     show({ name: 'brand_new', arguments: { colour: 'green' }, phrase: '', outcome: 'succeeded', preview: 'fine' })
     await userEvent.click(screen.getByRole('button', { name: /brand_new/ }))
-    expect(screen.getByText(/"colour": "green"/)).toBeTruthy()
+    expect(screen.getByRole('definition').textContent).toBe('green')
+    expect(screen.getByRole('term').textContent).toBe('colour')
+  })
+  it('shows what another agent is given in words, and what it says as an answer', async () => {
+    const given = { description: 'count', prompt: 'Count **all** files.', agent_type: 'explore' }
+    show({ name: 'task', arguments: given, outcome: 'succeeded', preview: 'There are **seven**:\n\n```\na.txt\n```' })
+    await userEvent.click(screen.getByRole('button'))
+    const terms = (await screen.findAllByRole('term')).map((term) => term.textContent)
+    expect(terms).toEqual(['Description', 'Task', 'Kind of agent'])
+    expect(screen.getByText('Count **all** files.')).toBeTruthy()
+    expect(screen.getByText('seven').tagName).toBe('STRONG')
+    expect(screen.queryByText(/```/)).toBeNull()
+  })
+  it('shows a list of steps one to a line, and what it can not take apart as it is', async () => {
+    const steps = [
+      { title: 'Look', status: 'done', result: '' },
+      { title: 'Write', status: 'in_progress', times: 2n },
+    ]
+    show({ name: 'plan_update', arguments: { steps, deep: { a: { b: [1] } }, none: null }, outcome: 'succeeded' })
+    await userEvent.click(screen.getByRole('button'))
+    const told = screen.getAllByRole('definition').map((one) => one.textContent)
+    expect(told[0]).toBe('Look · done\nWrite · in_progress · 2')
+    expect([told.length, JSON.parse(told[1] ?? '')]).toEqual([2, { a: { b: [1] } }])
   })
   it('shows what was printed as a PDF by its file and its text', async () => {
     const display = { type: 'document', path: 'out/q3.pdf', title: 'Q3', url: null } as const

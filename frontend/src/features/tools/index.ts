@@ -1,4 +1,5 @@
 export type { ToolCard } from './body/card'
 export { default as ToolCardView } from './ToolCardView.vue'
+export { useArgumentName } from './useArgumentName'
 export { useToolAbout } from './useToolAbout'
 export { givenTask, useToolPhrase } from './useToolPhrase'

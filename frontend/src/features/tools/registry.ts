@@ -124,7 +124,7 @@ const plain: readonly ToolView[] = [
   {
     names: /^task$/,
     icon: Bot,
-    component: PlainView,
+    component: defineAsyncComponent(() => import('./views/TaskView.vue')),
     target: (card) => card.agentKind ?? argument('agent_type')(card),
   },
   { names: /^utc_now$/, icon: Clock, component: PlainView, target: () => '' },

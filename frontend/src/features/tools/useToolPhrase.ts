@@ -32,8 +32,8 @@ export function isWorkspace(path: unknown): boolean {
 export function useToolPhrase(): (call: Call) => string {
   const { t, te } = useI18n()
   return ({ name, arguments: given, phrase, outcome: is }) => {
-    // What was refused is still what was asked for.
-    const outcome = is === 'refused' ? 'asking' : is
+    // What was refused, or has not begun, is still what was asked for.
+    const outcome = is === 'refused' || is === 'approved' || is === 'skipped' ? 'asking' : is
     const key = `phrase.${name}.${outcome}`
     const told =
       name === 'file_list' && isWorkspace(given['path'])

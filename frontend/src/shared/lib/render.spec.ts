@@ -43,3 +43,10 @@ it.each([
 ])('%s is not slanted where its script has no italic', (source, html) =>
   expect(renderBlock(source)).toBe(`<p>${html}</p>\n`),
 )
+
+it('keeps how the columns of a table are aligned, as no style', () => {
+  const html = renderBlock('| a | b | c |\n|---|:-:|--:|\n| 1 | 2 | 3 |')
+  expect(html).toMatch(/<th>a<\/th>\s*<th align="center">b<\/th>\s*<th align="right">c<\/th>/)
+  expect(html).toMatch(/<td>1<\/td>\s*<td align="center">2<\/td>\s*<td align="right">3<\/td>/)
+  expect(html).not.toContain('style')
+})

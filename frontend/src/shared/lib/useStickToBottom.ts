@@ -13,14 +13,22 @@ export function useStickToBottom(box: Ref<HTMLElement | null>, content: Ref<HTML
     hasNew.value = false
     box.value?.scrollTo({ top: box.value.scrollHeight, behavior })
   }
+  const left = ({ scrollHeight, scrollTop, clientHeight }: HTMLElement) => scrollHeight - scrollTop - clientHeight
+  let width = 0
   useEventListener(box, 'scroll', () => {
-    const element = box.value
-    if (!element) return
-    isAtEnd.value = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR
+    // Turned or resized, it scrolls by itself before it is told of its new size.
+    if (!box.value || box.value.clientWidth !== width) return
+    isAtEnd.value = left(box.value) < NEAR
     if (isAtEnd.value) hasNew.value = false
+  })
+  // Who opens something reads it from its beginning: what it adds moves nothing.
+  useEventListener(content, 'click', ({ target }) => {
+    if (target instanceof Element && target.closest('[aria-expanded]')) isAtEnd.value = false
   })
   // Either may change its size: text arrives, or what stands below the box grows and leaves less of it.
   useResizeObserver([content, box], () => {
+    width = box.value?.clientWidth ?? 0
+    if (box.value && left(box.value) < 1) isAtEnd.value = true
     if (isAtEnd.value) toEnd()
   })
   watch(grows, async () => {

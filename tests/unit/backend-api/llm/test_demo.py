@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from backend_api.domain.agent.background import told_of
+from backend_api.domain.agent.capabilities.subagent import YOUR_PART
 from backend_api.domain.agent.events import BackgroundFinished, Question, ResolvedBy, ToolFinished
 from backend_api.domain.agent.model import (
     AssistantTurn,
@@ -58,10 +59,10 @@ def says_where_a_key_is_given(text: str) -> bool:
     return "Settings, Models and keys" in text or "设置 → 模型与密钥" in text
 
 
-async def say(turns: list[Turn], tools: tuple[str, ...] = ALL) -> tuple[str, list[ToolRequest]]:
+async def say(turns: list[Turn], tools: tuple[str, ...] = ALL, system: str = "") -> tuple[str, list[ToolRequest]]:
     request = ModelRequest(
         model="demo",
-        system="",
+        system=system,
         turns=turns,
         tools=[ToolSpec(name=name, description="", parameters={}, phrase="", effect="reads") for name in tools],
         max_output_tokens=10,
@@ -172,6 +173,13 @@ async def test_it_says_so_in_chinese_and_later_in_a_conversation() -> None:
     assert (calls, "没有听懂" in text, "展示你能做什么" in text) == ([], True, True)
     turns: list[Turn] = [UserTurn(text="stream 1"), AssistantTurn(text="word1"), UserTurn(text="thanks")]
     assert says_where_a_key_is_given((await say(turns))[0])
+
+
+async def test_the_page_of_the_tour_is_read_where_the_desktop_is_shown_small() -> None:
+    _, calls = await play("show me what you can do")
+    page = written([call for call in calls if call.name == "file_write"])
+    size, height, fonts = re.findall(r"font: (\d+)px/([\d.]+) ([^;]+);", page)[0]
+    assert (int(size) >= 28, float(height) >= 1.5, "CJK SC" in fonts, 'lang="zh-CN"' in page) == (True,) * 4
 
 
 async def test_the_tour_names_what_failed() -> None:
@@ -293,6 +301,17 @@ def test_chinese_sentences_have_chinese_signs() -> None:
     assert mixed == []
 
 
+def test_a_person_is_addressed_in_one_way() -> None:
+    folder = ROOT / "backend-api" / "src" / "backend_api" / "infrastructure" / "llm"
+    assert [path.name for path in folder.glob("demo*.py") if "您" in path.read_text()] == []
+
+
+@pytest.mark.parametrize("asked", ["show me what you can do", "展示你能做什么", "run something in the background"])
+async def test_it_says_where_something_is_seen_so_that_it_is_true_on_a_phone_too(asked: str) -> None:
+    text, _ = await play(asked)
+    assert ("beside this chat" in text, "聊天旁边" in text) == (False, False)
+
+
 @pytest.mark.parametrize(
     ("asked", "tools"),
     [
@@ -321,6 +340,55 @@ async def test_what_is_handed_on_is_what_was_asked_for_and_a_focus_is_too() -> N
     assert task.arguments == {"description": "list the files", "prompt": "list the files", "agent_type": "general"}
     _, (compact,) = await play("sum up our conversation about the otters")
     assert compact.arguments == {"focus": "the otters"}
+
+
+async def answer_below(task: str, output: str) -> str:
+    """Of a sub-agent whose one call gave that."""
+    turns: list[Turn] = [UserTurn(text=task)]
+    said, (call,) = await say(turns, system=f"You are an agent.\n\n{YOUR_PART}")
+    turns += [
+        AssistantTurn(text=said, calls=(call,)),
+        ToolTurn(call_id=call.call_id, name=call.name, output=output, success=True),
+    ]
+    answer, _ = await say(turns, system=YOUR_PART)
+    assert not says_where_a_key_is_given(said + answer)
+    return answer
+
+
+async def test_agents_below_say_what_they_did_and_each_answer_is_quoted_as_it_is() -> None:
+    answers = [await answer_below("list the files", "a.txt\n```\nb.txt"), await answer_below("run uname -a", "Linux")]
+    calls = tuple(
+        ToolRequest(call_id=f"c{number}", name="task", arguments={"description": task})
+        for number, task in enumerate(("list the files", "run uname -a"))
+    )
+    turns: list[Turn] = [UserTurn(text="ask two agents"), AssistantTurn(text="I hand this on.", calls=calls)]
+    turns += [
+        ToolTurn(call_id=call.call_id, name="task", output=answer, success=True)
+        for call, answer in zip(calls, answers, strict=True)
+    ]
+    text, _ = await say(turns)
+    quotes = [line for line in text.splitlines() if line.startswith(">")]
+    assert [line.removeprefix(">").removeprefix(" ") for line in quotes] == "\n".join(answers).splitlines()
+    assert not [line for line in text.splitlines() if line.startswith("```")]
+    assert text.index("**list the files**") < text.index("a.txt") < text.index("**run uname -a**")
+
+
+@pytest.mark.parametrize(
+    ("asked", "task", "said"),
+    [
+        ("ask another agent to list the files", "count the stars", "I did not understand my task"),
+        ("让另一个智能体列出文件", "数星星", "我没有听懂这项任务"),
+    ],
+)
+async def test_an_agent_below_that_understands_nothing_says_so_shortly(asked: str, task: str, said: str) -> None:
+    answer, calls = await say([UserTurn(text=task)], system=YOUR_PART)
+    assert (said in answer, calls, says_where_a_key_is_given(answer)) == (True, [], False)
+    turns: list[Turn] = [UserTurn(text=asked)]
+    _, calls = await say(turns)
+    turns += [AssistantTurn(text="", calls=tuple(calls))]
+    turns += [ToolTurn(call_id=calls[0].call_id, name="task", output="The agent did not finish: no", success=False)]
+    told, _ = await say(turns)
+    assert "> ```\n> The agent did not finish: no\n> ```" in told
 
 
 async def test_a_picture_that_could_not_be_taken_is_told_as_failed() -> None:

@@ -55,3 +55,16 @@ def test_what_passes_is_asked_again(status: int) -> None:
 )
 def test_what_does_not_pass_is_not_asked_again(status: int, error: dict[str, str]) -> None:
     assert not fault_of(status, error, provider="P", key_setting="K", headers={}).may_retry
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("Incorrect key", "P refused the key (401): Incorrect key. Check K."),
+        ("No!", "P refused the key (401): No! Check K."),
+    ],
+)
+def test_what_a_provider_says_of_a_key_is_a_sentence_of_its_own(said: str, told: str) -> None:
+    assert fault_of(401, {"message": said}, provider="P", key_setting="K", headers={}).detail == told
+    none = fault_of(403, {}, provider="P", key_setting="K", headers={})
+    assert none.detail == "P refused the key (403). Check K."

@@ -15,12 +15,22 @@ from backend_api.bootstrap.background_tasks import background_task
 from backend_api.bootstrap.capabilities import capabilities
 from backend_api.domain.agent.capabilities.approval import approval
 from backend_api.domain.agent.capability import Setup, tools_of
-from backend_api.domain.agent.events import Notice, QuestionAnswered, QuestionAsked, RunStarted, ToolFinished
+from backend_api.domain.agent.events import (
+    Notice,
+    QuestionAnswered,
+    QuestionAsked,
+    RunStarted,
+    SessionUpdated,
+    ToolFinished,
+)
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn, UserTurn
 from backend_api.domain.agent.questions import Answers
 from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.conversation.entity import RunId, RunStatus, SessionId
+from backend_api.domain.conversation.session_changes import Changed
+from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.memory.run_waits import MemoryWaits
+from backend_api.infrastructure.memory.sessions import MemorySessionRepository
 from backend_api.infrastructure.tools.ask_user import ask_user
 from backend_api.infrastructure.tools.local import LocalTools
 from support.scripted import HandlerBox, OnOutput, ScriptedModel, call_tool
@@ -58,6 +68,28 @@ async def test_an_answer_goes_on_with_the_run_on_another_worker() -> None:
     (result,) = [turn for turn in model.requests[-1].turns if isinstance(turn, ToolTurn)]
     assert (result.success, result.output) == (True, "The person answered:\n\nWhich colour?\n> red")
     assert [one.attempt for one in stage.payloads(session, RunStarted)] == [1, 2]
+
+
+class SlowToName(MemorySessionRepository):
+    """Names a session only once its run waits."""
+
+    def __init__(self, stage: Stage) -> None:
+        super().__init__(stage.store)
+        self.runs = stage.store.runs
+
+    async def name(self, session_id: SessionId, user_id: UserId, title: str) -> Changed:
+        await until(lambda: all(row.run.status == RunStatus.WAITING for row in self.runs.values()))
+        return await super().name(session_id, user_id, title)
+
+
+async def test_a_conversation_whose_run_waits_at_once_is_named_meanwhile() -> None:
+    stage, model = Stage(), ScriptedModel(asking())
+    stage.sessions = SlowToName(stage)
+    async with working(worker_for(stage, model, LocalTools([ask_user()]))):
+        session = await stage.open_session()
+        await stage.say(session, "go")
+        await until(lambda: any(isinstance(event.payload, SessionUpdated) for event in stage.stream.published))
+    assert stage.store.sessions[session].session.title == "go"
 
 
 async def test_ten_questions_in_a_row_are_ten_waits_and_no_failed_attempt() -> None:

@@ -35,6 +35,7 @@ UNWIND_S = 5.0
 write, however long it goes on."""
 TITLE_GRACE_S = 0.1
 DELIVER_S = 0.5
+NAME_S = 2.0
 CUT_S = 1.5
 DRAIN_S = 2.0
 STOPPED = "Stopped before it ended."
@@ -81,13 +82,16 @@ class RunActor:
                 self._begin(group, self._stream.deliver())
                 if journal.traces.is_on:
                     self._begin(group, journal.traces.deliver())
-                self._begin(group, name_session(journal, self._services.sessions))
+                naming = self._begin(group, name_session(journal, self._services.sessions))
                 self._begin(group, self._keep_computer())
                 try:
                     await self._supervise(group)
                     if journal.has_ended:
                         # The next message may come once the end is told.
                         self._services.histories.keep(self._history)
+                    if journal.has_begun.is_set() and journal.loaded.is_set():
+                        # A run that waits for the person may do so before its conversation has a name.
+                        await asyncio.wait({naming}, timeout=NAME_S)
                     await self._stream.drain(DELIVER_S)
                     if self._is_over and (self._lease.is_title_due or not self._lease.is_named):
                         self._services.want_title(run.session_id)

@@ -11,6 +11,7 @@ import re
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
+from backend_api.domain.agent.capabilities.subagent import YOUR_PART
 from backend_api.domain.agent.events import Usage
 from backend_api.domain.agent.model import (
     FinishPart,
@@ -54,7 +55,8 @@ class DemoModel:
             yield UsagePart(Usage(input=len(request.system) // 4, output=len(title)))
             yield FinishPart("stop")
             return
-        step = next_step(request.turns, frozenset(tool.name for tool in request.tools))
+        tools = frozenset(tool.name for tool in request.tools)
+        step = next_step(request.turns, tools, is_subagent=YOUR_PART in request.system)
         if request.thinking in ("high", "max"):
             for piece in _PIECE.findall(step.thought):
                 yield ThinkingPart(piece)

@@ -26,7 +26,7 @@ _ENGLISH = _Words(
     begin="I start a command that takes a few seconds, and do not wait for it.",
     command='for cup in 1 2 3 4; do sleep 1; echo "Cup $cup is poured."; done',
     begun=(
-        "It runs. The panel *Background* beside this chat shows what it writes. Say something else meanwhile, or close "
+        "It runs. The panel *Background* of my computer shows what it writes. Say something else meanwhile, or close "
         "the page: when it has ended, I come back to it by myself."
     ),
     done="What I had started in the background has ended, and that woke me. It says:\n\n{output}",
@@ -34,7 +34,7 @@ _ENGLISH = _Words(
 _CHINESE = _Words(
     begin="我启动一条要花几秒钟的命令，不等它结束。",
     command='for cup in 1 2 3 4; do sleep 1; echo "第 $cup 杯倒好了。"; done',
-    begun="它正在运行，聊天旁边的“后台”面板会显示它的输出。您可以说别的事，也可以关掉页面：它结束后我会自己回来。",
+    begun="它正在运行，我的电脑里的“后台”面板会显示它的输出。你可以说别的事，也可以关掉页面：它结束后我会自己回来。",
     done="我在后台启动的命令结束了，于是我被唤醒。它的输出是：\n\n{output}",
 )
 

@@ -15,8 +15,9 @@ from backend_api.infrastructure.llm.demo_skill import skill_step
 from backend_api.infrastructure.llm.demo_texts import words_for
 
 
-def next_step(turns: Sequence[Turn], tools: frozenset[str]) -> Step:
-    """Deterministic: the answer follows from the turns alone."""
+def next_step(turns: Sequence[Turn], tools: frozenset[str], *, is_subagent: bool = False) -> Step:
+    """Deterministic: the answer follows from the turns alone. A sub-agent answers another agent, with no word of who
+    it is."""
     if turns and isinstance(turns[-1], NoteTurn) and turns[-1].text.startswith(ASKED):
         return _summary(turns)
     last_user = max((index for index, turn in enumerate(turns) if isinstance(turn, UserTurn)), default=-1)
@@ -35,12 +36,14 @@ def next_step(turns: Sequence[Turn], tools: frozenset[str]) -> Step:
         is_first=not any(isinstance(turn, AssistantTurn) for turn in turns),
         step=len(spoken),
         spoken=spoken,
+        is_subagent=is_subagent,
     )
     step = background_told(turns, scene.words) or plan(scene)
     missing = [call.name for call in step.calls if call.name not in tools]
     if missing:
         step = Step(text=scene.words.no_tool.format(tools=", ".join(missing)))
-    notice = scene.words.notice + "\n\n" if scene.is_first or plan is _not_understood else ""
+    is_told = not is_subagent and (scene.is_first or plan is _not_understood)
+    notice = scene.words.notice + "\n\n" if is_told else ""
     return Step(text=notice + step.text, calls=step.calls, thought=step.thought or _thought(scene, step))
 
 
@@ -60,7 +63,8 @@ def _thought(scene: Scene, step: Step) -> str:
 
 
 def _not_understood(scene: Scene) -> Step:
-    return Step(text=scene.words.not_understood)
+    words = scene.words
+    return Step(text=words.not_understood_below if scene.is_subagent else words.not_understood)
 
 
 def _pattern(text: str) -> re.Pattern[str]:

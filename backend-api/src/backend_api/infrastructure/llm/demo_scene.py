@@ -32,6 +32,7 @@ class Scene:
     is_first: bool
     step: int
     spoken: list[AssistantTurn] = field(default_factory=list[AssistantTurn])
+    is_subagent: bool = False
 
 
 Plan = Callable[[Scene], Step]
@@ -49,7 +50,16 @@ def outcome(scene: Scene, done: str) -> Step:
 
 
 def fenced(output: str) -> str:
-    body = output.strip() or "-"
-    shown = body if len(body) <= 1500 else body[:1500] + "\n…"
+    shown = _shown(output)
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", shown)), default=0))
     return f"{fence}\n{shown}\n{fence}"
+
+
+def quoted(answer: str) -> str:
+    """What another agent says, as Markdown that may hold code of its own."""
+    return "\n".join(f"> {line}".rstrip() for line in _shown(answer).split("\n"))
+
+
+def _shown(output: str) -> str:
+    body = output.strip() or "-"
+    return body if len(body) <= 1500 else body[:1500] + "\n…"

@@ -15,6 +15,7 @@ class ShownWords:
     agents: str
     agents_tasks: tuple[str, str]
     agents_done: str
+    agent_done: str
     picture: str
     picture_done: str
     thought: str
@@ -32,9 +33,10 @@ class ShownWords:
 
 ENGLISH_SHOWN = ShownWords(
     topic="tea",
-    agents="I hand this on; agents at work: {count}. Each has a context of its own; open a line below to see it work.",
+    agents="I hand this on; agents at work: {count}. Each has its own context; what it does stands below its line.",
     agents_tasks=("list the files", "run uname -a"),
-    agents_done="They are done. The last one says:\n\n{output}",
+    agents_done="They are done. This is what they say:",
+    agent_done="It is done. This is what it says:",
     picture="I write a small page, open it in my browser and look at it.",
     picture_done="That is what I see. A model that sees pictures would be given this one, too.",
     thought=(
@@ -131,9 +133,10 @@ That is all I can say about {topic}.""",
 
 CHINESE_SHOWN = ShownWords(
     topic="茶",
-    agents="我把这件事交出去，参与的智能体数：{count}。每个都有自己的上下文，下面可以展开查看它做了什么。",
+    agents="我把这件事交出去，参与的智能体数：{count}。每个都有自己的上下文，它做的事显示在各自的下面。",
     agents_tasks=("列出文件", "运行 uname -a"),
-    agents_done="它们做完了。最后一个说：\n\n{output}",
+    agents_done="它们做完了。它们的回答：",
+    agent_done="它做完了。它的回答：",
     picture="我写一个小网页，在浏览器里打开，看一看。",
     picture_done="这就是我看到的。能看图的模型也会收到这张图片。",
     thought=(
@@ -142,8 +145,8 @@ CHINESE_SHOWN = ShownWords(
     ),
     thought_after="关于{topic}我想过了，下面说结果。",
     think_done="关于{topic}，我想过了，只是脚本能想的有限。在消息框下面的选项里打开“思考”，就能在回答上方展开我想的内容。",
-    compact="我来总结这段对话，然后从摘要继续；原来的内容您都能看到。",
-    compact_done="完成：横线以上的内容您仍然可以阅读，而我记得的是它的摘要。消息框旁边的刻度显示上下文用了多少。",
+    compact="我来总结这段对话，然后从摘要继续；原来的内容你都能看到。",
+    compact_done="完成：横线以上的内容你仍然可以阅读，而我记得的是它的摘要。消息框旁边的刻度显示上下文用了多少。",
     todo="我先列出关于{topic}要做的事，一边做一边更新这份清单。",
     todo_work=(("看看时间", "正在看时间"), ("想一想{topic}", "正在想{topic}"), ("说说结果", "正在说结果")),
     todo_next="问问接下来做什么",
@@ -151,7 +154,7 @@ CHINESE_SHOWN = ShownWords(
     long="""\
 # 关于{topic}的长回答
 
-我是一段脚本，所以这里并没有多少{topic}的知识，只是让您看看一篇长回答读起来怎么样。可以滚动，可以让我停下，也可以在我说话时写消息。
+我是一段脚本，所以这里并没有多少{topic}的知识，只是让你看看一篇长回答读起来怎么样。可以滚动，可以让我停下，也可以在我说话时写消息。
 
 ## 回答里可以有什么
 
@@ -193,7 +196,7 @@ $$T(t) = T_0 + (T_1 - T_0) e^{-kt}$$
 
 ## 接下来
 
-长回答需要一些时间。上面写完的部分保持不变，只有末尾在增长；您停在末尾时页面才会跟着滚动。往上翻，页面就让您安心阅读，有一个按钮可以回到末尾。\
+长回答需要一些时间。上面写完的部分保持不变，只有末尾在增长；你停在末尾时页面才会跟着滚动。往上翻，页面就让你安心阅读，有一个按钮可以回到末尾。\
 中途关掉页面再打开，回答会从当前的位置继续，既不会丢失，也不会重复。
 
 按下停止，已经说过的内容会保留，我也知道自己被打断了。如果写一条消息，我会连同前面的内容一起读。

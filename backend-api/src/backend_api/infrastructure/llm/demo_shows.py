@@ -4,7 +4,7 @@ thinking, a to-do list, and a conversation that is summed up."""
 from __future__ import annotations
 
 from backend_api.domain.agent.model import ToolRequest
-from backend_api.infrastructure.llm.demo_scene import Scene, Step, call_of, fenced, outcome
+from backend_api.infrastructure.llm.demo_scene import Scene, Step, call_of, fenced, outcome, quoted
 from backend_api.infrastructure.llm.demo_show_texts import shown_words
 from backend_api.infrastructure.llm.demo_texts import TOUR_PAGE
 
@@ -15,11 +15,22 @@ def agents_step(scene: Scene) -> Step:
     """Gives a part of the work to another agent, or to two at once."""
     words = shown_words(scene.words)
     if scene.step > 0:
-        return outcome(scene, words.agents_done)
+        return Step(text=_answers(scene))
     wanted = _named(scene, "task")
     tasks = [wanted] if wanted else [*words.agents_tasks]
     calls = tuple(call_of(scene, "task", description=task[:80], prompt=task, agent_type="general") for task in tasks)
     return Step(text=words.agents.format(count=len(tasks)), calls=calls)
+
+
+def _answers(scene: Scene) -> str:
+    """What each agent says, below what it was asked for."""
+    words = shown_words(scene.words)
+    tasks = {call.call_id: (call.arguments or {}).get("description") for turn in scene.spoken for call in turn.calls}
+    parts = [words.agents_done if len(scene.results) > 1 else words.agent_done]
+    for result in scene.results:
+        said = scene.words.failed.replace("{output}", fenced(result.output)) if not result.success else result.output
+        parts += [f"**{tasks.get(result.call_id) or result.call_id}**", quoted(said)]
+    return "\n\n".join(parts)
 
 
 def picture_step(scene: Scene) -> Step:

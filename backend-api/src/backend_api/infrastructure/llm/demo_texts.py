@@ -11,6 +11,8 @@ class Words:
 
     notice: str
     not_understood: str
+    not_understood_below: str
+    """As a sub-agent says it."""
     summary: str
     no_tool: str
     failed: str
@@ -70,6 +72,7 @@ ENGLISH = Words(
         "`ask two agents`, `show me a skill`, `run something in the background`, `take a screenshot`, "
         "`give me a long answer`, `think about otters` or `sum up our conversation`."
     ),
+    not_understood_below="I did not understand my task: I only know a few, such as `list the files` or `run ls -la`.",
     no_tool="I would need tools that are not available here: {tools}.",
     failed="That did not work. The tool says:\n\n{output}",
     thought_start="A script has no thoughts: I look the request up among those I know.",
@@ -106,7 +109,7 @@ ENGLISH = Words(
     tour_start=(
         "Here is a short tour of what an agent does here. I will\n\n1. run a command on my own computer,\n"
         "2. write two files,\n3. open one of them in the browser there and look at it.\n\n"
-        "Watch the desktop beside this chat. First, the command:"
+        "You can watch it on the desktop of my computer. First, the command:"
     ),
     tour_write="That is my computer. Now I write a note and a page into the workspace:",
     tour_open="Next I open the page in Chrome. It is a local file, so no network is needed:",
@@ -155,6 +158,7 @@ CHINESE = Words(
         "`列一份待办清单`、`问我喜欢什么茶`、`让两个智能体看看电脑`、`演示一项技能`、"
         "`在后台运行一条命令`、`截图`、`写一篇长文`、`想一想水獭`，或者`总结我们的对话`。"
     ),
+    not_understood_below="我没有听懂这项任务：我只认识几种，例如`列出文件`或`运行 ls -la`。",
     no_tool="我需要的工具在这里不可用：{tools}。",
     failed="没有成功。工具返回：\n\n{output}",
     thought_start="脚本没有思想：我在认识的请求里查找这一条。",
@@ -164,9 +168,9 @@ CHINESE = Words(
     run="我在自己的电脑上运行 `{command}`。",
     run_done="完成。命令输出：\n\n{output}",
     write="我来写文件 `{name}`。",
-    write_done="文件已写好：[{name}]({name})。您可以在文件面板中打开和下载。",
+    write_done="文件已写好：[{name}]({name})。你可以在文件面板中打开和下载。",
     file_content="来自演示模型的问候。",
-    open="我在浏览器中打开 {url}，您可以在桌面上观看。",
+    open="我在浏览器中打开 {url}，你可以在桌面上观看。",
     open_done="页面已打开：\n\n{output}",
     list="我查看工作区的文件。",
     list_done="文件如下：\n\n{output}",
@@ -190,7 +194,7 @@ CHINESE = Words(
     report_gaps="\n\n部分来源无法访问，因此报告有空缺。",
     tour_start=(
         "这是一段简短的演示。我将\n\n1. 在我自己的电脑上运行一条命令，\n2. 写两个文件，\n"
-        "3. 在那里的浏览器中打开其中一个并查看。\n\n请看聊天旁边的桌面。首先是命令："
+        "3. 在那里的浏览器中打开其中一个并查看。\n\n你可以在我的电脑的桌面上观看。首先是命令："
     ),
     tour_write="这就是我的电脑。现在我把一份笔记和一个网页写入工作区：",
     tour_open="接下来在 Chrome 中打开这个网页。它是本地文件，不需要网络：",
@@ -241,6 +245,7 @@ Written by the demo model on its computer.
 - The page of the tour is [tour.html](tour.html).
 """
 
+# The desktop is often watched at less than half its size, where Chinese of 20 px runs into one.
 TOUR_PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -248,15 +253,16 @@ TOUR_PAGE = """<!doctype html>
 <title>A page the agent wrote</title>
 <style>
   body { margin: 0; min-height: 100vh; display: grid; place-items: center; color: #e8ecff;
-         background: radial-gradient(circle at 30% 20%, #3949ab, #10142b 70%); font: 20px/1.6 system-ui, sans-serif; }
-  main { max-width: 34rem; padding: 3rem; border-radius: 1.5rem; background: #ffffff14; }
-  h1 { margin-top: 0; font-size: 2.2rem; }
+         background: radial-gradient(circle at 30% 20%, #3949ab, #10142b 70%);
+         font: 28px/1.5 "DejaVu Sans", "Noto Sans CJK SC", sans-serif; }
+  main { max-width: 32em; margin: 1rem; padding: 1.5em 2em; border-radius: 1.5rem; background: #ffffff14; }
+  h1 { margin-top: 0; font-size: 1.6em; line-height: 1.3; }
 </style>
 </head>
 <body>
 <main>
-  <h1>Hello from the agent's computer</h1>
-  <p>The agent wrote this page a moment ago and opened it in the Chrome of its own computer. 你好!</p>
+  <h1>Hello from the agent's computer <span lang="zh-CN">你好</span></h1>
+  <p>The agent wrote this page a moment ago and opened it in the Chrome of its own computer.</p>
   <p>You see it live.</p>
 </main>
 </body>

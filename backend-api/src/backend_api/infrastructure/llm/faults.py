@@ -65,7 +65,8 @@ def fault_of(status: int, error: object, *, provider: str, key_setting: str, hea
     message, code = _message(error)
     said = f": {message}" if message else "."
     if status in (401, 403):
-        return ModelAuthError(f"{provider} refused the key ({status}){said} Check {key_setting}.")
+        stop = "" if said.rstrip().endswith((".", "!", "?", "。")) else "."
+        return ModelAuthError(f"{provider} refused the key ({status}){said.rstrip()}{stop} Check {key_setting}.")
     if status == 429:
         return ModelRateLimitError(
             f"{provider} accepts no more requests for now ({status}){said}",

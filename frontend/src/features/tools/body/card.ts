@@ -8,7 +8,7 @@ export interface ToolCard {
   readonly agentKind?: string | null
   readonly arguments: Readonly<Record<string, unknown>>
   readonly phrase: string
-  readonly outcome: 'asking' | 'running' | 'succeeded' | 'failed' | 'refused' | 'cut'
+  readonly outcome: 'asking' | 'approved' | 'running' | 'succeeded' | 'failed' | 'refused' | 'skipped' | 'cut'
   /** When it began to run; null while the computer it runs on is awaited. */
   readonly startedAt: string | null
   readonly durationMs: number | null
