@@ -1,5 +1,6 @@
 import MarkdownIt from 'markdown-it'
 import { withFormulas } from './mathSyntax'
+import { withTaskLists } from './taskLists'
 
 export interface Block {
   readonly start: number
@@ -15,6 +16,7 @@ markdown.linkify.set({ fuzzyLink: false })
 // Blocks are rendered one by one, so that definitions would define nothing and only be out of sight.
 markdown.disable('reference')
 withFormulas(markdown)
+withTaskLists(markdown)
 
 const UPRIGHT = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u
 const FEW = 24
