@@ -580,11 +580,11 @@ export const enPhrases: ToolPhrases = {
   },
   background_run: {
     about: 'Runs a command in the background',
-    asking: 'Run {command} in the background',
-    running: 'Starting {command} in the background',
-    succeeded: 'Started {command} in the background',
-    failed: 'Tried to start {command} in the background',
-    cut: 'Stopped starting {command} in the background',
+    asking: 'Run “{command}” in the background',
+    running: 'Starting “{command}” in the background',
+    succeeded: 'Started “{command}” in the background',
+    failed: 'Tried to start “{command}” in the background',
+    cut: 'Stopped starting “{command}” in the background',
   },
   check_background: {
     about: 'Shows what a command in the background has written so far',

@@ -579,11 +579,11 @@ export const zhPhrases: ToolPhrases = {
   },
   background_run: {
     about: '在后台运行命令',
-    asking: '在后台运行 {command}',
-    running: '正在后台启动 {command}',
-    succeeded: '已在后台启动 {command}',
-    failed: '尝试在后台启动 {command}',
-    cut: '已停止在后台启动 {command}',
+    asking: '在后台运行“{command}”',
+    running: '正在后台启动“{command}”',
+    succeeded: '已在后台启动“{command}”',
+    failed: '尝试在后台启动“{command}”',
+    cut: '已停止在后台启动“{command}”',
   },
   check_background: {
     about: '查看后台命令到目前为止的输出',
