@@ -602,6 +602,22 @@ export const enPhrases: ToolPhrases = {
     failed: 'Tried to end a command in the background',
     cut: 'Stopped ending a command in the background',
   },
+  expose_port: {
+    about: 'Opens a port of its computer, so that you can use a web app there in your browser',
+    asking: 'Open port {port}',
+    running: 'Opening port {port}',
+    succeeded: 'Opened port {port}',
+    failed: 'Tried to open port {port}',
+    cut: 'Stopped opening port {port}',
+  },
+  close_port: {
+    about: 'Closes a port of its computer that was opened',
+    asking: 'Close port {port}',
+    running: 'Closing port {port}',
+    succeeded: 'Closed port {port}',
+    failed: 'Tried to close port {port}',
+    cut: 'Stopped closing port {port}',
+  },
   task_list: {
     about: 'Reads the tasks of the conversation',
     asking: 'Look at the tasks',

@@ -601,6 +601,22 @@ export const zhPhrases: ToolPhrases = {
     failed: '尝试结束后台命令',
     cut: '已停止结束后台命令',
   },
+  expose_port: {
+    about: '开放电脑的一个端口，让你在浏览器中使用上面的网页应用',
+    asking: '开放端口 {port}',
+    running: '正在开放端口 {port}',
+    succeeded: '已开放端口 {port}',
+    failed: '尝试开放端口 {port}',
+    cut: '已停止开放端口 {port}',
+  },
+  close_port: {
+    about: '关闭电脑已开放的一个端口',
+    asking: '关闭端口 {port}',
+    running: '正在关闭端口 {port}',
+    succeeded: '已关闭端口 {port}',
+    failed: '尝试关闭端口 {port}',
+    cut: '已停止关闭端口 {port}',
+  },
   task_list: {
     about: '查看本对话的任务',
     asking: '查看任务',

@@ -1,11 +1,12 @@
-import type { MessageDeltaEvent, RunFinishedEvent, ThinkingDeltaEvent, ToolOutputEvent, WireEvent } from '@/api/types'
+import type { MessageDeltaEvent, RunFinishedEvent, ThinkingDeltaEvent, WireEvent } from '@/api/types'
 import { withBackground } from '@/features/background'
+import { withPort } from '@/features/ports'
 import { withModelCall } from '@/features/traces'
 import { countPoints } from '@/shared/lib/codepoints'
-import { keepTail, layPiece } from '@/shared/lib/pieces'
+import { layPiece } from '@/shared/lib/pieces'
 import { allSeen } from '@/shared/lib/unseen'
 import { backgroundNote } from './backgroundNote'
-import { asking, finished, started, toolItem } from './calls'
+import { asking, finished, started, toolItem, withOutput } from './calls'
 import { isAwaited, withSandboxEvent } from './computerState'
 import { isLaterThan } from './order'
 import { scheduleNote } from './scheduleNote'
@@ -17,8 +18,6 @@ import { begunWait, outcomeByPerson, waitedUntil, queuedRun, waitItem, withAnswe
 
 /** A note of ours: the run went on in another worker. */
 export const HANDED_OVER = 'run.handed_over'
-/** Live output kept for display; the whole of it is the event's body. */
-const OUTPUT_KEPT = 200_000
 
 type LiveEvent = Extract<WireEvent, { seq: null }>
 type StoredEvent = Exclude<WireEvent, LiveEvent>
@@ -28,7 +27,9 @@ export function reduce(state: Transcript, event: WireEvent): Transcript {
   if (event.seq === null) return reduceLive(state, event)
   if (event.seq <= state.lastSeq) return state
   if (event.seq > state.lastSeq + 1) return { ...state, gaps: state.gaps + 1 }
-  const next = { ...state, lastSeq: event.seq, modelCalls: withModelCall(state.modelCalls, event) }
+  const { modelCalls, ports } = state
+  const told = { modelCalls: withModelCall(modelCalls, event), ports: withPort(ports, event) }
+  const next = { ...state, ...told, lastSeq: event.seq }
   if (agentOf(event) !== undefined) return reduceOfAgent(next, event)
   return reduceStored({ ...next, readSeq: Math.max(state.readSeq, readBy(event)) }, event)
 }
@@ -48,7 +49,7 @@ function reduceLive(state: Transcript, event: LiveEvent): Transcript {
     case 'thinking.delta':
       return layDelta(state, event, 'thinking')
     case 'tool.output':
-      return layOutput(state, event)
+      return changeTool(state, event.call_id, (item) => withOutput(item, event))
     case 'context.usage':
       return { ...state, contextTokens: event.used }
     default:
@@ -248,17 +249,6 @@ function timeTools(state: Transcript, at: string): Transcript {
 function changeTool(state: Transcript, callId: string, change: (item: ToolItem) => ToolItem): Transcript {
   const items = withCall(state.items, callId, change)
   return items === state.items ? state : { ...state, items }
-}
-
-function layOutput(state: Transcript, event: ToolOutputEvent): Transcript {
-  return changeTool(state, event.call_id, (item) => {
-    if (event.offset > item.outputPoints && item.outputPoints > 0) return item
-    const fresh = event.offset + countPoints(event.text) - item.outputPoints
-    if (fresh <= 0) return item
-    const points = [...event.text]
-    const output = item.output + points.slice(Math.max(0, points.length - fresh)).join('')
-    return { ...item, output: keepTail(output, OUTPUT_KEPT), outputPoints: event.offset + points.length }
-  })
 }
 
 function finishRun(state: Transcript, event: RunFinishedEvent): Transcript {

@@ -15,6 +15,7 @@ import type {
   Usage,
 } from '@/api/types'
 import type { BackgroundCommand } from '@/features/background'
+import type { OpenPort } from '@/features/ports'
 import type { ModelCall } from '@/features/traces'
 
 export interface UserItem {
@@ -203,6 +204,8 @@ export interface Transcript {
   readonly tasks: Pick<TasksUpdatedEvent, 'version' | 'tasks'>
   /** What runs and ran in the background of the computer. */
   readonly background: readonly BackgroundCommand[]
+  /** Of the computer, which are open to the person. */
+  readonly ports: readonly OpenPort[]
   readonly usage: Usage | null
   /** Where the conversation wants them stored. */
   readonly modelCalls: readonly ModelCall[]
@@ -252,6 +255,7 @@ export const emptyTranscript: Transcript = {
   tasks: { version: 0, tasks: [] },
   usage: null,
   background: [],
+  ports: [],
   modelCalls: [],
   contextTokens: null,
   title: null,

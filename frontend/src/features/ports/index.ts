@@ -1,0 +1,5 @@
+export { withPort } from './openPorts'
+export { default as PortLine } from './PortLine.vue'
+export { default as PortsPanel } from './PortsPanel.vue'
+export { tellOpenPorts } from './told'
+export type { OpenPort } from './wire'
