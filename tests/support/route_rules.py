@@ -196,7 +196,7 @@ MANAGER: dict[str, Rule] = {
     "DELETE /sandboxes/{sandbox_id}": SERVICE,
 }
 
-_ANY_SCOPE = ("exec", "files", "browser", "vnc:view", "vnc:control", "keep")
+_ANY_SCOPE = ("exec", "files", "browser", "vnc:view", "vnc:control", "ports", "keep")
 
 TOOL_API: dict[str, Rule] = {
     "GET /healthz": OPEN,
@@ -214,6 +214,7 @@ TOOL_API: dict[str, Rule] = {
     "GET /metrics": endpoint(*_ANY_SCOPE),
     "WS /vnc": endpoint("vnc:view", "vnc:control"),
     "WS /mcp-programs": endpoint("exec"),
+    "WS /ports/{port}": endpoint("ports"),
 }
 
 TOOL_SCOPES: dict[str, str] = {

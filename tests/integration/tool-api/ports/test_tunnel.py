@@ -14,13 +14,14 @@ from fastapi import FastAPI
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
+from contracts.ports import MAX_FRAME_BYTES, CloseCode
 from contracts.sandboxes import Scope
 from support.endpoint import KeyPair
 from support.listening import serving
 from tool_api.access import Access
 from tool_api.http.ports import ports_router
 from tool_api.ports.rules import PortRules
-from tool_api.ports.tunnel import LARGEST_FRAME_BYTES, CloseCode, TunnelLimits, Tunnels
+from tool_api.ports.tunnel import TunnelLimits, Tunnels
 
 KEYS = KeyPair()
 BIG = bytes(range(256)) * 4096 * 8
@@ -52,7 +53,7 @@ async def endpoint(
     app, path = FastAPI(), folder / "door.sock"
     access = Access(sandbox_id="sandbox-1", generation=1, public_key_pem=KEYS.public_pem)
     tunnels = Tunnels(PortRules(own_ports=lambda: own), limits or TunnelLimits())
-    app.include_router(ports_router(lambda _: access, lambda _: tunnels))
+    app.include_router(ports_router(access, tunnels))
     async with serving(
         uvicorn.Server(uvicorn.Config(app, uds=str(path), log_level="error", ws_per_message_deflate=False))
     ):
@@ -124,7 +125,7 @@ async def test_a_token_without_the_scope_connects_to_nothing(tmp_path: Path, sco
         assert await closed_with(opened) == CloseCode.UNAUTHENTICATED
 
 
-@pytest.mark.parametrize("port", ["0", "80", "65536", "-1", "3000x", "٣٠٠٠", "9" * 5000])
+@pytest.mark.parametrize("port", ["0", "80", "65536", "7000", "-1", "3000x", "٣٠٠٠", "9" * 5000])
 async def test_a_port_that_is_none_is_refused(tmp_path: Path, port: str) -> None:
     async with endpoint(tmp_path) as path, tunnel(path, port) as opened:
         assert await closed_with(opened) == CloseCode.REFUSED_PORT
@@ -179,7 +180,7 @@ async def test_a_program_that_reads_nothing_ends_the_connection(tmp_path: Path) 
         await asyncio.gather(sending, return_exceptions=True)
 
 
-@pytest.mark.parametrize("frame", ["text", bytes(LARGEST_FRAME_BYTES + 1)])
+@pytest.mark.parametrize("frame", ["text", bytes(MAX_FRAME_BYTES + 1)])
 async def test_a_frame_that_is_text_or_too_large_ends_the_connection(tmp_path: Path, frame: str | bytes) -> None:
     async with program(echo) as port, endpoint(tmp_path) as path, tunnel(path, port) as opened:
         await opened.send(frame)

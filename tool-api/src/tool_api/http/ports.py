@@ -2,39 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from fastapi import APIRouter, WebSocket
 
+from contracts.ports import LAST_PORT, PATH, CloseCode
 from contracts.sandboxes import Scope
 from tool_api.access import Access
 from tool_api.errors import ClaimedError, UnauthenticatedError
-from tool_api.ports.rules import LAST_PORT
-from tool_api.ports.tunnel import CloseCode, Tunnels
+from tool_api.ports.tunnel import Tunnels
 
-SUBPROTOCOL = "binary"
 _LONGEST_PORT = len(str(LAST_PORT))
 
 
-def ports_router(access: Callable[[WebSocket], Access], tunnels: Callable[[WebSocket], Tunnels]) -> APIRouter:
-    """The route. `access` and `tunnels` look the services up when a connection comes.
+def ports_router(access: Access, tunnels: Tunnels) -> APIRouter:
+    """The route.
 
     A token without the scope `ports`, or none, closes it with 4401; a port that may not be opened with 4403; one
     where nothing listens with 4404.
     """
     router = APIRouter()
 
-    @router.websocket("/ports/{port}")
+    @router.websocket(PATH + "/{port}")
     async def connection(websocket: WebSocket, port: str) -> None:
-        offered: list[str] = websocket.scope.get("subprotocols", [])
         # Accepted before it may be refused: a socket that never opened can't carry a close code.
-        await websocket.accept(subprotocol=SUBPROTOCOL if SUBPROTOCOL in offered else None)
-        if not _may_connect(access(websocket), websocket):
+        await websocket.accept()
+        if not _may_connect(access, websocket):
             await websocket.close(CloseCode.UNAUTHENTICATED)
         elif (number := _number(port)) is None:
             await websocket.close(CloseCode.REFUSED_PORT)
         else:
-            await tunnels(websocket).serve(websocket, number)
+            await tunnels.serve(websocket, number)
 
     return router
 

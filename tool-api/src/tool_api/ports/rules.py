@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
-FIRST_PORT = 1024
-LAST_PORT = 65535
+from contracts.ports import FIRST_PORT, LAST_PORT, RESERVED_PORTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PortRules:
     """What a person may open: ports of programs in the sandbox, and none of its own services.
 
-    `own_ports` is asked at each connection, as Chrome may have chosen its port after the start. `low_ports` are those
-    below `FIRST_PORT` that may be opened all the same.
+    `own_ports` is asked at each connection, as browsers may have chosen theirs after the start.
     """
 
     own_ports: Callable[[], frozenset[int]]
-    low_ports: frozenset[int] = frozenset()
 
     def allow(self, port: int) -> bool:
         """Whether connections to `port` may be made."""
-        in_range = FIRST_PORT <= port <= LAST_PORT or port in self.low_ports
-        return in_range and port not in self.own_ports()
+        return FIRST_PORT <= port <= LAST_PORT and port not in RESERVED_PORTS and port not in self.own_ports()
+
+
+def ports_of(*addresses: str | None) -> frozenset[int]:
+    """Of addresses such as `ws://127.0.0.1:9222/devtools/browser/x`; None is none."""
+    found = (urlsplit(address).port for address in addresses if address is not None)
+    return frozenset(port for port in found if port is not None)

@@ -7,31 +7,18 @@ import logging
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
-from enum import IntEnum
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from contracts.ports import MAX_FRAME_BYTES, CloseCode
 from tool_api.ports.rules import PortRules
 
 logger = logging.getLogger(__name__)
 
 CHUNK_BYTES = 64 * 1024
-LARGEST_FRAME_BYTES = 1024 * 1024
 LOOPBACK = ("127.0.0.1", "::1")
 """Nothing else is ever connected to. Many development servers listen on the second alone."""
 _FLUSH_S = 1.0
-
-
-class CloseCode(IntEnum):
-    """Why a tunnel closes its socket."""
-
-    ENDED = 1000
-    UNSUPPORTED = 1003
-    UNAUTHENTICATED = 4401
-    REFUSED_PORT = 4403
-    NOTHING_LISTENS = 4404
-    TOO_SLOW = 4408
-    TOO_MANY = 4429
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +122,7 @@ class _Tunnel:
                 if message["type"] == "websocket.disconnect":
                     return CloseCode.ENDED
                 data: bytes | None = message.get("bytes")
-                if data is None or len(data) > LARGEST_FRAME_BYTES:
+                if data is None or len(data) > MAX_FRAME_BYTES:
                     return CloseCode.UNSUPPORTED
                 self._passed()
                 self._writer.write(data)
