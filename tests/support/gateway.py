@@ -16,6 +16,7 @@ from backend_api.application.background.look_at_command import LookAtCommand
 from backend_api.application.identity.limits import Limits
 from backend_api.application.mcp.own_servers import ServersOfUsers
 from backend_api.application.memories.change_memories import ChangeMemories
+from backend_api.application.previews.open_port import PreviewPolicy
 from backend_api.application.runs.masking import Mask
 from backend_api.application.skills.own_skills import OwnSkills
 from backend_api.bootstrap.app import Wire, create_app
@@ -41,6 +42,7 @@ from backend_api.infrastructure.mongo.database import Database
 from backend_api.infrastructure.mongo.event_log import MongoEventLog
 from backend_api.infrastructure.mongo.mcp_servers import MongoMcpServers
 from backend_api.infrastructure.mongo.memories import MongoMemories
+from backend_api.infrastructure.mongo.opened_ports import MongoOpenedPorts
 from backend_api.infrastructure.mongo.read_markers import MongoReadMarkers
 from backend_api.infrastructure.mongo.refresh_tokens import MongoRefreshTokens
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
@@ -61,7 +63,7 @@ from backend_api.infrastructure.redis.rate_limiter import RedisRateLimiter
 from backend_api.infrastructure.redis.tickets import RedisTickets
 from backend_api.infrastructure.search.own_search import SearchKeyTrials
 from backend_api.infrastructure.security.passwords import Argon2Passwords
-from backend_api.infrastructure.security.tokens import JwtAccessTokens, JwtFileLinks
+from backend_api.infrastructure.security.tokens import JwtAccessTokens, JwtFileLinks, JwtPreviewTokens
 from backend_api.infrastructure.skills.library import read_library
 from backend_api.interfaces.http.use_cases import UseCases, WebOptions
 from support.backend_stores import redis_channels
@@ -198,6 +200,8 @@ async def run_gateway(
             screens=MemoryScreens(),
             tickets=RedisTickets(redis),
             links=JwtFileLinks(SECRET, algorithm="HS256"),
+            opened_ports=MongoOpenedPorts(database),
+            preview_tokens=JwtPreviewTokens(SECRET, algorithm="HS256", clock=clock),
             own_skills=OwnSkills(MongoSkillStore(database), LIBRARY),
             skill_downloads=MemorySkillDownloads(downloads),
             search_trials=SearchKeyTrials(search),
@@ -214,6 +218,7 @@ async def run_gateway(
             poll_s=0.2,
             streams_per_user=streams_per_user,
             presets=Presets(read_presets(), default="general"),
+            previews=PreviewPolicy(domain=options.preview_domain),
         )
         use_cases = assemble(ports, policy)
 

@@ -49,6 +49,7 @@ from backend_api.infrastructure.mongo.event_log import MongoEventLog
 from backend_api.infrastructure.mongo.kept_calls import MongoKeptCalls
 from backend_api.infrastructure.mongo.mcp_servers import MongoMcpServers
 from backend_api.infrastructure.mongo.memories import MongoMemories
+from backend_api.infrastructure.mongo.opened_ports import MongoOpenedPorts
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
 from backend_api.infrastructure.mongo.run_waits import MongoWaits
 from backend_api.infrastructure.mongo.schedules import MongoSchedules
@@ -106,6 +107,7 @@ class Runtime:
     memories: ChangeMemories
     mcp_servers: ServersOfUsers
     mcp_connections: McpConnector
+    opened_ports: MongoOpenedPorts
     metrics: ProcessMetrics
 
     @property
@@ -269,5 +271,6 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     memories=memories,
                     mcp_servers=mcp_servers,
                     mcp_connections=mcp_connections,
+                    opened_ports=MongoOpenedPorts(database),
                     metrics=ProcessMetrics(database),
                 )

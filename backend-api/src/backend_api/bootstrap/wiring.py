@@ -11,6 +11,7 @@ from datetime import timedelta
 
 from backend_api.application.conversation.announced_slots import AnnouncedSlots
 from backend_api.application.identity.limits import Limits
+from backend_api.application.previews.open_port import PreviewPolicy
 from backend_api.application.sandbox.publish_changes import PublishSandboxChanges
 from backend_api.bootstrap.agent import Agent
 from backend_api.bootstrap.app import Wire
@@ -34,7 +35,7 @@ from backend_api.infrastructure.mongo.users import MongoUsers
 from backend_api.infrastructure.redis.rate_limiter import RedisRateLimiter
 from backend_api.infrastructure.redis.tickets import RedisTickets
 from backend_api.infrastructure.security.passwords import Argon2Passwords
-from backend_api.infrastructure.security.tokens import JwtAccessTokens
+from backend_api.infrastructure.security.tokens import JwtAccessTokens, JwtPreviewTokens
 from backend_api.interfaces.http.use_cases import UseCases, WebOptions
 from service_kit.tracing import follows_callers
 
@@ -59,6 +60,7 @@ def web_options(settings: Settings) -> WebOptions:
         allowed_hosts=(*settings.allowed_hosts, *settings.host, *named_hosts(settings)),
         user_content_origin=settings.user_content_origin,
         public_url=settings.public_url,
+        preview_domain=settings.ports_domain,
         cors_origins=settings.cors_origins,
         max_upload_bytes=settings.max_upload_bytes,
         frontend=settings.frontend_dist,
@@ -140,11 +142,22 @@ def _policy(settings: Settings, presets: Presets) -> Policy:
         streams_per_user=settings.max_streams_per_user,
         options=settings.session_defaults,
         presets=presets,
+        previews=preview_policy(settings),
+    )
+
+
+def preview_policy(settings: Settings) -> PreviewPolicy:
+    """What the settings say of opened ports."""
+    return PreviewPolicy(
+        domain=settings.ports_domain,
+        most=settings.max_opened_ports_per_session,
+        address_ttl_s=settings.preview_address_ttl_s,
+        cookie_ttl_s=settings.preview_cookie_ttl_s,
     )
 
 
 def _ports(runtime: Runtime, feed: SessionFeed, planned: Plan, access_tokens: JwtAccessTokens, slots: Slots) -> Ports:
-    stores = runtime.stores
+    stores, settings = runtime.stores, planned.settings
     users = MongoUsers(stores.database)
     return Ports(
         users=users,
@@ -174,6 +187,8 @@ def _ports(runtime: Runtime, feed: SessionFeed, planned: Plan, access_tokens: Jw
         screens=runtime.sandboxes.screens,
         tickets=RedisTickets(stores.redis),
         links=planned.links,
+        opened_ports=runtime.opened_ports,
+        preview_tokens=JwtPreviewTokens(planned.secret, algorithm=settings.jwt_algorithm, clock=planned.clock),
         clock=planned.clock,
         own=runtime.own,
         own_skills=runtime.own_skills,

@@ -137,16 +137,16 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
       return { ...state, background: withBackground(state.background, event) }
     case 'background.finished':
       return append({ ...state, background: withBackground(state.background, event) }, backgroundNote(key, event))
-    case 'plan.entered':
-      return state
     case 'files.changed':
       return { ...state, filesVersion: state.filesVersion + 1 }
     case 'session.updated':
       return { ...state, title: event.title ?? state.title, model: event.model ?? state.model }
     case 'sandbox.updated':
       return timeTools(withSandboxEvent(state, event), event.at)
-    // What people are to know of it is a notice beside it.
-    case 'mcp.updated':
+    case 'mcp.updated': // What people are to know of it is a notice beside it.
+    case 'plan.entered':
+    case 'port.opened':
+    case 'port.closed':
     case 'context.opened':
     case 'context.note':
     case 'context.compaction_wanted':
@@ -162,12 +162,10 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
     }
     case 'usage.updated':
       return { ...state, usage: event.usage, contextTokens: event.context || state.contextTokens }
-    case 'instructions.found':
-      return append(state, {
-        ...note(key, 'notice', event.path),
-        code: 'instructions',
-        params: { path: allSeen(event.path) },
-      })
+    case 'instructions.found': {
+      const params = { path: allSeen(event.path) }
+      return append(state, { ...note(key, 'notice', event.path), code: 'instructions', params })
+    }
     case 'notice':
       return append(state, { ...note(key, 'notice', event.text), code: event.code, params: event.params })
     case 'error':
