@@ -4,6 +4,7 @@ import type {
   BodyReference,
   ComputerStatus,
   Display,
+  OpenPort,
   PlanDecidedEvent,
   PlanUpdatedEvent,
   TeamMessageEvent,
@@ -15,7 +16,6 @@ import type {
   Usage,
 } from '@/api/types'
 import type { BackgroundCommand } from '@/features/background'
-import type { OpenPort } from '@/features/ports'
 import type { ModelCall } from '@/features/traces'
 
 export interface UserItem {

@@ -3,11 +3,11 @@ import { cleanup, render, screen } from '@testing-library/vue'
 import userEvent from '@testing-library/user-event'
 import { afterEach, expect, it, vi } from 'vitest'
 import { defineComponent, h, ref } from 'vue'
+import type { OpenPort } from '@/api/types'
 import { i18n } from '@/i18n'
 import { json, startFakeServer } from '@/shared/testing/fakeServer'
 import PortLine from './PortLine.vue'
 import { tellOpenPorts } from './told'
-import type { OpenPort } from './wire'
 
 afterEach(() => {
   cleanup()

@@ -2,10 +2,10 @@
 import { cleanup, render, screen, within } from '@testing-library/vue'
 import userEvent from '@testing-library/user-event'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import type { OpenPort } from '@/api/types'
 import { i18n } from '@/i18n'
 import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
 import PortsPanel from './PortsPanel.vue'
-import type { OpenPort } from './wire'
 
 const shop: OpenPort = {
   id: 'port_1',

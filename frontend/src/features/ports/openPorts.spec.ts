@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import type { OpenPort, WireEvent } from '@/api/types'
 import { nameOf, portOf, withPort } from './openPorts'
-import type { OpenPort, PortEvent } from './wire'
 
-const opened: PortEvent = {
+const envelope = { session_id: 's', run_id: null }
+const opened: WireEvent = {
+  ...envelope,
+  seq: 1,
   type: 'port.opened',
   at: '2026-01-01T00:00:00Z',
   port_id: 'port_1',
@@ -10,7 +13,8 @@ const opened: PortEvent = {
   label: 'Shop',
   opened_by: 'agent',
 }
-const after = (...events: PortEvent[]) => events.reduce<readonly OpenPort[]>(withPort, [])
+const closed: WireEvent = { ...envelope, type: 'port.closed', seq: 2, at: opened.at, port_id: 'port_1', port: 3000 }
+const after = (...events: WireEvent[]) => events.reduce<readonly OpenPort[]>(withPort, [])
 
 describe('open ports', () => {
   it('are there from their opening to their closing, and once', () => {
@@ -18,7 +22,7 @@ describe('open ports', () => {
     expect(after(opened)).toEqual([shop])
     expect(after(opened, opened)).toEqual([shop])
     const other = { ...opened, port_id: 'port_2', port: 3001 }
-    expect(after(opened, other, { ...opened, type: 'port.closed' })).toMatchObject([{ id: 'port_2', port: 3001 }])
+    expect(after(opened, other, closed)).toMatchObject([{ id: 'port_2', port: 3001 }])
   })
 
   it.each([

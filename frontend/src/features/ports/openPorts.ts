@@ -1,12 +1,11 @@
-import type { WireEvent } from '@/api/types'
+import type { OpenPort, WireEvent } from '@/api/types'
 import { allSeen } from '@/shared/lib/unseen'
-import type { OpenPort, PortEvent } from './wire'
 
 export const FIRST_PORT = 1024
 export const LAST_PORT = 65_535
 
 /** The open ports after one more event; the newest one is the last. */
-export function withPort(ports: readonly OpenPort[], event: WireEvent | PortEvent): readonly OpenPort[] {
+export function withPort(ports: readonly OpenPort[], event: WireEvent): readonly OpenPort[] {
   if (event.type !== 'port.opened' && event.type !== 'port.closed') return ports
   const others = ports.filter(({ id }) => id !== event.port_id)
   if (event.type === 'port.closed') return others

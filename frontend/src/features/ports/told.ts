@@ -1,5 +1,5 @@
 import { inject, provide, type InjectionKey } from 'vue'
-import type { OpenPort } from './wire'
+import type { OpenPort } from '@/api/types'
 
 const key: InjectionKey<() => readonly OpenPort[]> = Symbol('open ports')
 

@@ -2,8 +2,8 @@ import { useClipboard, useTimeoutFn } from '@vueuse/core'
 import { ref, shallowRef } from 'vue'
 import { useI18n } from 'vue-i18n'
 import { call } from '@/api/client'
+import type { PortAddress } from '@/api/types'
 import { useProblemText } from '@/api/useProblemText'
-import type { PortAddress } from './wire'
 
 /** An address is told for at least so long, whatever the clock here says. */
 const SHORTEST_MS = 5_000

@@ -1,7 +1,7 @@
 import { onScopeDispose, ref, shallowRef, watch } from 'vue'
 import { call } from '@/api/client'
 import { ApiError } from '@/api/problems'
-import type { OpenPort, OpenPorts } from './wire'
+import type { OpenPort, OpenPorts } from '@/api/types'
 
 const isSwitchedOff = (error: unknown): boolean => error instanceof ApiError && error.code === 'ports_off'
 
