@@ -217,6 +217,7 @@ describe('the panel of ports', () => {
     show()
     await userEvent.type(await screen.findByLabelText('Port'), '3000{Enter}')
     expect(await screen.findByText(/switched off on this server/)).toBeTruthy()
+    expect(screen.queryByRole('form')).toBeNull()
   })
 
   it('shows nothing of another conversation, whose answer may come late', async () => {
