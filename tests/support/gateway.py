@@ -29,6 +29,9 @@ from backend_api.domain.agent.presets import Presets
 from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.mcp.entity import McpTarget
 from backend_api.domain.mcp.ports import McpConnection, McpConnector, McpServerError, Place
+from backend_api.domain.previews.errors import NothingListensError
+from backend_api.domain.previews.ports import AppAnswer, AppRequest, AppSocket, SandboxApps
+from backend_api.domain.sandbox.entity import Sandbox
 from backend_api.domain.sandbox.ports import Workspace
 from backend_api.infrastructure.cron.cron_lines import CronsimLines
 from backend_api.infrastructure.memory.sandbox_commands import MemorySandboxCommands
@@ -86,6 +89,22 @@ class NoMcpServers:
     async def connect(self, target: McpTarget, place: Place) -> McpConnection:
         del place
         raise McpServerError(f"{target.name} can't be reached.")
+
+
+class NoApps:
+    """`SandboxApps` of computers in memory: nothing listens in any."""
+
+    @asynccontextmanager
+    async def ask(self, sandbox: Sandbox, port: int, request: AppRequest) -> AsyncGenerator[AppAnswer]:
+        raise NothingListensError(f"Nothing listens at port {port} yet.")
+        yield
+
+    @asynccontextmanager
+    async def connect(
+        self, sandbox: Sandbox, port: int, request: AppRequest, subprotocols: Sequence[str]
+    ) -> AsyncGenerator[AppSocket]:
+        raise NothingListensError(f"Nothing listens at port {port} yet.")
+        yield
 
 
 _idle: defaultdict[WebOptions, list[tuple[FastAPI, list[Wire]]]] = defaultdict(list)
@@ -146,6 +165,8 @@ async def run_gateway(
     shared_mcp: Sequence[McpTarget] = (),
     mcp_connections: McpConnector | None = None,
     unseen_most: int = 0,
+    computers: MemorySandboxes | None = None,
+    apps: SandboxApps | None = None,
     clock: Callable[[], float] = time.time,
 ) -> AsyncGenerator[Gateway]:
     """On a free loopback port; `is_local` of the options decides the mode. `files` replace those in memory,
@@ -154,7 +175,7 @@ async def run_gateway(
     own = own or settings_parts(MongoSettingsStore(), MODEL, PLAIN, kinds=MongoSubagentKinds())
     limits = limits or Limits(**dict.fromkeys((field.name for field in fields(Limits)), 0))
     redis = connect_redis(redis_uri, connect_s=1, reads_for_s=1)
-    sandboxes, workspace = MemorySandboxes(), MemoryWorkspace(max_bytes=options.max_upload_bytes)
+    sandboxes, workspace = computers or MemorySandboxes(), MemoryWorkspace(max_bytes=options.max_upload_bytes)
     async with (
         connect(mongo_uri, database_name) as database,
         redis_channels(redis_uri) as live,
@@ -201,6 +222,8 @@ async def run_gateway(
             tickets=RedisTickets(redis),
             links=JwtFileLinks(SECRET, algorithm="HS256"),
             opened_ports=MongoOpenedPorts(database),
+            running_sandboxes=sandboxes,
+            sandbox_apps=apps or NoApps(),
             preview_tokens=JwtPreviewTokens(SECRET, algorithm="HS256", clock=clock),
             own_skills=OwnSkills(MongoSkillStore(database), LIBRARY),
             skill_downloads=MemorySkillDownloads(downloads),
@@ -224,7 +247,10 @@ async def run_gateway(
 
         @asynccontextmanager
         async def wire() -> AsyncGenerator[UseCases]:
-            async with background_task(use_cases.connections.watch_log_ins(), "log-ins"):
+            async with (
+                background_task(use_cases.connections.watch_log_ins(), "log-ins"),
+                background_task(use_cases.reach_port.connections.watch_ports(), "opened ports"),
+            ):
                 yield use_cases
 
         async with (

@@ -52,6 +52,8 @@ from backend_api.application.mcp.own_servers import ServersOfUsers
 from backend_api.application.memories.change_memories import ChangeMemories
 from backend_api.application.previews.issue_address import IssueAddress
 from backend_api.application.previews.open_port import ClosePort, OpenPort, PreviewPolicy
+from backend_api.application.previews.preview_connections import PreviewConnections
+from backend_api.application.previews.reach_port import ReachPort
 from backend_api.application.sandbox.issue_ticket import IssueTicket
 from backend_api.application.sandbox.open_screen import OpenScreen
 from backend_api.application.schedules.change_schedules import CreateSchedule, UpdateSchedule
@@ -94,7 +96,7 @@ from backend_api.domain.identity.ports import (
 )
 from backend_api.domain.mcp.ports import McpConnector
 from backend_api.domain.notifier import Notifier
-from backend_api.domain.previews.ports import OpenedPorts, PreviewTokens
+from backend_api.domain.previews.ports import OpenedPorts, PreviewTokens, RunningSandboxes, SandboxApps
 from backend_api.domain.sandbox.ports import Sandboxes, Screens, Workspace
 from backend_api.domain.sandbox.snapshots import Snapshots
 from backend_api.domain.sandbox.tickets import FileLinks, Tickets
@@ -140,6 +142,8 @@ class Ports:
     links: FileLinks
     opened_ports: OpenedPorts
     preview_tokens: PreviewTokens
+    running_sandboxes: RunningSandboxes
+    sandbox_apps: SandboxApps
     own: UserSettingsParts
     own_skills: OwnSkills
     skill_downloads: SkillDownloads
@@ -273,6 +277,15 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
             policy=policy.previews,
             limiter=limiter,
             limits=limits,
+        ),
+        reach_port=ReachPort(
+            ports=ports.opened_ports,
+            tokens=ports.preview_tokens,
+            log_ins=connections,
+            sandboxes=ports.running_sandboxes,
+            apps=ports.sandbox_apps,
+            connections=PreviewConnections(ports.opened_ports, connections, ports.notifier),
+            policy=policy.previews,
         ),
         effective_settings=own.open_effective_settings,
         read_settings=ReadSettings(

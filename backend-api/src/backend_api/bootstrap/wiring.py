@@ -87,12 +87,14 @@ def wire_with(settings: Settings, closing: Closing) -> Wire:
                 _ports(runtime, feed, planned, access_tokens, agent.worker if agent else announced), policy
             )
             closing.on_begin(use_cases.stream_slots.close)
+            closing.on_begin(use_cases.reach_port.connections.close)
             changes = PublishSandboxChanges(
                 runtime.sandboxes.changes, MongoSandboxChangeLog(runtime.stores.database), runtime.stores.stream
             )
             async with (
                 background_task(changes.publish_until_cancelled(), "sandbox-changes"),
                 background_task(use_cases.connections.watch_log_ins(), "log-ins"),
+                background_task(use_cases.reach_port.connections.watch_ports(), "opened ports"),
                 background_task(announced.listen(), "announced-slots"),
                 working(agent, closing),
             ):
@@ -188,6 +190,8 @@ def _ports(runtime: Runtime, feed: SessionFeed, planned: Plan, access_tokens: Jw
         tickets=RedisTickets(stores.redis),
         links=planned.links,
         opened_ports=runtime.opened_ports,
+        running_sandboxes=runtime.sandboxes.running,
+        sandbox_apps=runtime.sandboxes.apps,
         preview_tokens=JwtPreviewTokens(planned.secret, algorithm=settings.jwt_algorithm, clock=planned.clock),
         clock=planned.clock,
         own=runtime.own,

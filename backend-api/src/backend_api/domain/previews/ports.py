@@ -58,11 +58,8 @@ class RunningSandboxes(Protocol):
     """Sandboxes as they are, none of which is started."""
 
     async def running(self, session_id: str) -> Sandbox | None:
-        """The session's, where it is ready, or paused until it is used. Raises `SandboxUnavailableError`."""
-        ...
-
-    async def keep_alive(self, session_id: str) -> None:
-        """Count as activity; throttled by the adapter."""
+        """The session's, where it is ready, or paused, and then woken as it is used. Raises
+        `SandboxUnavailableError`."""
         ...
 
 

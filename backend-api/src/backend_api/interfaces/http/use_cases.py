@@ -48,6 +48,7 @@ from backend_api.application.mcp.change_servers import ChangeMcpServers
 from backend_api.application.memories.change_memories import ChangeMemories
 from backend_api.application.previews.issue_address import IssueAddress
 from backend_api.application.previews.open_port import ClosePort, OpenPort
+from backend_api.application.previews.reach_port import ReachPort
 from backend_api.application.sandbox.issue_ticket import IssueTicket
 from backend_api.application.sandbox.open_screen import OpenScreen
 from backend_api.application.schedules.change_schedules import CreateSchedule, UpdateSchedule
@@ -141,6 +142,7 @@ class UseCases:
     open_port: OpenPort
     close_port: ClosePort
     issue_address: IssueAddress
+    reach_port: ReachPort
     rules: OptionRules
     effective_settings: OpenEffectiveSettings
     read_settings: ReadSettings
