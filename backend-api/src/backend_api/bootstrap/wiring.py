@@ -11,13 +11,13 @@ from datetime import timedelta
 
 from backend_api.application.conversation.announced_slots import AnnouncedSlots
 from backend_api.application.identity.limits import Limits
-from backend_api.application.previews.open_port import PreviewPolicy
 from backend_api.application.sandbox.publish_changes import PublishSandboxChanges
 from backend_api.bootstrap.agent import Agent
 from backend_api.bootstrap.app import Wire
 from backend_api.bootstrap.assembly import Policy, Ports, assemble
 from backend_api.bootstrap.background_tasks import background_task
 from backend_api.bootstrap.closing import Closing
+from backend_api.bootstrap.previews import preview_policy
 from backend_api.bootstrap.runtime import Plan, Runtime, open_runtime, plan
 from backend_api.bootstrap.settings import Settings, named_hosts
 from backend_api.domain.agent.presets import Presets
@@ -145,16 +145,6 @@ def _policy(settings: Settings, presets: Presets) -> Policy:
         options=settings.session_defaults,
         presets=presets,
         previews=preview_policy(settings),
-    )
-
-
-def preview_policy(settings: Settings) -> PreviewPolicy:
-    """What the settings say of opened ports."""
-    return PreviewPolicy(
-        domain=settings.ports_domain,
-        most=settings.max_opened_ports_per_session,
-        address_ttl_s=settings.preview_address_ttl_s,
-        cookie_ttl_s=settings.preview_cookie_ttl_s,
     )
 
 
