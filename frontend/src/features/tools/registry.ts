@@ -137,7 +137,8 @@ const plain: readonly ToolView[] = [
     names: /^expose_port$/,
     icon: EthernetPort,
     component: PlainView,
-    target: argument('label'),
+    // Its name stands below it once it is open.
+    target: (card) => (card.outcome === 'succeeded' ? '' : argument('label')(card)),
     below: { component: PortLine, props: portOf },
   },
   { names: /^close_port$/, icon: EthernetPort, component: PlainView, target: () => '' },
