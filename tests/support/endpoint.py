@@ -28,7 +28,7 @@ from support.sources import source_folders
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = [str(folder) for folder in source_folders("tool-api")]
 BACKLOG = 128
-ALL_SCOPES = ["exec", "files", "browser", "vnc:view", "vnc:control"]
+ALL_SCOPES = ["exec", "files", "browser", "vnc:view", "vnc:control", "ports"]
 
 
 class KeyPair:

@@ -16,6 +16,7 @@ from backend_api.application.background.look_at_command import LookAtCommand
 from backend_api.application.identity.limits import Limits
 from backend_api.application.mcp.own_servers import ServersOfUsers
 from backend_api.application.memories.change_memories import ChangeMemories
+from backend_api.application.previews.open_port import PreviewPolicy
 from backend_api.application.runs.masking import Mask
 from backend_api.application.skills.own_skills import OwnSkills
 from backend_api.bootstrap.app import Wire, create_app
@@ -28,6 +29,9 @@ from backend_api.domain.agent.presets import Presets
 from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.mcp.entity import McpTarget
 from backend_api.domain.mcp.ports import McpConnection, McpConnector, McpServerError, Place
+from backend_api.domain.previews.errors import NothingListensError
+from backend_api.domain.previews.ports import AppAnswer, AppRequest, AppSocket, SandboxApps
+from backend_api.domain.sandbox.entity import Sandbox
 from backend_api.domain.sandbox.ports import Workspace
 from backend_api.infrastructure.cron.cron_lines import CronsimLines
 from backend_api.infrastructure.memory.sandbox_commands import MemorySandboxCommands
@@ -41,6 +45,7 @@ from backend_api.infrastructure.mongo.database import Database
 from backend_api.infrastructure.mongo.event_log import MongoEventLog
 from backend_api.infrastructure.mongo.mcp_servers import MongoMcpServers
 from backend_api.infrastructure.mongo.memories import MongoMemories
+from backend_api.infrastructure.mongo.opened_ports import MongoOpenedPorts
 from backend_api.infrastructure.mongo.read_markers import MongoReadMarkers
 from backend_api.infrastructure.mongo.refresh_tokens import MongoRefreshTokens
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
@@ -61,7 +66,7 @@ from backend_api.infrastructure.redis.rate_limiter import RedisRateLimiter
 from backend_api.infrastructure.redis.tickets import RedisTickets
 from backend_api.infrastructure.search.own_search import SearchKeyTrials
 from backend_api.infrastructure.security.passwords import Argon2Passwords
-from backend_api.infrastructure.security.tokens import JwtAccessTokens, JwtFileLinks
+from backend_api.infrastructure.security.tokens import JwtAccessTokens, JwtFileLinks, JwtPreviewTokens
 from backend_api.infrastructure.skills.library import read_library
 from backend_api.interfaces.http.use_cases import UseCases, WebOptions
 from support.backend_stores import redis_channels
@@ -84,6 +89,22 @@ class NoMcpServers:
     async def connect(self, target: McpTarget, place: Place) -> McpConnection:
         del place
         raise McpServerError(f"{target.name} can't be reached.")
+
+
+class NoApps:
+    """`SandboxApps` of computers in memory: nothing listens in any."""
+
+    @asynccontextmanager
+    async def ask(self, sandbox: Sandbox, port: int, request: AppRequest) -> AsyncGenerator[AppAnswer]:
+        raise NothingListensError(f"Nothing listens at port {port} yet.")
+        yield
+
+    @asynccontextmanager
+    async def connect(
+        self, sandbox: Sandbox, port: int, request: AppRequest, subprotocols: Sequence[str]
+    ) -> AsyncGenerator[AppSocket]:
+        raise NothingListensError(f"Nothing listens at port {port} yet.")
+        yield
 
 
 _idle: defaultdict[WebOptions, list[tuple[FastAPI, list[Wire]]]] = defaultdict(list)
@@ -144,6 +165,8 @@ async def run_gateway(
     shared_mcp: Sequence[McpTarget] = (),
     mcp_connections: McpConnector | None = None,
     unseen_most: int = 0,
+    computers: MemorySandboxes | None = None,
+    apps: SandboxApps | None = None,
     clock: Callable[[], float] = time.time,
 ) -> AsyncGenerator[Gateway]:
     """On a free loopback port; `is_local` of the options decides the mode. `files` replace those in memory,
@@ -152,7 +175,7 @@ async def run_gateway(
     own = own or settings_parts(MongoSettingsStore(), MODEL, PLAIN, kinds=MongoSubagentKinds())
     limits = limits or Limits(**dict.fromkeys((field.name for field in fields(Limits)), 0))
     redis = connect_redis(redis_uri, connect_s=1, reads_for_s=1)
-    sandboxes, workspace = MemorySandboxes(), MemoryWorkspace(max_bytes=options.max_upload_bytes)
+    sandboxes, workspace = computers or MemorySandboxes(), MemoryWorkspace(max_bytes=options.max_upload_bytes)
     async with (
         connect(mongo_uri, database_name) as database,
         redis_channels(redis_uri) as live,
@@ -198,6 +221,10 @@ async def run_gateway(
             screens=MemoryScreens(),
             tickets=RedisTickets(redis),
             links=JwtFileLinks(SECRET, algorithm="HS256"),
+            opened_ports=MongoOpenedPorts(database),
+            running_sandboxes=sandboxes,
+            sandbox_apps=apps or NoApps(),
+            preview_tokens=JwtPreviewTokens(SECRET, algorithm="HS256", clock=clock),
             own_skills=OwnSkills(MongoSkillStore(database), LIBRARY),
             skill_downloads=MemorySkillDownloads(downloads),
             search_trials=SearchKeyTrials(search),
@@ -214,12 +241,16 @@ async def run_gateway(
             poll_s=0.2,
             streams_per_user=streams_per_user,
             presets=Presets(read_presets(), default="general"),
+            previews=PreviewPolicy(domain=options.preview_domain),
         )
         use_cases = assemble(ports, policy)
 
         @asynccontextmanager
         async def wire() -> AsyncGenerator[UseCases]:
-            async with background_task(use_cases.connections.watch_log_ins(), "log-ins"):
+            async with (
+                background_task(use_cases.connections.watch_log_ins(), "log-ins"),
+                background_task(use_cases.reach_port.connections.watch_ports(), "opened ports"),
+            ):
                 yield use_cases
 
         async with (

@@ -152,6 +152,10 @@ GATEWAY: dict[str, Rule] = _DOCS | {
     f"GET {_SESSION}/background": owner(),
     f"GET {_SESSION}/background/{{background_id}}": owner(),
     f"POST {_SESSION}/background/{{background_id}}/stop": owner(),
+    f"GET {_SESSION}/ports": owner(),
+    f"POST {_SESSION}/ports": owner(json={"port": 3000, "label": "App"}),
+    f"DELETE {_SESSION}/ports/{{port_id}}": owner(),
+    f"POST {_SESSION}/ports/{{port_id}}/address": owner(),
     f"WS {_SESSION}/vnc": TICKET,
     f"WS {_SESSION}/ws": owner(),
     f"GET {_SESSION}/snapshots": owner(),
@@ -196,7 +200,7 @@ MANAGER: dict[str, Rule] = {
     "DELETE /sandboxes/{sandbox_id}": SERVICE,
 }
 
-_ANY_SCOPE = ("exec", "files", "browser", "vnc:view", "vnc:control", "keep")
+_ANY_SCOPE = ("exec", "files", "browser", "vnc:view", "vnc:control", "ports", "keep")
 
 TOOL_API: dict[str, Rule] = {
     "GET /healthz": OPEN,
@@ -214,6 +218,7 @@ TOOL_API: dict[str, Rule] = {
     "GET /metrics": endpoint(*_ANY_SCOPE),
     "WS /vnc": endpoint("vnc:view", "vnc:control"),
     "WS /mcp-programs": endpoint("exec"),
+    "WS /ports/{port}": endpoint("ports"),
 }
 
 TOOL_SCOPES: dict[str, str] = {

@@ -15,3 +15,6 @@ class SameSandbox(MemorySandboxes):
 
     async def ensure(self, session_id: str, user_id: str, *, queue_s: float | None = None) -> Sandbox:
         return self._sandbox
+
+    async def running(self, session_id: str) -> Sandbox | None:
+        return self._sandbox

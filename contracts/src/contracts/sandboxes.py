@@ -50,6 +50,7 @@ class Scope(StrEnum):
     BROWSER = "browser"
     VNC_VIEW = "vnc:view"
     VNC_CONTROL = "vnc:control"
+    PORTS = "ports"
 
 
 class CreateSandbox(BaseModel):

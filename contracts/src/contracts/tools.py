@@ -13,6 +13,7 @@
 | GET /files/download?path= | files | | bytes; a folder as zip |
 | POST /files?subdir= | files | multipart `files` | 201 `Uploaded` |
 | WS /vnc | vnc:view or vnc:control | binary RFB | close 4401 token, 4404 no desktop |
+| WS /ports/{port} | ports | bytes of a connection to a program of the sandbox | close as `contracts.ports` says |
 
 The token is `Authorization: Bearer <endpoint token>`, a JWT (ES256, audience `tool-api`) with `sub` = sandbox id,
 `gen` = generation, `scopes` = list of `Scope`, `exp`, `iat`, `jti`. Closing the connection of a running call cancels

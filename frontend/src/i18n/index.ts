@@ -9,6 +9,8 @@ const kept = recall(KEY)
 const preferred = typeof navigator !== 'undefined' && navigator.language.toLowerCase().startsWith('zh') ? 'zh' : 'en'
 const first: Language = kept === 'en' || kept === 'zh' ? kept : preferred
 
+/** Of something that is over within minutes. */
+const clock = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const
 const short = { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit' } as const
 
 export const i18n = createI18n({
@@ -16,7 +18,7 @@ export const i18n = createI18n({
   locale: first,
   fallbackLocale: 'en',
   messages: { en, zh },
-  datetimeFormats: { en: { short }, zh: { short } },
+  datetimeFormats: { en: { short, clock }, zh: { short, clock } },
 })
 
 export function setLanguage(language: string): void {

@@ -74,6 +74,7 @@ class House:
             "seq": "1",
             "snapshot_id": "none",
             "background_id": "none",
+            "port_id": "none",
             "category": "appearance",
             "key": "theme",
             "name": "none",
@@ -102,7 +103,7 @@ def httpx_request(rule: Rule) -> dict[str, Any]:
 
 @pytest.fixture
 async def house(mongo_server: Server, redis_server: Server, mongo_database_name: str) -> AsyncGenerator[House]:
-    options = WebOptions(run_wait_s=0.1)
+    options = WebOptions(run_wait_s=0.1, preview_domain="localhost")
     of_openai = ModelInfo(id="of-openai", label="Of OpenAI", provider="openai")
     own = settings_parts(MongoSettingsStore(), MODEL, PLAIN, of_openai, kinds=MongoSubagentKinds())
     async with run_gateway(

@@ -53,6 +53,7 @@ from backend_api.infrastructure.tools.mcp import McpTools
 from backend_api.infrastructure.tools.memories import MemoryTools, memory_tools
 from backend_api.infrastructure.tools.plan_mode import plan_mode_tools
 from backend_api.infrastructure.tools.plan_update import PLAN_UPDATE
+from backend_api.infrastructure.tools.ports import PortTools, port_tools
 from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource, manifest_tools
 from backend_api.infrastructure.tools.skills import skill_tools
 from backend_api.infrastructure.tools.task import TaskTool, task_tool
@@ -105,6 +106,7 @@ async def open_agent(
             MemoryTools(users.memories),
             SandboxToolSource(foreground_specs(specs), computers.sandboxes, computers.tools, place_skills=place_skills),
             background_tools(ports.look_at_command, specs, settings.background_timeout, place_skills),
+            PortTools(ports.open_port, ports.close_port),
             LocalTools(ports.custom_tools),
             McpTools(),
             max_tokens=settings.max_token_budget,
@@ -192,6 +194,7 @@ def known_tools() -> list[ToolSpec]:
         *team_tools(),
         *skill_tools(NO_SKILLS),
         *memory_tools(None),
+        *port_tools(),
     )
     return [*(tool.spec for tool in own), *manifest_tools()]
 

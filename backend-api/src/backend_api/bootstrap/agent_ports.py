@@ -11,6 +11,7 @@ from backend_api.application.background.look_at_command import LookAtCommand
 from backend_api.application.files.link_file import LinkFile
 from backend_api.application.mcp.own_servers import ServersOfUsers
 from backend_api.application.memories.change_memories import ChangeMemories
+from backend_api.application.previews.open_port import ClosePort, OpenPort
 from backend_api.application.settings.effective_settings import OpenEffectiveSettings
 from backend_api.application.skills.install_skill import InstallSkill
 from backend_api.application.skills.own_skills import OwnSkills
@@ -60,6 +61,8 @@ class AgentPorts:
     look_at_command: LookAtCommand
     """At commands in the background."""
     link_file: LinkFile
+    open_port: OpenPort
+    close_port: ClosePort
     custom_tools: Sequence[Tool] = ()
     mcp_servers: ServersOfUsers
     mcp_connections: McpConnector

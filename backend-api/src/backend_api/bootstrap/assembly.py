@@ -50,6 +50,10 @@ from backend_api.application.jobs.get_job import GetJob
 from backend_api.application.mcp.change_servers import ChangeMcpServers
 from backend_api.application.mcp.own_servers import ServersOfUsers
 from backend_api.application.memories.change_memories import ChangeMemories
+from backend_api.application.previews.issue_address import IssueAddress
+from backend_api.application.previews.open_port import ClosePort, OpenPort, PreviewPolicy
+from backend_api.application.previews.preview_connections import PreviewConnections
+from backend_api.application.previews.reach_port import ReachPort
 from backend_api.application.sandbox.issue_ticket import IssueTicket
 from backend_api.application.sandbox.open_screen import OpenScreen
 from backend_api.application.schedules.change_schedules import CreateSchedule, UpdateSchedule
@@ -92,6 +96,7 @@ from backend_api.domain.identity.ports import (
 )
 from backend_api.domain.mcp.ports import McpConnector
 from backend_api.domain.notifier import Notifier
+from backend_api.domain.previews.ports import OpenedPorts, PreviewTokens, RunningSandboxes, SandboxApps
 from backend_api.domain.sandbox.ports import Sandboxes, Screens, Workspace
 from backend_api.domain.sandbox.snapshots import Snapshots
 from backend_api.domain.sandbox.tickets import FileLinks, Tickets
@@ -135,6 +140,10 @@ class Ports:
     screens: Screens
     tickets: Tickets
     links: FileLinks
+    opened_ports: OpenedPorts
+    preview_tokens: PreviewTokens
+    running_sandboxes: RunningSandboxes
+    sandbox_apps: SandboxApps
     own: UserSettingsParts
     own_skills: OwnSkills
     skill_downloads: SkillDownloads
@@ -164,6 +173,7 @@ class Policy:
     options: Options = NO_OPTIONS
     """Of every session, where it chose nothing else."""
     presets: Presets = field(default_factory=Presets)
+    previews: PreviewPolicy = field(default_factory=PreviewPolicy)
 
     @property
     def has_registration(self) -> bool:
@@ -253,6 +263,30 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         links=ports.links,
         issue_ticket=IssueTicket(ports.sessions, ports.tickets, limiter, limits),
         open_screen=OpenScreen(ports.tickets, connections, slots, own_sandbox, ports.screens),
+        opened_ports=ports.opened_ports,
+        open_port=OpenPort(
+            sessions=ports.sessions, ports=ports.opened_ports, stream=ports.stream, policy=policy.previews
+        ),
+        close_port=ClosePort(
+            sessions=ports.sessions, ports=ports.opened_ports, stream=ports.stream, notifier=ports.notifier
+        ),
+        issue_address=IssueAddress(
+            sessions=ports.sessions,
+            ports=ports.opened_ports,
+            tokens=ports.preview_tokens,
+            policy=policy.previews,
+            limiter=limiter,
+            limits=limits,
+        ),
+        reach_port=ReachPort(
+            ports=ports.opened_ports,
+            tokens=ports.preview_tokens,
+            log_ins=connections,
+            sandboxes=ports.running_sandboxes,
+            apps=ports.sandbox_apps,
+            connections=PreviewConnections(ports.opened_ports, connections, ports.notifier),
+            policy=policy.previews,
+        ),
         effective_settings=own.open_effective_settings,
         read_settings=ReadSettings(
             own.open_settings, own.box, own.catalogues, own.base_urls, own.deployment, own.search_keys

@@ -14,6 +14,7 @@ from backend_api.application.files.own_sandbox import OwnSandbox
 from backend_api.application.mcp.own_servers import ServersOfUsers
 from backend_api.application.mcp.reseal_servers import ResealMcpServers
 from backend_api.application.memories.change_memories import ChangeMemories
+from backend_api.application.previews.open_port import ClosePort, OpenPort
 from backend_api.application.runs.masking import Mask
 from backend_api.application.schedules.fire_schedules import FireSchedules, SendScheduled
 from backend_api.application.settings.reseal_secrets import ResealSecrets
@@ -25,6 +26,7 @@ from backend_api.bootstrap.background_tasks import background_task
 from backend_api.bootstrap.mcp import deployment_servers, open_mcp_connections
 from backend_api.bootstrap.models import build_catalogue, build_user_catalogues
 from backend_api.bootstrap.presets import build_presets
+from backend_api.bootstrap.previews import preview_policy
 from backend_api.bootstrap.sandboxes import SandboxPorts, open_sandboxes
 from backend_api.bootstrap.settings import Settings, SettingsError, sealing_secrets, secrets_of, signing_secret
 from backend_api.bootstrap.skills import skill_installer
@@ -49,6 +51,7 @@ from backend_api.infrastructure.mongo.event_log import MongoEventLog
 from backend_api.infrastructure.mongo.kept_calls import MongoKeptCalls
 from backend_api.infrastructure.mongo.mcp_servers import MongoMcpServers
 from backend_api.infrastructure.mongo.memories import MongoMemories
+from backend_api.infrastructure.mongo.opened_ports import MongoOpenedPorts
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
 from backend_api.infrastructure.mongo.run_waits import MongoWaits
 from backend_api.infrastructure.mongo.schedules import MongoSchedules
@@ -106,6 +109,7 @@ class Runtime:
     memories: ChangeMemories
     mcp_servers: ServersOfUsers
     mcp_connections: McpConnector
+    opened_ports: MongoOpenedPorts
     metrics: ProcessMetrics
 
     @property
@@ -197,7 +201,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 notifier=stores.notifier,
             )
             look_at_command = look_at_commands(stores, sandboxes, planned.clock)
-            mcp_store = MongoMcpServers()
+            mcp_store, opened_ports = MongoMcpServers(), MongoOpenedPorts(database)
             mcp_servers = ServersOfUsers(mcp_store, planned.box, planned.mcp_servers)
             shared = (secret for target in planned.mcp_servers for secret in target.secrets())
             secrets = (*secrets_of(settings), planned.secret, *shared)
@@ -229,6 +233,12 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 look_at_command=look_at_command,
                 link_file=LinkFile(
                     OwnSandbox(sessions, sandboxes.sandboxes, queue_s=None), sandboxes.workspace, planned.links
+                ),
+                open_port=OpenPort(
+                    sessions=sessions, ports=opened_ports, stream=stores.stream, policy=preview_policy(settings)
+                ),
+                close_port=ClosePort(
+                    sessions=sessions, ports=opened_ports, stream=stores.stream, notifier=stores.notifier
                 ),
                 secrets=secrets,
                 custom_tools=planned.custom_tools,
@@ -269,5 +279,6 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     memories=memories,
                     mcp_servers=mcp_servers,
                     mcp_connections=mcp_connections,
+                    opened_ports=opened_ports,
                     metrics=ProcessMetrics(database),
                 )

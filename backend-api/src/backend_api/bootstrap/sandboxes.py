@@ -10,6 +10,7 @@ from backend_api.bootstrap.settings import Settings
 from backend_api.domain.agent.events import SandboxUpdated
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import EventLog, SessionStream
+from backend_api.domain.previews.ports import RunningSandboxes, SandboxApps
 from backend_api.domain.sandbox.changes import ChangeCursor, SandboxChangeSource
 from backend_api.domain.sandbox.ports import Sandboxes, SandboxTools, Screens, Workspace
 from backend_api.domain.sandbox.snapshots import Snapshots
@@ -20,6 +21,8 @@ from backend_api.infrastructure.sandbox_manager.rest import manager_http
 from backend_api.infrastructure.sandbox_manager.snapshots import ManagerSnapshots
 from backend_api.infrastructure.tool_api.endpoints import Endpoints
 from backend_api.infrastructure.tool_api.mcp_programs import McpPrograms
+from backend_api.infrastructure.tool_api.port_tunnels import PortTunnels
+from backend_api.infrastructure.tool_api.sandbox_apps import ToolApiSandboxApps
 from backend_api.infrastructure.tool_api.sandbox_tools import ToolApiSandboxTools
 from backend_api.infrastructure.tool_api.screens import ToolApiScreens
 from backend_api.infrastructure.tool_api.skill_folders import ToolApiSkillFolders
@@ -38,6 +41,8 @@ class SandboxPorts:
     tools: SandboxTools
     skill_folders: SkillFolders
     mcp_programs: McpPrograms
+    running: RunningSandboxes
+    apps: SandboxApps
     changes: SandboxChangeSource
     probe: Probe
 
@@ -68,6 +73,8 @@ async def open_sandboxes(
                 tools=ToolApiSandboxTools(endpoints),
                 skill_folders=ToolApiSkillFolders(endpoints),
                 mcp_programs=McpPrograms(client, endpoints),
+                running=client,
+                apps=ToolApiSandboxApps(PortTunnels(endpoints)),
                 changes=ManagerSandboxChanges(http, cursor),
                 probe=probe,
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from pathlib import Path
 from typing import Annotated, Literal
@@ -11,6 +12,7 @@ from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from backend_api.application.identity.limits import Limits
+from backend_api.application.previews.open_port import ADDRESS_TTL_S, COOKIE_TTL_S
 from backend_api.bootstrap.capabilities import (
     APPROVAL_TIMEOUT_S,
     COMPACT_THRESHOLD,
@@ -21,6 +23,7 @@ from backend_api.domain.agent.catalogue import Role
 from backend_api.domain.agent.model import CONTEXT_WINDOW, MAX_OUTPUT_TOKENS
 from backend_api.domain.agent.options import Effort, Options
 from backend_api.domain.agent.team import MAX_TEAMMATES
+from backend_api.domain.previews.entity import MAX_OPENED_PORTS_PER_SESSION
 from backend_api.infrastructure.fetch.rules import allowed_hosts
 from backend_api.infrastructure.llm.calls import RetryPolicy
 from backend_api.infrastructure.security.secret_file import MIN_SECRET_BYTES, keep_secret
@@ -42,6 +45,9 @@ def _split(value: object) -> object:
     return value
 
 
+_DOMAIN = re.compile(r"[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*(:[0-9]{1,5})?")
+LOCAL_DOMAIN = "localhost"
+"""Browsers take each name below it for this machine (RFC 6761, section 6.3)."""
 Names = Annotated[tuple[str, ...], NoDecode]
 
 
@@ -58,6 +64,10 @@ class Settings(BaseSettings):
     allowed_hosts: Names = ()
     user_content_origin: str = ""
     public_url: str = ""
+    preview_domain: str = ""
+    preview_address_ttl_s: int = Field(default=ADDRESS_TTL_S, ge=5, le=3600)
+    preview_cookie_ttl_s: int = Field(default=COOKIE_TTL_S, ge=60, le=30 * 86400)
+    max_opened_ports_per_session: int = Field(default=MAX_OPENED_PORTS_PER_SESSION, ge=1, le=100)
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
     mongo_uri: str = "mongodb://localhost:27017"
@@ -167,6 +177,16 @@ class Settings(BaseSettings):
             raise ValueError("is an origin, such as https://files.example.org")
         return parts.geturl()
 
+    @field_validator("preview_domain")
+    @classmethod
+    def _domain(cls, value: str) -> str:
+        domain = value.strip().lower()
+        if domain and not _DOMAIN.fullmatch(domain):
+            raise ValueError(
+                "is a domain whose names lead here, with a port or without, such as apps.example.org; or off"
+            )
+        return domain
+
     @field_validator("fetch_allowed_hosts", "mcp_allowed_hosts")
     @classmethod
     def _hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -217,6 +237,13 @@ class Settings(BaseSettings):
     def is_local(self) -> bool:
         """Whether a call without a token is the local user."""
         return self.auth_mode == "local"
+
+    @property
+    def ports_domain(self) -> str:
+        """Below which opened ports have their hosts; empty where none are opened."""
+        if not self.preview_domain:
+            return LOCAL_DOMAIN if self.is_local else ""
+        return "" if self.preview_domain == "off" else self.preview_domain
 
     @property
     def redis_address(self) -> str:

@@ -17,6 +17,7 @@ from backend_api.bootstrap.app import Wire
 from backend_api.bootstrap.assembly import Policy, Ports, assemble
 from backend_api.bootstrap.background_tasks import background_task
 from backend_api.bootstrap.closing import Closing
+from backend_api.bootstrap.previews import preview_policy
 from backend_api.bootstrap.runtime import Plan, Runtime, open_runtime, plan
 from backend_api.bootstrap.settings import Settings, named_hosts
 from backend_api.domain.agent.presets import Presets
@@ -34,7 +35,7 @@ from backend_api.infrastructure.mongo.users import MongoUsers
 from backend_api.infrastructure.redis.rate_limiter import RedisRateLimiter
 from backend_api.infrastructure.redis.tickets import RedisTickets
 from backend_api.infrastructure.security.passwords import Argon2Passwords
-from backend_api.infrastructure.security.tokens import JwtAccessTokens
+from backend_api.infrastructure.security.tokens import JwtAccessTokens, JwtPreviewTokens
 from backend_api.interfaces.http.use_cases import UseCases, WebOptions
 from service_kit.tracing import follows_callers
 
@@ -59,6 +60,7 @@ def web_options(settings: Settings) -> WebOptions:
         allowed_hosts=(*settings.allowed_hosts, *settings.host, *named_hosts(settings)),
         user_content_origin=settings.user_content_origin,
         public_url=settings.public_url,
+        preview_domain=settings.ports_domain,
         cors_origins=settings.cors_origins,
         max_upload_bytes=settings.max_upload_bytes,
         frontend=settings.frontend_dist,
@@ -85,12 +87,14 @@ def wire_with(settings: Settings, closing: Closing) -> Wire:
                 _ports(runtime, feed, planned, access_tokens, agent.worker if agent else announced), policy
             )
             closing.on_begin(use_cases.stream_slots.close)
+            closing.on_begin(use_cases.reach_port.connections.close)
             changes = PublishSandboxChanges(
                 runtime.sandboxes.changes, MongoSandboxChangeLog(runtime.stores.database), runtime.stores.stream
             )
             async with (
                 background_task(changes.publish_until_cancelled(), "sandbox-changes"),
                 background_task(use_cases.connections.watch_log_ins(), "log-ins"),
+                background_task(use_cases.reach_port.connections.watch_ports(), "opened ports"),
                 background_task(announced.listen(), "announced-slots"),
                 working(agent, closing),
             ):
@@ -140,11 +144,12 @@ def _policy(settings: Settings, presets: Presets) -> Policy:
         streams_per_user=settings.max_streams_per_user,
         options=settings.session_defaults,
         presets=presets,
+        previews=preview_policy(settings),
     )
 
 
 def _ports(runtime: Runtime, feed: SessionFeed, planned: Plan, access_tokens: JwtAccessTokens, slots: Slots) -> Ports:
-    stores = runtime.stores
+    stores, settings = runtime.stores, planned.settings
     users = MongoUsers(stores.database)
     return Ports(
         users=users,
@@ -174,6 +179,10 @@ def _ports(runtime: Runtime, feed: SessionFeed, planned: Plan, access_tokens: Jw
         screens=runtime.sandboxes.screens,
         tickets=RedisTickets(stores.redis),
         links=planned.links,
+        opened_ports=runtime.opened_ports,
+        running_sandboxes=runtime.sandboxes.running,
+        sandbox_apps=runtime.sandboxes.apps,
+        preview_tokens=JwtPreviewTokens(planned.secret, algorithm=settings.jwt_algorithm, clock=planned.clock),
         clock=planned.clock,
         own=runtime.own,
         own_skills=runtime.own_skills,

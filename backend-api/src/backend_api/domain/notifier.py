@@ -20,6 +20,8 @@ class Topic(StrEnum):
     """Something lies in the inbox of a run at work: the run's id. The worker that holds it looks at each heartbeat."""
     SCHEDULE_CHANGED = "schedule.changed"
     """A schedule may be due sooner than was known. Whoever sends their messages looks every fifteen seconds."""
+    PORT_CLOSED = "port.closed"
+    """An opened port was closed: its id. Gateways look at those in use every two seconds."""
     LOG_IN_ENDED = "log_in.ended"
     """Log-ins of a user ended: the user's id. Gateways look at what is open every two seconds."""
 

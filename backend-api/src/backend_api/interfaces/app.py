@@ -21,6 +21,7 @@ from backend_api.interfaces.http import (
     mcp,
     memories,
     messages,
+    ports,
     sandbox,
     schedules,
     sessions,
@@ -35,6 +36,7 @@ from backend_api.interfaces.http.edge import Edge
 from backend_api.interfaces.http.page import page_router
 from backend_api.interfaces.http.request_rules import request_rules
 from backend_api.interfaces.http.use_cases import WebOptions
+from backend_api.interfaces.preview.app import PreviewHosts
 from backend_api.interfaces.ws import screen, session_socket
 from service_kit.problems import install_problems
 from service_kit.requests import NO_TELEMETRY, RequestMiddleware
@@ -105,6 +107,7 @@ def build_app(options: WebOptions, lifespan: Lifespan | None = None) -> FastAPI:
         files.router,
         snapshots.router,
         sandbox.router,
+        ports.router,
         background.router,
         schedules.router,
         catalogue.router,
@@ -136,4 +139,6 @@ def build_app(options: WebOptions, lifespan: Lifespan | None = None) -> FastAPI:
         app.add_middleware(ContentOrigin, origin=options.user_content_origin)
     app.add_middleware(Edge, options=options)
     app.add_middleware(RequestMiddleware, rules=request_rules(follows_callers=options.follows_traces))
+    if options.preview_domain:
+        app.add_middleware(PreviewHosts, options=options)
     return app

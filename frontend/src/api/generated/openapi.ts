@@ -617,6 +617,35 @@ export interface ModelBody {
   vision: boolean
 }
 /**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "OpenPortBody".
+ */
+export interface OpenPortBody {
+  /**
+   * 1024 to 65535, but for those of the computer's own services.
+   */
+  port: number
+  label?: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "OpenedPortBody".
+ */
+export interface OpenedPortBody {
+  id: string
+  port: number
+  label: string
+  opened_at: string
+  opened_by: 'agent' | 'person'
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "OpenedPortsBody".
+ */
+export interface OpenedPortsBody {
+  ports: OpenedPortBody[]
+}
+/**
  * Options of a session. One that would have no effect is refused, so that nobody relies on it.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -706,6 +735,14 @@ export interface PlanStepBody {
   title: string
   status: 'pending' | 'in_progress' | 'done' | 'skipped'
   result: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "PortAddressBody".
+ */
+export interface PortAddressBody {
+  url: string
+  expires_at: string
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema

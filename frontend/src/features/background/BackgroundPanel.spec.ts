@@ -52,6 +52,7 @@ describe('the panel of background commands', () => {
     expect(rows[1]).toContain('npm test')
     expect(rows[1]).toContain('Exit code 2')
     expect(rows[1]).toContain('1 min 1 s')
+    expect(rows[1]).toMatch(/started (Jan|Dec) /)
   })
 
   it('says so where there is nothing', () => {

@@ -40,6 +40,12 @@ describe('a note', () => {
       'Follows the instructions in a⟨U+202E⟩/AGENTS.md.',
     ])
   })
+  it('about a command in the background tells it from the words around it', () => {
+    const done = { code: 'background.done', params: { command: 'echo is done; ls' } }
+    expect(shown(done)).toBe('In the background, “echo is done; ls” is done.')
+    setLanguage('zh')
+    expect(shown(done)).toBe('后台命令“echo is done; ls”已完成。')
+  })
   it('before a message of a schedule says that, and what it makes up for', () => {
     const fired = { type: 'schedule.fired', seq: 1, at: '', session_id: 's', run_id: 'r', schedule_id: 'a' }
     const said = (fields: object): string => {

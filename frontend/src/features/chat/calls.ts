@@ -1,5 +1,10 @@
-import type { ToolCalledEvent, ToolFinishedEvent, ToolStartedEvent } from '@/api/types'
+import type { ToolCalledEvent, ToolFinishedEvent, ToolOutputEvent, ToolStartedEvent } from '@/api/types'
+import { countPoints } from '@/shared/lib/codepoints'
+import { keepTail } from '@/shared/lib/pieces'
 import type { ToolItem, ToolOutcome } from './transcript'
+
+/** Live output kept for display; the whole of it is the event's body. */
+const OUTPUT_KEPT = 200_000
 
 /** A call as it begins. */
 export function toolItem(event: ToolCalledEvent, waits: boolean): ToolItem {
@@ -29,6 +34,16 @@ export function toolItem(event: ToolCalledEvent, waits: boolean): ToolItem {
 /** One that asked and now runs. */
 export function started(item: ToolItem, event: ToolStartedEvent, waits: boolean): ToolItem {
   return { ...item, outcome: 'running', startedAt: waits && item.needsComputer ? null : event.at }
+}
+
+/** One that wrote more; what comes after a gap is left out. */
+export function withOutput(item: ToolItem, event: ToolOutputEvent): ToolItem {
+  if (event.offset > item.outputPoints && item.outputPoints > 0) return item
+  const fresh = event.offset + countPoints(event.text) - item.outputPoints
+  if (fresh <= 0) return item
+  const points = [...event.text]
+  const output = item.output + points.slice(Math.max(0, points.length - fresh)).join('')
+  return { ...item, output: keepTail(output, OUTPUT_KEPT), outputPoints: event.offset + points.length }
 }
 
 /** It has no result yet. */

@@ -1,11 +1,10 @@
-import type { RunFinishedEvent, ToolOutputEvent, WireEvent } from '@/api/types'
+import type { RunFinishedEvent, WireEvent } from '@/api/types'
 import { withBackground } from '@/features/background'
+import { withPort } from '@/features/ports'
 import { withModelCall } from '@/features/traces'
-import { countPoints } from '@/shared/lib/codepoints'
-import { keepTail } from '@/shared/lib/pieces'
 import { allSeen } from '@/shared/lib/unseen'
 import { backgroundNote } from './backgroundNote'
-import { asking, cutOutcome, finished, started, toolItem } from './calls'
+import { asking, cutOutcome, finished, started, toolItem, withOutput } from './calls'
 import { isAwaited, withSandboxEvent } from './computerState'
 import { dropLive, layDelta, withoutLive } from './live'
 import { isLaterThan } from './order'
@@ -18,8 +17,6 @@ import { begunWait, outcomeByPerson, waitedUntil, queuedRun, waitItem, withAnswe
 
 /** A note of ours: the run went on in another worker. */
 export const HANDED_OVER = 'run.handed_over'
-/** Live output kept for display; the whole of it is the event's body. */
-const OUTPUT_KEPT = 200_000
 
 type LiveEvent = Extract<WireEvent, { seq: null }>
 type StoredEvent = Exclude<WireEvent, LiveEvent>
@@ -29,7 +26,9 @@ export function reduce(state: Transcript, event: WireEvent): Transcript {
   if (event.seq === null) return reduceLive(state, event)
   if (event.seq <= state.lastSeq) return state
   if (event.seq > state.lastSeq + 1) return { ...state, gaps: state.gaps + 1 }
-  const next = { ...state, lastSeq: event.seq, modelCalls: withModelCall(state.modelCalls, event) }
+  const { modelCalls, ports } = state
+  const told = { modelCalls: withModelCall(modelCalls, event), ports: withPort(ports, event) }
+  const next = { ...state, ...told, lastSeq: event.seq }
   if (agentOf(event) !== undefined) return reduceOfAgent(next, event)
   return reduceStored({ ...next, readSeq: Math.max(state.readSeq, readBy(event)) }, event)
 }
@@ -49,7 +48,7 @@ function reduceLive(state: Transcript, event: LiveEvent): Transcript {
     case 'thinking.delta':
       return layDelta(state, event, 'thinking')
     case 'tool.output':
-      return layOutput(state, event)
+      return changeTool(state, event.call_id, (item) => withOutput(item, event))
     case 'context.usage':
       return { ...state, contextTokens: event.used }
     default:
@@ -140,16 +139,16 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
       return { ...state, background: withBackground(state.background, event) }
     case 'background.finished':
       return append({ ...state, background: withBackground(state.background, event) }, backgroundNote(key, event))
-    case 'plan.entered':
-      return state
     case 'files.changed':
       return { ...state, filesVersion: state.filesVersion + 1 }
     case 'session.updated':
       return { ...state, title: event.title ?? state.title, model: event.model ?? state.model }
     case 'sandbox.updated':
       return timeTools(withSandboxEvent(state, event), event.at)
-    // What people are to know of it is a notice beside it.
-    case 'mcp.updated':
+    case 'mcp.updated': // What people are to know of it is a notice beside it.
+    case 'plan.entered':
+    case 'port.opened':
+    case 'port.closed':
     case 'context.opened':
     case 'context.note':
     case 'context.compaction_wanted':
@@ -165,12 +164,10 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
     }
     case 'usage.updated':
       return { ...state, usage: event.usage, contextTokens: event.context || state.contextTokens }
-    case 'instructions.found':
-      return append(state, {
-        ...note(key, 'notice', event.path),
-        code: 'instructions',
-        params: { path: allSeen(event.path) },
-      })
+    case 'instructions.found': {
+      const params = { path: allSeen(event.path) }
+      return append(state, { ...note(key, 'notice', event.path), code: 'instructions', params })
+    }
     case 'notice':
       return append(state, { ...note(key, 'notice', event.text), code: event.code, params: event.params })
     case 'error':
@@ -216,17 +213,6 @@ function timeTools(state: Transcript, at: string): Transcript {
 function changeTool(state: Transcript, callId: string, change: (item: ToolItem) => ToolItem): Transcript {
   const items = withCall(state.items, callId, change)
   return items === state.items ? state : { ...state, items }
-}
-
-function layOutput(state: Transcript, event: ToolOutputEvent): Transcript {
-  return changeTool(state, event.call_id, (item) => {
-    if (event.offset > item.outputPoints && item.outputPoints > 0) return item
-    const fresh = event.offset + countPoints(event.text) - item.outputPoints
-    if (fresh <= 0) return item
-    const points = [...event.text]
-    const output = item.output + points.slice(Math.max(0, points.length - fresh)).join('')
-    return { ...item, output: keepTail(output, OUTPUT_KEPT), outputPoints: event.offset + points.length }
-  })
 }
 
 function finishRun(state: Transcript, event: RunFinishedEvent): Transcript {

@@ -4,6 +4,7 @@ import type {
   BodyReference,
   ComputerStatus,
   Display,
+  OpenPort,
   PlanDecidedEvent,
   PlanUpdatedEvent,
   TeamMessageEvent,
@@ -208,6 +209,8 @@ export interface Transcript {
   readonly tasks: Pick<TasksUpdatedEvent, 'version' | 'tasks'>
   /** What runs and ran in the background of the computer. */
   readonly background: readonly BackgroundCommand[]
+  /** Of the computer, which are open to the person. */
+  readonly ports: readonly OpenPort[]
   readonly usage: Usage | null
   /** Where the conversation wants them stored. */
   readonly modelCalls: readonly ModelCall[]
@@ -257,6 +260,7 @@ export const emptyTranscript: Transcript = {
   tasks: { version: 0, tasks: [] },
   usage: null,
   background: [],
+  ports: [],
   modelCalls: [],
   contextTokens: null,
   title: null,

@@ -25,6 +25,7 @@ const given = {
   filesVersion: 0,
   modelCalls: [],
   hasModelCalls: true,
+  ports: [],
   background: [
     {
       id: 'bg_1',

@@ -1,7 +1,9 @@
-import { ArrowLeftRight, FolderOpen, Hourglass, Monitor, SquareTerminal } from '@lucide/vue'
+import { ArrowLeftRight, EthernetPort, FolderOpen, Hourglass, Monitor, SquareTerminal } from '@lucide/vue'
 import type { Component } from 'vue'
+import type { OpenPort } from '@/api/types'
 import { BackgroundPanel, type BackgroundCommand } from '@/features/background'
 import { FilesPanel } from '@/features/files'
+import { PortsPanel } from '@/features/ports'
 import type { ToolCard } from '@/features/tools'
 import { ModelCallsPanel, type ModelCall } from '@/features/traces'
 import type en from '@/i18n/en'
@@ -25,6 +27,8 @@ export interface PanelContext extends Offering {
   /** Grows with each change of files. */
   readonly filesVersion: number
   readonly modelCalls: readonly ModelCall[]
+  /** Those that events say are open. */
+  readonly ports: readonly OpenPort[]
   readonly isRunning: boolean
   /** The file that was opened, by its path in the workspace. */
   readonly shownFile: string | null
@@ -86,6 +90,18 @@ export const panels = [
       isRunning,
       shown: shownFile,
       'onUpdate:shown': showFile,
+    }),
+    isOffered: () => true,
+  }),
+  panel({
+    id: 'ports',
+    title: 'computer.tab.ports',
+    icon: EthernetPort,
+    component: PortsPanel,
+    props: ({ sessionId, computer, ports }) => ({
+      sessionId,
+      told: ports,
+      isComputerReady: computer.status === 'ready',
     }),
     isOffered: () => true,
   }),

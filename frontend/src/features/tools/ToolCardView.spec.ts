@@ -61,6 +61,17 @@ describe('ToolCardView', () => {
     expect(screen.getByText(/The panel Background/)).toBeTruthy()
     expect(screen.queryByText(/bg_1/)).toBeNull()
   })
+  it('has under a call that opened a port, and no other one, the way to it', () => {
+    const exposed = { name: 'expose_port', arguments: { port: 3000, label: 'Shop' } }
+    show({ ...exposed, outcome: 'failed' })
+    expect(screen.getByText('Shop')).toBeTruthy()
+    show({ ...exposed, outcome: 'succeeded', name: 'close_port' })
+    expect(screen.queryByText(/not open any more/)).toBeNull()
+    show({ ...exposed, outcome: 'succeeded' })
+    expect(screen.getByText('Opened port 3000')).toBeTruthy()
+    expect(screen.getByText('Port 3000 is not open any more.')).toBeTruthy()
+    expect(screen.getAllByText('Shop')).toHaveLength(1)
+  })
   it('names code by its first line, or by its context', () => {
     const code = { name: 'code_run', phrase: 'Running code', outcome: 'succeeded' } as const
     show({ ...code, arguments: { code: '\n\nimport pandas\nprint(1)' } })

@@ -4,6 +4,7 @@ import {
   AppWindow,
   Brain,
   Clock,
+  EthernetPort,
   FileCode,
   FileDiff,
   FileText,
@@ -22,6 +23,7 @@ import {
 } from '@lucide/vue'
 import { defineAsyncComponent, type Component } from 'vue'
 import type { Display } from '@/api/types'
+import { PortLine } from '@/features/ports'
 import type { ToolCard } from './body/card'
 import BrowserView from './views/BrowserView.vue'
 import CodeView from './views/CodeView.vue'
@@ -41,6 +43,8 @@ export interface ToolView {
   readonly component: Component
   /** What the call is about, in a few words. */
   readonly target: (card: ToolCard) => string
+  /** What a call that succeeded shows also while its card is closed; null shows nothing. */
+  readonly below?: { readonly component: Component; readonly props: (card: ToolCard) => object | null }
 }
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '')
@@ -105,6 +109,8 @@ const displayed: Readonly<Record<Display['type'], ToolView>> = {
     target: argument('path', 'file_name', 'title'),
   },
 }
+const portOf = ({ arguments: { port } }: ToolCard): object | null =>
+  Number.isInteger(Number(port)) ? { number: Number(port) } : null
 /** Of tools whose results are text alone. */
 const plain: readonly ToolView[] = [
   { names: /_skills?$/, icon: GraduationCap, component: PlainView, target: argument('skill', 'name') },
@@ -127,6 +133,15 @@ const plain: readonly ToolView[] = [
     component: defineAsyncComponent(() => import('./views/TaskView.vue')),
     target: (card) => card.agentKind ?? argument('agent_type')(card),
   },
+  {
+    names: /^expose_port$/,
+    icon: EthernetPort,
+    component: PlainView,
+    // Its name stands below it once it is open.
+    target: (card) => (card.outcome === 'succeeded' ? '' : argument('label')(card)),
+    below: { component: PortLine, props: portOf },
+  },
+  { names: /^close_port$/, icon: EthernetPort, component: PlainView, target: () => '' },
   { names: /^utc_now$/, icon: Clock, component: PlainView, target: () => '' },
   { names: /^(fetch|web)/, icon: Globe, component: PlainView, target: argument('url') },
 ]

@@ -1,6 +1,7 @@
 import MarkdownIt from 'markdown-it'
 import { withFormulas } from './mathSyntax'
 import { withAlignedCells } from './tables'
+import { withTaskLists } from './taskLists'
 
 export interface Block {
   readonly start: number
@@ -17,6 +18,7 @@ markdown.linkify.set({ fuzzyLink: false })
 markdown.disable('reference')
 withFormulas(markdown)
 withAlignedCells(markdown)
+withTaskLists(markdown)
 
 const UPRIGHT = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u
 const FEW = 24

@@ -50,3 +50,26 @@ it('keeps how the columns of a table are aligned, as no style', () => {
   expect(html).toMatch(/<td>1<\/td>\s*<td align="center">2<\/td>\s*<td align="right">3<\/td>/)
   expect(html).not.toContain('style')
 })
+
+describe('a list of tasks', () => {
+  const task = (source: string): string => renderBlock(source).replaceAll('\n', '')
+
+  it('has a checkbox that shows what is done and can not be changed', () => {
+    expect(task('- [x] *tea*\n- [ ] cups')).toBe(
+      '<ul><li class="task"><input type="checkbox" disabled="" checked=""><em>tea</em></li>' +
+        '<li class="task"><input type="checkbox" disabled="">cups</li></ul>',
+    )
+    expect(task('1. [X] a\n\n   - [ ] b')).toMatch(/<ol>.*checked.*<p>a<\/p>.*<ul>.*disabled="">b/)
+  })
+  it.each(['- [x]', '- [x](https://example.org)', '- [y] no', '- \\[x] no', '[x] no', '- # [x] no', '- a\n\n  [x] no'])(
+    '%j is none',
+    (source) => expect(task(source)).not.toMatch(/<input|data-task/),
+  )
+  it('is not made by a text that looks like its markup', () => {
+    const place = '<span data-task="done"></span> <input type="checkbox">'
+    const html = renderBlock(`- ${place}\n- \`${place}\`\n- [a](b '${place}')`)
+    const shown = document.createElement('div')
+    shown.innerHTML = html
+    expect(shown.querySelector('input, [data-task]')).toBeNull()
+  })
+})

@@ -1,6 +1,7 @@
 import DOMPurify from 'dompurify'
 import { markdown } from './blocks'
 import { isMathReady, mathHtml } from './math'
+import { withCheckboxes } from './taskLists'
 
 /** A link without a scheme names a file of the workspace, unless it is a signed link to one. */
 export function workspacePath(href: string): string | null {
@@ -73,7 +74,7 @@ export function renderBlock(source: string, { setsFormulas = true } = {}): strin
     FORBID_ATTR: ['style'],
     ADD_ATTR: ['target'],
   })
-  const html = withFormulas(clean, env, setsFormulas)
+  const html = withFormulas(withCheckboxes(clean), env, setsFormulas)
   if (setsFormulas && env.formulas && !isMathReady()) return html
   if (rendered.size >= KEPT) rendered.delete(rendered.keys().next().value ?? '')
   rendered.set(key, html)

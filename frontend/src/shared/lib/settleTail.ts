@@ -1,6 +1,6 @@
 import { begunFormula, formulaAt } from './mathSyntax'
 
-const MARKS_ALONE = /(^|\n)[ \t]*(?:[-+*_=#>`~|]+|\d+[.)]?)[ \t]*$/
+const MARKS_ALONE = /(^|\n)[ \t]*(?:[-+*_=#>`~|]+|\d+[.)]?|(?:[-+*]|\d+[.)])[ \t]+\[[ xX]?\]?)[ \t]*$/
 const LINK_BEGUN = /!?\[([^[\]\n]*)\](?:\([^()\s]*)?$/
 const IN_WORD = /[\p{L}\p{N}_]/u
 const LATIN = /[A-Za-z0-9_]/

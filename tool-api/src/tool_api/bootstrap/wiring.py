@@ -24,6 +24,8 @@ from tool_api.http.services import Services
 from tool_api.mcp.endpoint import McpEndpoint
 from tool_api.navigation.programs import SourcePrograms
 from tool_api.persons_control import PersonsControl
+from tool_api.ports.rules import PortRules, ports_of
+from tool_api.ports.tunnel import TunnelLimits, Tunnels
 from tool_api.registry import tool_table
 from tool_api.skills.folders import SKILLS
 from tool_api.tools.background.commands import BackgroundCommands
@@ -73,7 +75,13 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         )
         background = await stack.enter_async_context(BackgroundCommands(settings.workspace, shells.environment))
         calls = await stack.enter_async_context(Calls(partial(instructions_for, workspace)))
-        programs = DocumentPrograms()
+        programs, printer = DocumentPrograms(), HeadlessPrinter(desktop_settings)
+
+        def own_ports() -> frozenset[int]:
+            listens_on = {settings.tcp_endpoint[1]} if settings.inherited_endpoint is None else set[int]()
+            of_desktop = desktop.control_address if desktop is not None else None
+            return ports_of(of_desktop, printer.control_address) | {desktop_settings.cdp_port} | listens_on
+
         turn, control = asyncio.Lock(), PersonsControl()
         tools = tool_table(
             shells=ShellController(
@@ -102,7 +110,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             documents=DocumentController(
                 workspace=workspace,
                 programs=programs,
-                printer=HeadlessPrinter(desktop_settings),
+                printer=printer,
                 room=disk.demand,
             ),
         )
@@ -125,6 +133,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             workspace=workspace,
             desktop=desktop,
             control=control,
+            tunnels=Tunnels(PortRules(own_ports=own_ports), TunnelLimits()),
             keep_alive=KeepAliveResponder(
                 access=access,
                 activity=Activity(lambda: shells.is_busy or kernels.is_busy or background.is_busy),

@@ -42,6 +42,8 @@ class HeadlessPrinter:
         self._settings = settings
         self._path = programs.find_programs(settings.search_path).browser
         self._turn = asyncio.Lock()
+        self.control_address: str | None = None
+        """Of the browser that prints now."""
 
     async def print_page(self, page: str, within_s: float) -> bytes:
         """A PDF. Cancelling ends the browser. Raises `NotMadeError`."""
@@ -61,10 +63,12 @@ class HeadlessPrinter:
             command = programs.printing_command(path, profile)
             async with running("printer", command, programs.environment(self._settings), self._settings) as program:
                 address = await program.said(programs.cdp_address, self._settings.start_timeout_s)
+                self.control_address = address
                 conversation = _Conversation(page)
                 async with connected(address, conversation.on_event, open_timeout_s=_OPEN_S) as connection:
                     return await conversation.print_by(connection, program)
         finally:
+            self.control_address = None
             await asyncio.to_thread(shutil.rmtree, profile, ignore_errors=True)
 
     def _profile(self) -> Path:

@@ -92,6 +92,11 @@ class Desktop:
         await self._wait_for(lambda: self._cdp is not None or not self.has_browser, timeout_s)
         return self._cdp
 
+    @property
+    def control_address(self) -> str | None:
+        """`cdp_address` as it is now, without waking or waiting."""
+        return self._cdp
+
     async def restart_browser(self) -> None:
         """End Chrome, hung or not; it is started anew as one that ended by itself."""
         self.wake()

@@ -14,6 +14,7 @@ from tool_api.calls import Calls
 from tool_api.desktop.supervisor import Desktop
 from tool_api.mcp.endpoint import McpEndpoint
 from tool_api.persons_control import PersonsControl
+from tool_api.ports.tunnel import Tunnels
 from tool_api.skills.folders import SKILLS
 from tool_api.tools.background.commands import BackgroundCommands
 from tool_api.tools.code.kernels import Kernels
@@ -40,6 +41,7 @@ class Services:
     workspace: Workspace
     desktop: Desktop | None
     control: PersonsControl
+    tunnels: Tunnels
     keep_alive: KeepAliveResponder
     max_upload_bytes: int
     allowed_commands: frozenset[str] = frozenset()

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from backend_api.domain.agent.options import AgentMode, ThinkingLevel
 
-VOCABULARY_VERSION = 23
+VOCABULARY_VERSION = 24
 MAX_PREVIEW_CHARACTERS = 2_000
 """Of a call's output, or of what an agent said last, in the event itself."""
 
@@ -655,6 +655,27 @@ class BackgroundStarted:
     timeout_s: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PortOpened:
+    """A port of the session's computer is open to its user's browser from here on; what listens there is another
+    question. How it is reached stands in no event."""
+
+    type: Literal["port.opened"] = "port.opened"
+    port_id: str
+    port: int
+    label: str
+    opened_by: Literal["agent", "person"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PortClosed:
+    """It is open no more."""
+
+    type: Literal["port.closed"] = "port.closed"
+    port_id: str
+    port: int
+
+
 BackgroundEnd = Literal["ended", "timed_out", "stopped", "lost"]
 """By itself, at its time-out, by a person or the agent, or with the computer it ran on: then nobody knows how far it
 came."""
@@ -837,6 +858,8 @@ StoredPayload = (
     | TeamMessage
     | BackgroundStarted
     | BackgroundFinished
+    | PortOpened
+    | PortClosed
     | SessionUpdated
     | SandboxUpdated
     | UsageUpdated

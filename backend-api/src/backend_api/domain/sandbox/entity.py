@@ -16,6 +16,7 @@ class Scope(StrEnum):
     BROWSER = "browser"
     VNC_VIEW = "vnc:view"
     VNC_CONTROL = "vnc:control"
+    PORTS = "ports"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,6 +46,10 @@ class MemorySandboxes:
             )
         return self.living[session_id]
 
+    async def running(self, session_id: str) -> Sandbox | None:
+        """The one there is."""
+        return self.living.get(session_id)
+
     async def status(self, session_id: str) -> SandboxStatus:
         """Ready or none."""
         sandbox = self.living.get(session_id)

@@ -17,6 +17,7 @@ from backend_api.infrastructure.mongo.documents import (
     EventDocument,
     EventPartDocument,
     KeptCallsDocument,
+    OpenedPortDocument,
     RunDocument,
     ScheduleDocument,
     SessionDocument,
@@ -58,7 +59,8 @@ class MongoDeletions:
 async def remove_contents(session_id: SessionId) -> None:
     """All of a session but its document, and what its runs used."""
     await _keep_usage(session_id)
-    for document in (RunDocument, BackgroundCommandDocument, BodyDocument, EventPartDocument, EventDocument):
+    beside = (BackgroundCommandDocument, OpenedPortDocument, BodyDocument, EventPartDocument)
+    for document in (RunDocument, *beside, EventDocument):
         await document.find({"session_id": session_id}).delete()
     await KeptCallsDocument.find({"_id": session_id}).delete()
     # Its schedules are the user's own words, and stay to be seen, but send nothing any more.

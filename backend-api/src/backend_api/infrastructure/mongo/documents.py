@@ -398,6 +398,22 @@ class ScheduleDocument(Document):
         ]
 
 
+class OpenedPortDocument(Document):
+    """A port of a session's computer that is open to its user's browser."""
+
+    id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- ids are opaque strings
+    session_id: str
+    user_id: str
+    port: int
+    label: str
+    opened_at: datetime
+    opened_by: str
+
+    class Settings:
+        name = "opened_ports"
+        indexes: ClassVar = [IndexModel([("session_id", ASCENDING), ("port", ASCENDING)], unique=True)]
+
+
 class PastUsageDocument(Document):
     """What a run of a deleted session used: nothing of what was said in it."""
 
@@ -438,6 +454,7 @@ DOCUMENTS = [
     KeptCallsDocument,
     BackgroundCommandDocument,
     ScheduleDocument,
+    OpenedPortDocument,
     PastUsageDocument,
     MarkDocument,
 ]

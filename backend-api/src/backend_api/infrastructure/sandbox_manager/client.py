@@ -87,6 +87,23 @@ class SandboxManagerClient:
         finally:
             starting.cancel()
 
+    async def running(self, session_id: str) -> Sandbox | None:
+        """See `RunningSandboxes`."""
+        if (sandbox := self._believed(session_id)) is not None:
+            return sandbox
+        usable = (WireStatus.READY, WireStatus.PAUSED)
+        found = [one for one in await self._find(session_id, reach_for_s=0.0) if one.status in usable]
+        if not found:
+            return None
+        newest = max(found, key=lambda one: one.generation)
+        if newest.status is WireStatus.PAUSED:
+            # Asking for another token wakes it.
+            self.forget(_sandbox(newest))
+            return _sandbox(newest)
+        make_room(self._sandboxes, MAX_CACHED)
+        self._sandboxes[session_id] = _Believed(_sandbox(newest), self._clock() + BELIEVE_FOR_S)
+        return _sandbox(newest)
+
     async def _turn(self, lock: asyncio.Lock, session_id: str, queue_s: float | None) -> None:
         """Take the lock, or raise `SandboxQueuedError` where who has it stands in line for longer than `queue_s`."""
         while True:

@@ -46,6 +46,9 @@ from backend_api.application.jobs.cancel_job import CancelJob
 from backend_api.application.jobs.get_job import GetJob
 from backend_api.application.mcp.change_servers import ChangeMcpServers
 from backend_api.application.memories.change_memories import ChangeMemories
+from backend_api.application.previews.issue_address import IssueAddress
+from backend_api.application.previews.open_port import ClosePort, OpenPort
+from backend_api.application.previews.reach_port import ReachPort
 from backend_api.application.sandbox.issue_ticket import IssueTicket
 from backend_api.application.sandbox.open_screen import OpenScreen
 from backend_api.application.schedules.change_schedules import CreateSchedule, UpdateSchedule
@@ -65,6 +68,7 @@ from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.conversation.jobs import RunRecords
 from backend_api.domain.conversation.ports import EventLog, SessionRepository
 from backend_api.domain.identity.ports import Users
+from backend_api.domain.previews.ports import OpenedPorts
 from backend_api.domain.sandbox.ports import Sandboxes, Workspace
 from backend_api.domain.sandbox.snapshots import Snapshots
 from backend_api.domain.sandbox.tickets import FileLinks
@@ -134,6 +138,11 @@ class UseCases:
     links: FileLinks
     issue_ticket: IssueTicket
     open_screen: OpenScreen
+    opened_ports: OpenedPorts
+    open_port: OpenPort
+    close_port: ClosePort
+    issue_address: IssueAddress
+    reach_port: ReachPort
     rules: OptionRules
     effective_settings: OpenEffectiveSettings
     read_settings: ReadSettings
@@ -163,6 +172,7 @@ class WebOptions:
     cors_origins: tuple[str, ...] = ()
     user_content_origin: str = ""
     public_url: str = ""
+    preview_domain: str = ""
     metrics_token: str = ""
     follows_traces: bool = False
     max_body_bytes: int = 2 * 1024 * 1024

@@ -1,0 +1,1 @@
+"""What browsers reach of programs in sandboxes: each opened port under a host of its own."""

@@ -1,0 +1,14 @@
+import { computed } from 'vue'
+import { useConversation } from '@/features/chat'
+import { useSessions } from '@/features/sessions'
+
+/** What decides which panels of the computer there are. */
+export function useOffering(sessionId: () => string | null) {
+  const conversation = useConversation()
+  const sessions = useSessions()
+  return computed(() => {
+    const { computer, modelCalls, background } = conversation.transcript
+    const options = sessions.byId.get(sessionId() ?? '')?.options
+    return { computer, background, hasModelCalls: modelCalls.length > 0 || options?.['enable_tracing'] === true }
+  })
+}

@@ -1,0 +1,1 @@
+"""Connections to what listens inside the sandbox."""
