@@ -19,6 +19,7 @@ IN_ONE_FORM: dict[str, Form] = {
     "test_desktop.py": "chat",
     "test_mcp_programs.py": "messages",
     "test_navigation.py": "chat",
+    "test_ports.py": "chat",
     "test_report.py": "chat",
     "test_skills.py": "responses",
     "test_web.py": "responses",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -103,6 +103,24 @@ async def test_what_a_program_said_before_it_ended_arrives_and_then_the_end(tmp_
     async with program(answer) as port, endpoint(tmp_path) as path, tunnel(path, port) as opened:
         assert await asyncio.wait_for(opened.recv(), 5) == b"good bye"
         assert await closed_with(opened) == CloseCode.ENDED
+
+
+async def test_what_comes_in_very_small_pieces_is_gathered(tmp_path: Path) -> None:
+    async def drip(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for _ in range(3000):
+            writer.write(b"x")
+            await asyncio.sleep(0)
+        writer.close()
+
+    frames, received, clock = 0, b"", asyncio.get_running_loop().time
+    async with program(drip) as port, endpoint(tmp_path) as path, tunnel(path, port) as opened:
+        began = clock()
+        with suppress(ConnectionClosed):
+            while True:
+                received += await asyncio.wait_for(_bytes(opened), 5)
+                frames += 1
+    assert received == b"x" * 3000
+    assert frames < 1100 * (clock() - began) + 5
 
 
 async def test_a_program_hears_that_the_other_side_has_gone(tmp_path: Path) -> None:

@@ -18,6 +18,10 @@ logger = logging.getLogger(__name__)
 CHUNK_BYTES = 64 * 1024
 LOOPBACK = ("127.0.0.1", "::1")
 """Nothing else is ever connected to. Many development servers listen on the second alone."""
+SMALL_BYTES = 512
+_GATHER_S = 0.001
+"""What a program says in small pieces within this goes on as one: who reads it takes so many small frames and no
+more."""
 _FLUSH_S = 1.0
 
 
@@ -108,6 +112,8 @@ class _Tunnel:
                 self._passed()
                 async with asyncio.timeout(self._limits.stalled_s):
                     await self._websocket.send_bytes(chunk)
+                if len(chunk) < SMALL_BYTES:
+                    await asyncio.sleep(_GATHER_S)
         except TimeoutError:
             return CloseCode.TOO_SLOW
         except (OSError, WebSocketDisconnect):

@@ -163,7 +163,7 @@ class ToolApiSandboxApps:
                     user_agent_header=None,
                     max_size=MAX_MESSAGE_BYTES,
                     max_queue=MAX_WAITING_MESSAGES,
-                    open_timeout=OPEN_S,
+                    open_timeout=min(OPEN_S, self.head_s),
                     close_timeout=CLOSE_S,
                     ping_interval=None,
                     create_connection=BoundedConnection,

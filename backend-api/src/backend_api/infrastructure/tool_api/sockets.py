@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, cast
 
 from websockets.asyncio.client import ClientConnection, connect
@@ -99,7 +99,9 @@ async def open_socket(token: EndpointToken, path: str, **options: Any) -> AsyncG
 
 async def _close(connection: ClientConnection) -> None:
     try:
-        async with asyncio.timeout(CLOSE_DEADLINE_S):
-            await connection.close()
-    except TimeoutError:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_DEADLINE_S):
+                await connection.close()
+    finally:
+        # Also where whoever closes it is cancelled meanwhile.
         connection.transport.abort()

@@ -38,13 +38,19 @@ class PreviewHosts:
     def __init__(self, app: ASGIApp, options: WebOptions) -> None:
         self._app = app
         self._domain = options.preview_domain
+        self._is_https = options.public_url.startswith("https://")
         # No path of an app's is anybody's to read in a log, and no header of ours is to change what it may do.
         rules = RequestRules(service="backend-api", count=_count, logged_path=lambda _: "/…", follows_callers=False)
         self._previews = RequestMiddleware(_Previews(self._domain), rules=rules)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        is_preview = scope["type"] in ("http", "websocket") and preview_label(scope, self._domain) is not None
-        await (self._previews if is_preview else self._app)(scope, receive, send)
+        if scope["type"] not in ("http", "websocket") or preview_label(scope, self._domain) is None:
+            await self._app(scope, receive, send)
+            return
+        if self._is_https:
+            # Of several proxies the nearest one may say how it was reached by the next.
+            scope = {**scope, "scheme": "wss" if scope["type"] == "websocket" else "https"}
+        await self._previews(scope, receive, send)
 
 
 class _Previews:

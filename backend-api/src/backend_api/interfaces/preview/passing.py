@@ -86,7 +86,8 @@ class Exchange:
                 for start in range(0, len(piece), PIECE_BYTES):
                     body = piece[start : start + PIECE_BYTES]
                     await self._send({"type": "http.response.body", "body": body, "more_body": True})
-        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+            # Before the tunnel is closed, which nobody has to wait for.
+            await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
     def _has_body(self) -> bool:
         headers = Headers(scope=self._scope)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -28,20 +28,32 @@ async def pass_socket(
     # The handshake with the program is one of its own.
     headers = [one for one in asked.headers if not one[0].startswith(_OF_THE_HANDSHAKE) and one[0] != b"host"]
     offered: list[str] = socket.scope.get("subprotocols", [])
-    async with apps.connect(sandbox, port.port, replace(asked, headers=headers), offered) as app:
+    opening = apps.connect(sandbox, port.port, replace(asked, headers=headers), offered)
+    carrying = asyncio.create_task(_carry(socket, opening), name="preview socket")
+    try:
+        await asyncio.wait({carrying, ended}, return_when=asyncio.FIRST_COMPLETED)
+        end = carrying.result() if carrying.done() else (_GOING_AWAY, "")
+    finally:
+        carrying.cancel()
+        await asyncio.gather(carrying, return_exceptions=True)
+    await close_socket(socket, *_passed_on(*end))
+
+
+async def _carry(socket: WebSocket, opening: AbstractAsyncContextManager[AppSocket]) -> tuple[int, str]:
+    """How the program closed it, where it did."""
+    async with opening as app:
         await socket.accept(subprotocol=app.subprotocol)
         directions = {
             asyncio.create_task(_down(socket, app), name="preview messages"),
             asyncio.create_task(_up(socket, app), name="preview input"),
         }
         try:
-            await asyncio.wait({*directions, ended}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for task in directions:
                 task.cancel()
             await asyncio.gather(*directions, return_exceptions=True)
-        code, reason = (_GOING_AWAY, "") if ended.done() else _passed_on(*app.end)
-    await close_socket(socket, code, reason)
+        return app.end
 
 
 async def close_socket(socket: WebSocket, code: int, reason: str = "") -> None:
