@@ -98,7 +98,7 @@ class _State:
         item = as_object(event.get("item"))
         if item.get("type") == "function_call":
             if len(self.calls) > MOST_CALLS:
-                raise too_many_calls(OPENAI.name)
+                raise too_many_calls(self.api.name)
             call = PartialCall(id=item.get("call_id") or "", name=item.get("name") or "")
             self.calls[event.get("output_index") or 0] = call
         return []
