@@ -145,3 +145,27 @@ def test_hosts_and_a_proxy_of_fetches_are_read(monkeypatch: pytest.MonkeyPatch) 
     assert settings.mcp_allowed_hosts == ("tools.internal",)
     assert settings.fetch_allowed_hosts == ("wiki.internal", "10.0.0.7:8080")
     assert settings.fetch_proxy.get_secret_value() == "http://proxy:3128"
+
+
+@pytest.mark.parametrize(
+    ("mode", "said", "domain"),
+    [
+        ("local", "", "localhost"),
+        ("password", "", ""),
+        ("local", "off", ""),
+        ("password", "Apps.Example.org:8443", "apps.example.org:8443"),
+    ],
+)
+def test_ports_have_a_domain_where_one_is_named_and_in_local_mode(
+    monkeypatch: pytest.MonkeyPatch, mode: str, said: str, domain: str
+) -> None:
+    monkeypatch.setenv("AUTH_MODE", mode)
+    monkeypatch.setenv("PREVIEW_DOMAIN", said)
+    assert load_settings().ports_domain == domain
+
+
+@pytest.mark.parametrize("said", ["https://apps.example.org", "*.example.org", "a b", "apps.example.org/x"])
+def test_what_is_no_domain_stops_the_start(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+    monkeypatch.setenv("PREVIEW_DOMAIN", said)
+    with pytest.raises(SettingsError, match="PREVIEW_DOMAIN"):
+        load_settings()
