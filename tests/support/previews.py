@@ -75,11 +75,20 @@ class Reached:
 
 @asynccontextmanager
 async def preview_gateway(
-    mongo: Server, redis: Server, database_name: str, endpoints: Endpoints, sandbox: Sandbox, *, head_s: float = 5.0
+    mongo: Server,
+    redis: Server,
+    database_name: str,
+    endpoints: Endpoints,
+    sandbox: Sandbox,
+    *,
+    head_s: float = 5.0,
+    is_local: bool = False,
+    domain: str = DOMAIN,
+    public_url: str = "",
 ) -> AsyncGenerator[Gateway]:
     """Every session's computer is that sandbox."""
     apps = ToolApiSandboxApps(PortTunnels(endpoints), head_s=head_s)
-    options = WebOptions(preview_domain=DOMAIN)
+    options = WebOptions(preview_domain=domain, is_local=is_local, public_url=public_url)
     async with run_gateway(
         mongo.uri, database_name, redis.uri, options=options, computers=SameSandbox(sandbox), apps=apps
     ) as gateway:

@@ -12,8 +12,13 @@ from backend_api.domain.identity.entity import AccessClaims, UserId
 from backend_api.domain.previews.entity import PortId, PreviewGrant
 from backend_api.domain.previews.errors import PreviewTokenError
 from backend_api.infrastructure.security.tokens import JwtPreviewTokens
+from backend_api.infrastructure.tool_api.endpoints import Endpoints
+from support.endpoint import RunningEndpoint
+from support.endpoint_tokens import FixedTokens
 from support.gateway import SECRET, Gateway
-from support.previews import Reached, reach, web_app
+from support.gateway_sandboxes import a_sandbox
+from support.previews import Reached, preview_gateway, reach, web_app
+from support.servers import Server
 
 NOBODYS = "a" * 26
 
@@ -134,6 +139,24 @@ async def test_no_computer_is_started_for_it(house: Gateway, monkeypatch: pytest
 
     assert answer.status_code == 409
     assert "The computer is not running" in answer.text
+
+
+async def test_where_the_public_address_has_tls_the_cookie_is_for_tls_alone(
+    endpoint: RunningEndpoint, mongo_server: Server, redis_server: Server, mongo_database_name: str
+) -> None:
+    async with (
+        Endpoints(FixedTokens(endpoint)) as endpoints,
+        preview_gateway(
+            *(mongo_server, redis_server, mongo_database_name, endpoints, a_sandbox()),
+            public_url="https://chat.example.org",
+        ) as gateway,
+        web_app() as port,
+    ):
+        app = await reach(gateway, port)
+        answer = await app.get("/redirect", Origin=f"https://{app.host}")
+        assert app.address.startswith(f"https://p-{app.port_id}.localhost/?")
+        assert app.headers["Cookie"].startswith("__Host-preview-access=")
+        assert answer.headers["location"] == f"https://{app.host}/echo"
 
 
 def test_a_grant_is_read_as_it_was_signed_until_it_is_over() -> None:

@@ -180,3 +180,27 @@ def test_what_the_example_says_is_the_default(monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setenv(name, value)
     assert said["APPROVAL_TIMEOUT"] == "300"
     assert Settings() == defaults
+
+
+@pytest.mark.parametrize(
+    ("mode", "said", "domain"),
+    [
+        ("local", "", "localhost"),
+        ("password", "", ""),
+        ("local", "off", ""),
+        ("password", "Apps.Example.org:8443", "apps.example.org:8443"),
+    ],
+)
+def test_ports_have_a_domain_where_one_is_named_and_in_local_mode(
+    monkeypatch: pytest.MonkeyPatch, mode: str, said: str, domain: str
+) -> None:
+    monkeypatch.setenv("AUTH_MODE", mode)
+    monkeypatch.setenv("PREVIEW_DOMAIN", said)
+    assert load_settings().ports_domain == domain
+
+
+@pytest.mark.parametrize("said", ["https://apps.example.org", "*.example.org", "a b", "apps.example.org/x"])
+def test_what_is_no_domain_stops_the_start(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+    monkeypatch.setenv("PREVIEW_DOMAIN", said)
+    with pytest.raises(SettingsError, match="PREVIEW_DOMAIN"):
+        load_settings()

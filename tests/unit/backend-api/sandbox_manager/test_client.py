@@ -199,6 +199,27 @@ async def test_a_computer_whose_tokens_are_refused_is_asked_for_anew() -> None:
     assert manager.calls.count("POST /sandboxes") == 2
 
 
+async def test_a_computer_that_runs_is_found_without_being_started_and_one_that_is_paused_is_woken_by_a_token() -> None:
+    for status in (STARTING, FAILED, WireStatus.QUEUED, WireStatus.GONE):
+        assert await Manager(status).client().running("s") is None
+    assert await Manager().client().running("s") is None
+    ready = Manager(READY)
+    client = ready.client()
+    found = await client.running("s")
+    assert found == await client.running("s")
+    assert ready.calls == ["GET /sandboxes"]
+
+    paused = Manager(READY)
+    client = paused.client()
+    sandbox = await client.ensure("s", "u")
+    await client.token(sandbox, (Scope.PORTS,))
+    paused.statuses, paused.now = [WireStatus.PAUSED], 60.0
+    assert (await client.running("s")) == sandbox
+    await client.token(sandbox, (Scope.PORTS,))
+    assert paused.calls.count("POST /sandboxes/b1/tokens") == 2
+    assert paused.calls.count("POST /sandboxes") == 1
+
+
 async def test_activity_is_told_at_most_every_twenty_seconds() -> None:
     manager = Manager(READY)
     client = manager.client()
