@@ -199,10 +199,10 @@ class OAuthServers:
 
 
 @asynccontextmanager
-async def oauth_servers() -> AsyncGenerator[OAuthServers]:
+async def oauth_servers(transport: str = "http") -> AsyncGenerator[OAuthServers]:
     """Until the end of the block."""
     port = free_port()
-    servers = OAuthServers(url=f"http://127.0.0.1:{port}/mcp", issuer="")
+    servers = OAuthServers(url=f"http://127.0.0.1:{port}/{'sse' if transport == 'sse' else 'mcp'}", issuer="")
 
     async def instead(request: Request, call_next: RequestResponseEndpoint) -> Response:
         servers.asked.append(request.url.path)
@@ -225,8 +225,10 @@ async def oauth_servers() -> AsyncGenerator[OAuthServers]:
             validate_token_resource=True,
         )
         protected = servers.ordinary.server(auth=settings, token_verifier=servers.provider)
-        app = protected.streamable_http_app()
-        app.add_middleware(BaseHTTPMiddleware, dispatch=instead)
+        app = protected.sse_app() if transport == "sse" else protected.streamable_http_app()
+        # What passes on a stream of events as it comes.
+        if transport == "http":
+            app.add_middleware(BaseHTTPMiddleware, dispatch=instead)
         server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="error", timeout_graceful_shutdown=1))
         async with serving(server):
             yield servers

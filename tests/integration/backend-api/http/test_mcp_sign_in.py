@@ -111,7 +111,10 @@ async def test_one_that_asks_for_it_is_signed_in_at_and_out_of_each_user_by_itse
     for token in servers.tokens:
         assert token not in everything + shown.text + str(tried) + str(await anna.listed())
     assert (await anna.call("DELETE", f"/{name}/sign-in")).status_code == 204
-    assert not (await anna.listed())[name]["signed_in"]
+    listed = (await anna.listed())[name]
+    assert (listed["signed_in"], listed["code"]) == (False, "mcp_needs_sign_in")
+    [left] = [document async for document in gateway.database["mcp_sign_ins"].find({"sealed": {"$ne": None}})] or [None]
+    assert left is None
     assert (await anna.tried(name))["code"] == "mcp_needs_sign_in"
 
 

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs, urlsplit
 
@@ -28,6 +28,7 @@ from backend_api.infrastructure.mcp.oauth.authorizer import OAuthAuthorizer
 from backend_api.infrastructure.memory.mcp_sign_ins import MemorySignIns
 from backend_api.infrastructure.memory.store import MemoryStore
 from backend_api.infrastructure.security.secret_box import AesSecretBox
+from support.mcp_servers import ordinary_server
 from support.oauth_servers import OAuthServers, oauth_servers
 from support.user_settings import SEALING
 
@@ -135,8 +136,6 @@ async def test_what_asks_to_sign_in_is_told_as_that_and_kept_until_it_asks_no_mo
 
 @asynccontextmanager
 async def open_server(worker: Worker) -> AsyncGenerator[Worker]:
-    from support.mcp_servers import ordinary_server
-
     async with ordinary_server() as server:
         rules = FetchRules(allowed_hosts([server.url.split("/")[2]]))
         async with guarded_transport(rules) as transport:
@@ -144,6 +143,18 @@ async def open_server(worker: Worker) -> AsyncGenerator[Worker]:
             networks = Networks(shared=network, own=network)
             target = McpTarget(server=McpServer(name="open", transport="http", url=server.url, source="user"))
             yield Worker(worker.servers, worker.sign_ins, OAuthAuthorizer(networks), networks, target)
+
+
+async def test_at_one_of_the_older_protocol_users_sign_in_as_well() -> None:
+    async with oauth_servers("sse") as servers, working(servers) as worker:
+        worker.target = McpTarget(server=replace(worker.target.server, transport="sse"))
+        worker.tokens = UserTokens(worker.sign_ins, worker.authorizer)
+        with pytest.raises(McpServerError, match="needs you to sign in"):
+            await worker.added()
+        await worker.sign_in()
+        assert await worker.added() == "2"
+        servers.provider.given[0].access.clear()
+        assert await worker.added() == "2"
 
 
 async def test_a_token_is_sent_and_read_in_nothing_that_comes_back(servers: OAuthServers, worker: Worker) -> None:

@@ -110,10 +110,13 @@ class SignInMcpServer:
         return pending.name
 
     async def sign_out(self, user_id: UserId, name: str) -> None:
-        """Nothing of it is kept. Raises `McpServerNotFoundError`, `LimitError`, `StoreUnavailableError`."""
+        """What was given is kept no longer; the server asks to sign in again. Raises `McpServerNotFoundError`,
+        `LimitError`, `StoreUnavailableError`."""
         await self.limiter.hit(f"settings:{user_id}", limit=self.limits.settings_per_minute, window_s=60)
         target = await self._target(user_id, name)
-        await self.sign_ins.store.delete(user_id, server_key(target.server))
+        known = (await self.sign_ins.of(user_id)).get(server_key(target.server))
+        if known is not None and known.sealed is not None:
+            await self.sign_ins.store.put(self.sign_ins.needed(user_id, target))
 
     async def _target(self, user_id: UserId, name: str) -> McpTarget:
         target = await self.servers.find(user_id, name)
