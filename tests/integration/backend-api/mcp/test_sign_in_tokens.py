@@ -212,8 +212,9 @@ async def test_where_the_authorization_server_is_away_nothing_is_lost(servers: O
     servers.provider.given[0].access.clear()
     for status in (500, 503, 429):
         servers.says["/token"] = lambda status=status: JSONResponse({}, status_code=status)
-        with pytest.raises(McpServerError):
+        with pytest.raises(McpServerError, match=rf"could not be renewed. .* the status {status}") as told:
             await worker.added()
+        assert told.value.cause == "other"
     del servers.says["/token"]
     assert await worker.added() == "2"
 
@@ -229,6 +230,8 @@ async def test_of_many_that_find_it_over_at_once_one_renews_it(servers: OAuthSer
     others = [worker.second() for _ in range(3)]
     assert await asyncio.gather(*(one.added() for one in (worker, *others))) == ["2"] * 4
     assert servers.provider.renewals == 1
+    # Once for the code, and once for all of them.
+    assert servers.asked.count("/token") == 2
     assert not servers.provider.given[0].is_over
 
 

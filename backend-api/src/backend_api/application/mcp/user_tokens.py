@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
+from backend_api.domain.errors import UnavailableError
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.mcp.entity import McpTarget
 from backend_api.domain.mcp.sign_in import (
@@ -31,6 +32,7 @@ FRESH_S = 10.0
 WAIT_S = 15.0
 LOOK_EVERY_S = 0.1
 CLOSE_S = 5.0
+NOT_RENEWED = "You are signed in there, but the token could not be renewed."
 
 
 class UserTokens:
@@ -81,6 +83,7 @@ class _Tokens:
         self._grant: Grant | None = None
         self._renewed_at = -FRESH_S
         """When this connection was last given one, by the clock of the loop."""
+        self._fault = NOT_RENEWED
 
     async def current(self) -> str | None:
         async with self._lock:
@@ -99,7 +102,9 @@ class _Tokens:
                 return grant.access_token
             if grant is not None and grant.refresh_token and not self._is_fresh():
                 await self._renew(grant)
-                return self._grant.access_token if self._grant is not None and self._grant != grant else None
+                if self._grant == grant:
+                    raise UnavailableError(self._fault)
+                return self._grant.access_token if self._grant is not None else None
             if grant is not None or (asks_to_sign_in and not self._is_unreadable()):
                 await self._forget()
             return None
@@ -161,8 +166,9 @@ class _Tokens:
         except RenewalRefusedError:
             self._sign_in = held
             await self._forget()
-        except RenewalFailedError:
+        except RenewalFailedError as error:
             # What there is may hold still; the next one that needs it tries again.
+            self._fault = f"{NOT_RENEWED} {error}"
             await sign_ins.store.replace(held, held)
         else:
             given = sign_ins.given(self._user_id, self._target, fresh, held.at)
