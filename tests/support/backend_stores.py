@@ -35,6 +35,7 @@ from backend_api.infrastructure.memory.background_commands import MemoryBackgrou
 from backend_api.infrastructure.memory.deletions import MemoryDeletions
 from backend_api.infrastructure.memory.kept_calls import MemoryKeptCalls
 from backend_api.infrastructure.memory.mcp_servers import MemoryMcpServers
+from backend_api.infrastructure.memory.mcp_sign_ins import MemorySignIns
 from backend_api.infrastructure.memory.memories import MemoryMemories
 from backend_api.infrastructure.memory.notifier import MemoryNotifier
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
@@ -61,6 +62,7 @@ from backend_api.infrastructure.mongo.documents import DOCUMENTS
 from backend_api.infrastructure.mongo.event_log import MongoEventLog
 from backend_api.infrastructure.mongo.kept_calls import MongoKeptCalls
 from backend_api.infrastructure.mongo.mcp_servers import MongoMcpServers
+from backend_api.infrastructure.mongo.mcp_sign_ins import MongoSignIns
 from backend_api.infrastructure.mongo.memories import MongoMemories
 from backend_api.infrastructure.mongo.read_markers import MongoReadMarkers
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
@@ -99,6 +101,7 @@ class ConversationStores:
     settings: SettingsStore
     kinds: OwnKinds
     mcp_servers: MemoryMcpServers | MongoMcpServers
+    sign_ins: MemorySignIns | MongoSignIns
     skills: SkillStore
     memories: MemoriesStore
     kept_calls: KeptCalls
@@ -154,6 +157,7 @@ def memory_stores(
         settings=MemorySettingsStore(store),
         kinds=MemorySubagentKinds(store),
         mcp_servers=MemoryMcpServers(store),
+        sign_ins=MemorySignIns(store),
         skills=MemorySkillStore(store),
         memories=MemoryMemories(store),
         kept_calls=MemoryKeptCalls(store, most=kept_calls_most),
@@ -187,6 +191,7 @@ async def mongo_stores(
             settings=MongoSettingsStore(),
             kinds=MongoSubagentKinds(),
             mcp_servers=MongoMcpServers(),
+            sign_ins=MongoSignIns(),
             skills=MongoSkillStore(database),
             memories=MongoMemories(),
             kept_calls=MongoKeptCalls(database, most=kept_calls_most),

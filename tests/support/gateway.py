@@ -15,6 +15,8 @@ from fastapi import FastAPI
 from backend_api.application.background.look_at_command import LookAtCommand
 from backend_api.application.identity.limits import Limits
 from backend_api.application.mcp.own_servers import ServersOfUsers
+from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
+from backend_api.application.mcp.user_tokens import UserTokens
 from backend_api.application.memories.change_memories import ChangeMemories
 from backend_api.application.previews.open_port import PreviewPolicy
 from backend_api.application.runs.masking import Mask
@@ -34,6 +36,11 @@ from backend_api.domain.previews.ports import AppAnswer, AppRequest, AppSocket, 
 from backend_api.domain.sandbox.entity import Sandbox
 from backend_api.domain.sandbox.ports import Workspace
 from backend_api.infrastructure.cron.cron_lines import CronsimLines
+from backend_api.infrastructure.fetch.guarded_client import guarded_transport
+from backend_api.infrastructure.fetch.rules import FetchRules, allowed_hosts
+from backend_api.infrastructure.mcp.connector import McpConnections
+from backend_api.infrastructure.mcp.network import Network, Networks
+from backend_api.infrastructure.mcp.oauth.authorizer import OAuthAuthorizer
 from backend_api.infrastructure.memory.sandbox_commands import MemorySandboxCommands
 from backend_api.infrastructure.memory.sandboxes import MemorySandboxes, MemoryScreens, MemoryWorkspace
 from backend_api.infrastructure.memory.skills import MemorySkillDownloads
@@ -44,6 +51,7 @@ from backend_api.infrastructure.mongo.connection import connect
 from backend_api.infrastructure.mongo.database import Database
 from backend_api.infrastructure.mongo.event_log import MongoEventLog
 from backend_api.infrastructure.mongo.mcp_servers import MongoMcpServers
+from backend_api.infrastructure.mongo.mcp_sign_ins import MongoSignIns
 from backend_api.infrastructure.mongo.memories import MongoMemories
 from backend_api.infrastructure.mongo.opened_ports import MongoOpenedPorts
 from backend_api.infrastructure.mongo.read_markers import MongoReadMarkers
@@ -62,6 +70,7 @@ from backend_api.infrastructure.mongo.user_settings import MongoSettingsStore
 from backend_api.infrastructure.mongo.users import MongoUsers
 from backend_api.infrastructure.presets.preset_files import read_presets
 from backend_api.infrastructure.redis.client import connect_redis
+from backend_api.infrastructure.redis.pending_sign_ins import RedisPendingSignIns
 from backend_api.infrastructure.redis.rate_limiter import RedisRateLimiter
 from backend_api.infrastructure.redis.tickets import RedisTickets
 from backend_api.infrastructure.search.own_search import SearchKeyTrials
@@ -164,13 +173,15 @@ async def run_gateway(
     downloads: Mapping[str, bytes] | None = None,
     shared_mcp: Sequence[McpTarget] = (),
     mcp_connections: McpConnector | None = None,
+    mcp_hosts: Sequence[str] = (),
     unseen_most: int = 0,
     computers: MemorySandboxes | None = None,
     apps: SandboxApps | None = None,
     clock: Callable[[], float] = time.time,
 ) -> AsyncGenerator[Gateway]:
     """On a free loopback port; `is_local` of the options decides the mode. `files` replace those in memory,
-    `own` the models there are for everybody; `downloads` are skills by their addresses."""
+    `own` the models there are for everybody; `downloads` are skills by their addresses. With `mcp_hosts` MCP servers at
+    these are connected to."""
     options = options or WebOptions()
     own = own or settings_parts(MongoSettingsStore(), MODEL, PLAIN, kinds=MongoSubagentKinds())
     limits = limits or Limits(**dict.fromkeys((field.name for field in fields(Limits)), 0))
@@ -181,7 +192,11 @@ async def run_gateway(
         redis_channels(redis_uri) as live,
         MongoSessionFeed(database) as feed,
         httpx.AsyncClient(transport=httpx.MockTransport(_searched)) as search,
+        _mcp_network(mcp_hosts) as networks,
     ):
+        sign_ins, authorizer = SignInsOfUsers(MongoSignIns(), own.box), OAuthAuthorizer(networks)
+        if mcp_hosts:
+            mcp_connections = McpConnections(networks, tokens_of=UserTokens(sign_ins, authorizer).of)
         users = MongoUsers(database)
         background, stream = MongoBackgroundCommands(database), live.stream
         sandbox_commands = MemorySandboxCommands()
@@ -232,6 +247,9 @@ async def run_gateway(
             memories=ChangeMemories(store=MongoMemories(), mask=Mask(), open_settings=own.open_settings),
             mcp_servers=ServersOfUsers(MongoMcpServers(), own.box, shared_mcp),
             mcp_connections=mcp_connections or NoMcpServers(),
+            mcp_sign_ins=sign_ins,
+            mcp_authorizer=authorizer,
+            pending_sign_ins=RedisPendingSignIns(redis),
             tools=(TOOL,),
             clock=clock,
         )
@@ -269,6 +287,14 @@ async def run_gateway(
                 client=client,
             )
     await redis.aclose()
+
+
+@asynccontextmanager
+async def _mcp_network(hosts: Sequence[str]) -> AsyncGenerator[Networks]:
+    rules = FetchRules(allowed_hosts(hosts))
+    async with guarded_transport(rules) as transport:
+        network = Network(transport=transport, rules=rules)
+        yield Networks(shared=network, own=network)
 
 
 @asynccontextmanager

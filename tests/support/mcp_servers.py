@@ -30,9 +30,9 @@ class Ordinary:
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
-    def server(self) -> MCPServer[Any]:
+    def server(self, **options: Any) -> MCPServer[Any]:
         """With tools that add, fail, wait, draw and tell headers."""
-        server: MCPServer[Any] = MCPServer("ordinary")
+        server: MCPServer[Any] = MCPServer("ordinary", **options)
 
         @server.tool(description="Adds two numbers.")
         def add(a: int, b: int) -> int:

@@ -161,6 +161,7 @@ async def open_agent(
                 clock=now,
                 shared=ports.mcp_servers.shared,
                 own=ports.mcp_servers.targets,
+                sign_ins=ports.mcp_sign_ins,
             ).of_run,
             keep_computer=computers.sandboxes.keep_alive,
             histories=histories,

@@ -10,6 +10,7 @@ import httpx
 from backend_api.application.background.look_at_command import LookAtCommand
 from backend_api.application.files.link_file import LinkFile
 from backend_api.application.mcp.own_servers import ServersOfUsers
+from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
 from backend_api.application.memories.change_memories import ChangeMemories
 from backend_api.application.previews.open_port import ClosePort, OpenPort
 from backend_api.application.settings.effective_settings import OpenEffectiveSettings
@@ -66,6 +67,7 @@ class AgentPorts:
     custom_tools: Sequence[Tool] = ()
     mcp_servers: ServersOfUsers
     mcp_connections: McpConnector
+    mcp_sign_ins: SignInsOfUsers
     fetcher: GuardedClient
     search_http: httpx.AsyncClient
     secrets: tuple[str, ...] = ()

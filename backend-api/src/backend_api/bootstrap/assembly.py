@@ -49,6 +49,8 @@ from backend_api.application.jobs.cancel_job import CancelJob
 from backend_api.application.jobs.get_job import GetJob
 from backend_api.application.mcp.change_servers import ChangeMcpServers
 from backend_api.application.mcp.own_servers import ServersOfUsers
+from backend_api.application.mcp.sign_in_server import SignInMcpServer
+from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
 from backend_api.application.memories.change_memories import ChangeMemories
 from backend_api.application.previews.issue_address import IssueAddress
 from backend_api.application.previews.open_port import ClosePort, OpenPort, PreviewPolicy
@@ -95,6 +97,7 @@ from backend_api.domain.identity.ports import (
     Users,
 )
 from backend_api.domain.mcp.ports import McpConnector
+from backend_api.domain.mcp.sign_in import Authorizer, PendingSignIns
 from backend_api.domain.notifier import Notifier
 from backend_api.domain.previews.ports import OpenedPorts, PreviewTokens, RunningSandboxes, SandboxApps
 from backend_api.domain.sandbox.ports import Sandboxes, Screens, Workspace
@@ -151,6 +154,9 @@ class Ports:
     memories: ChangeMemories
     mcp_servers: ServersOfUsers
     mcp_connections: McpConnector
+    mcp_sign_ins: SignInsOfUsers
+    mcp_authorizer: Authorizer
+    pending_sign_ins: PendingSignIns
     tools: tuple[ToolSpec, ...]
     slots: Slots | None = None
     required: Mapping[str, Probe] = field(default_factory=dict[str, Probe])
@@ -307,7 +313,16 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         change_mcp_servers=ChangeMcpServers(
             servers=ports.mcp_servers,
             connector=ports.mcp_connections,
+            sign_ins=ports.mcp_sign_ins,
             parse=own_server,
+            limiter=limiter,
+            limits=limits,
+        ),
+        sign_in_mcp_server=SignInMcpServer(
+            servers=ports.mcp_servers,
+            sign_ins=ports.mcp_sign_ins,
+            pending=ports.pending_sign_ins,
+            authorizer=ports.mcp_authorizer,
             limiter=limiter,
             limits=limits,
         ),

@@ -5,15 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 import httpx
 
+from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
+from backend_api.application.mcp.user_tokens import UserTokens
 from backend_api.bootstrap.settings import Settings
 from backend_api.domain.mcp.entity import McpTarget
+from backend_api.domain.mcp.ports import McpConnector
+from backend_api.domain.mcp.sign_in import Authorizer
 from backend_api.infrastructure.fetch.guarded_client import guarded_transport
 from backend_api.infrastructure.fetch.rules import AllowedHost, FetchRules, allowed_hosts
 from backend_api.infrastructure.mcp.config_file import read_mcp_file
-from backend_api.infrastructure.mcp.connector import McpConnections, Network
+from backend_api.infrastructure.mcp.connector import McpConnections
+from backend_api.infrastructure.mcp.network import Network, Networks
+from backend_api.infrastructure.mcp.oauth.authorizer import OAuthAuthorizer
 from backend_api.infrastructure.tool_api.mcp_programs import McpPrograms
 
 AT_ONCE = 2_000
@@ -26,10 +33,19 @@ def deployment_servers(settings: Settings) -> list[McpTarget]:
     return read_mcp_file(settings.mcp_config, os.environ) if settings.mcp_config is not None else []
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpParts:
+    """What servers are connected to by, and signed in at."""
+
+    connections: McpConnector
+    authorizer: Authorizer
+    sign_ins: SignInsOfUsers
+
+
 @asynccontextmanager
 async def open_mcp_connections(
-    settings: Settings, shared: Sequence[McpTarget], programs: McpPrograms | None = None
-) -> AsyncGenerator[McpConnections]:
+    settings: Settings, shared: Sequence[McpTarget], sign_ins: SignInsOfUsers, programs: McpPrograms | None = None
+) -> AsyncGenerator[McpParts]:
     """What a deployment names may be private; what its users name only where `MCP_ALLOWED_HOSTS` says so: tools
     write, so what may be read is not enough."""
     allowed = allowed_hosts(settings.mcp_allowed_hosts)
@@ -40,11 +56,16 @@ async def open_mcp_connections(
         guarded_transport(own_rules, proxy=proxy, at_once=AT_ONCE) as of_deployment,
         guarded_transport(rules, proxy=proxy, at_once=AT_ONCE) as of_users,
     ):
-        yield McpConnections(
-            shared=Network(transport=of_deployment, rules=own_rules),
-            own=Network(transport=of_users, rules=rules),
-            programs=programs,
+        networks = Networks(
+            shared=Network(transport=of_deployment, rules=own_rules), own=Network(transport=of_users, rules=rules)
         )
+        authorizer = OAuthAuthorizer(networks)
+        tokens = UserTokens(sign_ins, authorizer)
+        try:
+            connections = McpConnections(networks, programs, tokens.of)
+            yield McpParts(connections=connections, authorizer=authorizer, sign_ins=sign_ins)
+        finally:
+            await tokens.close()
 
 
 def _host_of(target: McpTarget) -> AllowedHost | None:

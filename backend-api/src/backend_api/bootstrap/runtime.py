@@ -13,6 +13,8 @@ from backend_api.application.files.link_file import LinkFile
 from backend_api.application.files.own_sandbox import OwnSandbox
 from backend_api.application.mcp.own_servers import ServersOfUsers
 from backend_api.application.mcp.reseal_servers import ResealMcpServers
+from backend_api.application.mcp.reseal_sign_ins import ResealSignIns
+from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
 from backend_api.application.memories.change_memories import ChangeMemories
 from backend_api.application.previews.open_port import ClosePort, OpenPort
 from backend_api.application.runs.masking import Mask
@@ -23,7 +25,7 @@ from backend_api.bootstrap.agent import Agent, known_tools, open_agent
 from backend_api.bootstrap.agent_ports import AgentPorts, Conversations, OfUsers
 from backend_api.bootstrap.background import look_at_commands
 from backend_api.bootstrap.background_tasks import background_task
-from backend_api.bootstrap.mcp import deployment_servers, open_mcp_connections
+from backend_api.bootstrap.mcp import McpParts, deployment_servers, open_mcp_connections
 from backend_api.bootstrap.models import build_catalogue, build_user_catalogues
 from backend_api.bootstrap.presets import build_presets
 from backend_api.bootstrap.previews import preview_policy
@@ -38,7 +40,6 @@ from backend_api.domain.agent.presets import Presets
 from backend_api.domain.agent.subagent_kinds import SubagentKind
 from backend_api.domain.agent.tools import Tool
 from backend_api.domain.mcp.entity import McpTarget
-from backend_api.domain.mcp.ports import McpConnector
 from backend_api.domain.settings.table import SEARCH_KEYS
 from backend_api.infrastructure.cron.cron_lines import CronsimLines
 from backend_api.infrastructure.llm.catalogue import Catalogue
@@ -50,6 +51,7 @@ from backend_api.infrastructure.mongo.deletions import MongoDeletions
 from backend_api.infrastructure.mongo.event_log import MongoEventLog
 from backend_api.infrastructure.mongo.kept_calls import MongoKeptCalls
 from backend_api.infrastructure.mongo.mcp_servers import MongoMcpServers
+from backend_api.infrastructure.mongo.mcp_sign_ins import MongoSignIns
 from backend_api.infrastructure.mongo.memories import MongoMemories
 from backend_api.infrastructure.mongo.opened_ports import MongoOpenedPorts
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
@@ -108,8 +110,8 @@ class Runtime:
     search_trials: SearchKeyTrials
     memories: ChangeMemories
     mcp_servers: ServersOfUsers
-    mcp_connections: McpConnector
     opened_ports: MongoOpenedPorts
+    mcp: McpParts
     metrics: ProcessMetrics
 
     @property
@@ -183,7 +185,9 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
         sessions, log = MongoSessionRepository(database), MongoEventLog(database)
         async with (
             open_sandboxes(settings, MongoChangeCursor(), log, stores.stream) as sandboxes,
-            open_mcp_connections(settings, planned.mcp_servers, sandboxes.mcp_programs) as mcp_connections,
+            open_mcp_connections(
+                settings, planned.mcp_servers, SignInsOfUsers(MongoSignIns(), own.box), sandboxes.mcp_programs
+            ) as mcp,
         ):
             ledger = MongoRunLedger(
                 database, runs_per_user=settings.max_runs_per_user, unseen_most=settings.max_waiting_messages
@@ -243,7 +247,8 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 secrets=secrets,
                 custom_tools=planned.custom_tools,
                 mcp_servers=mcp_servers,
-                mcp_connections=mcp_connections,
+                mcp_connections=mcp.connections,
+                mcp_sign_ins=mcp.sign_ins,
                 fetcher=fetcher,
                 search_http=search,
             )
@@ -261,6 +266,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 background_task(fire_schedules.fire_until_cancelled(), "schedules"),
                 background_task(ResealSecrets(own.store, own.box)(), "secrets"),
                 background_task(ResealMcpServers(mcp_store, own.box)(), "MCP secrets"),
+                background_task(ResealSignIns(MongoSignIns(), own.box)(), "MCP sign-ins"),
             ):
                 yield Runtime(
                     stores=stores,
@@ -278,7 +284,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     search_trials=SearchKeyTrials(search),
                     memories=memories,
                     mcp_servers=mcp_servers,
-                    mcp_connections=mcp_connections,
                     opened_ports=opened_ports,
+                    mcp=mcp,
                     metrics=ProcessMetrics(database),
                 )

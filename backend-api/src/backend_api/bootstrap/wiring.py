@@ -32,6 +32,7 @@ from backend_api.infrastructure.mongo.session_feed import MongoSessionFeed
 from backend_api.infrastructure.mongo.spending import MongoSpending
 from backend_api.infrastructure.mongo.transcripts import MongoTranscripts
 from backend_api.infrastructure.mongo.users import MongoUsers
+from backend_api.infrastructure.redis.pending_sign_ins import RedisPendingSignIns
 from backend_api.infrastructure.redis.rate_limiter import RedisRateLimiter
 from backend_api.infrastructure.redis.tickets import RedisTickets
 from backend_api.infrastructure.security.passwords import Argon2Passwords
@@ -190,7 +191,10 @@ def _ports(runtime: Runtime, feed: SessionFeed, planned: Plan, access_tokens: Jw
         search_trials=runtime.search_trials,
         memories=runtime.memories,
         mcp_servers=runtime.mcp_servers,
-        mcp_connections=runtime.mcp_connections,
+        mcp_connections=runtime.mcp.connections,
+        mcp_sign_ins=runtime.mcp.sign_ins,
+        mcp_authorizer=runtime.mcp.authorizer,
+        pending_sign_ins=RedisPendingSignIns(stores.redis),
         tools=runtime.agent.tools,
         slots=slots,
         required=runtime.required,

@@ -167,6 +167,18 @@ export interface ChangeMcpServerBody {
   }
   enabled?: boolean
   tools?: string[] | null
+  oauth?: ClientBody | null
+}
+/**
+ * What this deployment is where users of the server sign in, if no clients are registered there by themselves. A
+ * secret that is null stays what it was.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ClientBody".
+ */
+export interface ClientBody {
+  client_id: string
+  client_secret?: string | null
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -527,11 +539,41 @@ export interface McpServerBody {
    */
   tools: string[]
   error: string | null
+  /**
+   * Why it can't be used, in short.
+   */
+  code:
+    | (
+        | 'mcp_needs_sign_in'
+        | 'mcp_refused'
+        | 'mcp_status'
+        | 'mcp_address_refused'
+        | 'mcp_unreachable'
+        | 'mcp_timed_out'
+        | 'mcp_bad_answer'
+        | 'mcp_too_large'
+        | 'mcp_ended'
+        | 'mcp_program_ended'
+        | 'mcp_no_computer'
+        | 'mcp_too_often'
+        | 'mcp_unreadable'
+        | 'mcp_other'
+      )
+    | null
   tried_at: string | null
   /**
    * The deployment has one of this name since, which is used instead.
    */
   is_hidden: boolean
+  /**
+   * The caller is signed in there.
+   */
+  signed_in: boolean
+  /**
+   * null for a server of the deployment, and where none is set.
+   */
+  client_id: string | null
+  has_client_secret: boolean
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -1007,6 +1049,13 @@ export interface SettingBody {
    * Why it does not act: the key can't be read with the server's present SECRETS_KEY, the address is not allowed here any more, the model is not on offer, or this server asks nobody with this key.
    */
   problem: ('unreadable' | 'not_allowed' | 'not_available' | 'not_asked') | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "SignInBody".
+ */
+export interface SignInBody {
+  url: string
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema

@@ -33,6 +33,15 @@ describe('a note', () => {
     expect(shown(full)).toMatch(/占满允许的 10,240 MB/)
     expect(shown({ ...full, code: 'computer.disk_filling' })).toMatch(/10,240 MB.*80%/)
   })
+  it('about an MCP server says why it can’t be used in the language of the page', async () => {
+    const params = { server: 'wiki', reason: 'It did not answer within 10 seconds.', cause: 'timed_out' }
+    const failed = { code: 'mcp_failed', params }
+    expect(shown(failed)).toBe('The MCP server wiki can’t be used. It did not answer within 10 seconds.')
+    expect(shown({ code: 'mcp_needs_sign_in', params: { ...params, cause: 'needs_sign_in' } })).toMatch(/sign in/)
+    await setLanguage('zh')
+    expect(shown(failed)).toBe('无法使用 MCP 服务器 wiki：它没有及时响应。')
+    expect(shown({ code: 'mcp_failed', params: { server: 'wiki', reason: 'Away.' } })).toMatch(/Away\.$/)
+  })
   it('about instructions names their file, with every character of its path', () => {
     const found = { type: 'instructions.found', seq: 1, at: '', session_id: 's', run_id: 'r', text: 'Tabs.' }
     const state = reduce(emptyTranscript, { ...found, path: 'a\u202E/AGENTS.md' } as WireEvent)

@@ -18,7 +18,9 @@ export function useNoteText(): (note: NoteItem) => string {
     if (code === HANDED_OVER) return t('chat.handedOver')
     if (tone === 'error') return codeText(code, text)
     if (!code || !te(`notice.${code}`)) return text
-    const shown = Object.entries(params).map(([name, value]) => [name, said(name, value)])
-    return t(`notice.${code}`, Object.fromEntries(shown) as Record<string, string>)
+    const shown = Object.fromEntries(Object.entries(params).map(([name, value]) => [name, said(name, value)]))
+    // Why an MCP server can't be used has a code of its own.
+    if (shown['cause']) shown['reason'] = codeText(`mcp_${shown['cause']}`, shown['reason'] ?? '')
+    return t(`notice.${code}`, shown)
   }
 }

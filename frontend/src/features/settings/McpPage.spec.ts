@@ -23,8 +23,12 @@ const wiki: McpServer = {
   status: 'unknown',
   tools: [],
   error: null,
+  code: null,
   tried_at: null,
   is_hidden: false,
+  signed_in: false,
+  client_id: null,
+  has_client_secret: false,
 }
 const shared: McpServer = { ...wiki, name: 'shared', source: 'deployment', url: null, env: [], headers: [] }
 
@@ -57,7 +61,7 @@ describe('the page of MCP servers', () => {
     await userEvent.keyboard('{Enter}')
     expect(document.activeElement).toBe(screen.getByLabelText('Name'))
     await userEvent.keyboard(
-      'wiki{Tab}{Tab}https://wiki.example.org/mcp{Tab}{Tab}Authorization: Bearer x:y{Tab}{Tab}get_*{Enter}',
+      'wiki{Tab}{Tab}https://wiki.example.org/mcp{Tab}{Tab}Authorization: Bearer x:y{Tab}{Tab}{Tab}get_*{Enter}',
     )
     expect(await screen.findByText(/wiki is saved/)).toBeTruthy()
     const body = {
@@ -69,6 +73,7 @@ describe('the page of MCP servers', () => {
       headers: { Authorization: 'Bearer x:y' },
       enabled: true,
       tools: ['get_*'],
+      oauth: null,
     }
     expect(sent(server, 'PUT')).toEqual([{ path: '/mcp/wiki', body }])
     expect(document.activeElement).toBe(screen.getByRole('button', { name: 'Add a server' }))
@@ -101,6 +106,7 @@ describe('the page of MCP servers', () => {
       headers: {},
       enabled: true,
       tools: null,
+      oauth: null,
     })
     expect(screen.getByText('Runs in the computer of each conversation.')).toBeTruthy()
     await userEvent.click(screen.getByRole('button', { name: /^notes/ }))
@@ -135,6 +141,76 @@ describe('the page of MCP servers', () => {
     expect(await screen.findByText(/wiki can’t be used/)).toBeTruthy()
     expect(second.textContent).toContain('status 503')
   })
+  it('signs in where that is asked for, in a tab of its own, tries it when the person is back, and signs out', async () => {
+    const needs: McpServer = { ...wiki, headers: [], status: 'failed', code: 'mcp_needs_sign_in', error: 'Sign in.' }
+    let list = [needs]
+    const tab = { opener: window as unknown, location: { replace: vi.fn() }, close: vi.fn() }
+    vi.stubGlobal(
+      'open',
+      vi.fn(() => tab),
+    )
+    const server = show([], {
+      'GET /mcp': () => json(list),
+      'POST /mcp/wiki/sign-in': () => json({ url: 'https://auth.example.org/authorize?state=s' }),
+      'POST /mcp/wiki/test': () => json({ ...needs, status: 'ready', code: null, error: null, signed_in: true }),
+      'DELETE /mcp/wiki/sign-in': () => {
+        list = [needs]
+        return new Response(null, { status: 204 })
+      },
+    })
+    await userEvent.click(await screen.findByRole('button', { name: 'Sign in' }))
+    expect(await screen.findByText(/in the tab that was opened/)).toBeTruthy()
+    expect(tab.opener).toBeNull()
+    expect(tab.location.replace).toHaveBeenCalledWith('https://auth.example.org/authorize?state=s')
+    window.dispatchEvent(new Event('focus'))
+    await vi.waitFor(() => expect(server.calls.filter(({ path }) => path === '/mcp').length).toBe(2))
+    list = [{ ...needs, status: 'unknown', code: null, error: null, signed_in: true }]
+    window.dispatchEvent(new Event('focus'))
+    expect(await screen.findByText(/wiki works/)).toBeTruthy()
+    await userEvent.click(screen.getByRole('button', { name: /^wiki/ }))
+    await userEvent.click(screen.getByRole('button', { name: 'Sign out' }))
+    expect(await screen.findByText(/signed out of wiki/)).toBeTruthy()
+    expect(screen.getByRole('button', { name: 'Sign in' })).toBeTruthy()
+  })
+  it('leads to the sign-in by a link where no tab may be opened, and closes the tab where it can’t begin', async () => {
+    const needs: McpServer = { ...wiki, headers: [], status: 'failed', code: 'mcp_needs_sign_in', error: 'Sign in.' }
+    let answer = json({ url: 'https://auth.example.org/authorize' })
+    show([needs], { 'POST /mcp/wiki/sign-in': () => answer })
+    const open = vi.fn<() => unknown>(() => null)
+    vi.stubGlobal('open', open)
+    await userEvent.click(await screen.findByRole('button', { name: 'Sign in' }))
+    const link = await screen.findByRole('link', { name: 'Open the sign-in page' })
+    expect(link.getAttribute('href')).toBe('https://auth.example.org/authorize')
+    const tab = { opener: null, location: { replace: vi.fn() }, close: vi.fn() }
+    open.mockReturnValue(tab)
+    answer = problem(409, 'mcp_no_sign_in', 'It does not say where its users sign in.')
+    await userEvent.click(screen.getByRole('button', { name: 'Sign in' }))
+    expect(await screen.findByText(/does not say where/)).toBeTruthy()
+    expect(tab.close).toHaveBeenCalled()
+    answer = json({ url: 'javascript:alert(1)' })
+    await userEvent.click(screen.getByRole('button', { name: 'Sign in' }))
+    await vi.waitFor(() => expect(tab.close).toHaveBeenCalledTimes(2))
+    expect(tab.location.replace).not.toHaveBeenCalled()
+  })
+  it('keeps the secret of a client that stays the same, and asks for that of another one', async () => {
+    const own: McpServer = { ...wiki, headers: [], client_id: 'mine', has_client_secret: true }
+    const server = show([own], { 'PUT /mcp/wiki': () => json(own) })
+    const saved = async (id: string, secret: string) => {
+      await userEvent.click(await screen.findByRole('button', { name: 'Edit wiki' }))
+      if (!screen.queryByLabelText('Client ID'))
+        await userEvent.click(screen.getByText('Sign-in with a client of your own'))
+      await userEvent.clear(await screen.findByLabelText('Client ID'))
+      if (id) await userEvent.type(screen.getByLabelText('Client ID'), id)
+      if (secret) await userEvent.type(screen.getByLabelText('Client secret'), secret)
+      await userEvent.click(screen.getByRole('button', { name: 'Save' }))
+      await screen.findByText(/wiki is saved/)
+      return (sent(server, 'PUT').at(-1)?.body as { oauth: unknown }).oauth
+    }
+    expect(await saved('mine', '')).toEqual({ client_id: 'mine', client_secret: null })
+    expect(await saved('other', '')).toEqual({ client_id: 'other', client_secret: '' })
+    expect(await saved('mine', 'anew')).toEqual({ client_id: 'mine', client_secret: 'anew' })
+    expect(await saved('', '')).toBeNull()
+  })
   it('switches one off, and deletes it once that is confirmed', async () => {
     let list = [wiki]
     const server = show([], {
@@ -158,7 +234,8 @@ describe('the page of MCP servers', () => {
   })
   it('says it in Chinese, too', async () => {
     await setLanguage('zh')
-    show([])
+    show([{ ...wiki, status: 'failed', code: 'mcp_timed_out', error: 'It did not answer within 10 seconds.' }])
+    expect(await screen.findByText('它没有及时响应。')).toBeTruthy()
     expect(await screen.findByRole('button', { name: '添加服务器' })).toBeTruthy()
   })
 })

@@ -1,6 +1,7 @@
 import { call } from '@/api/client'
 import type { ChangeMcpServerBody, McpServer } from '@/api/types'
 import { useListWork } from './listWork'
+import { useMcpSignIn } from './mcpSignIn'
 
 /** What the server takes for a name. */
 export const MCP_NAME_PATTERN = /^(?=.{1,32}$)[A-Za-z0-9-]+(_[A-Za-z0-9-]+)*$/
@@ -34,14 +35,15 @@ export function bodyOf(server: McpServer, change: Partial<ChangeMcpServerBody> =
     headers: kept(server.headers),
     enabled: server.enabled,
     tools: server.only,
+    oauth: server.client_id ? { client_id: server.client_id, client_secret: null } : null,
     ...change,
   }
 }
 
-/** The MCP servers of this person's conversations, and what is done about one's own. */
-export function useMcpServers() {
-  const { during, changing, ...work } = useListWork<McpServer, 'save' | 'delete' | 'test'>((signal) =>
-    call<McpServer[]>('GET', '/mcp', { signal }),
+/** The MCP servers of this person's conversations, and what is done about one's own. `onBack`: from signing in. */
+export function useMcpServers(onBack: (name: string) => void) {
+  const { during, changing, ...work } = useListWork<McpServer, 'save' | 'delete' | 'test' | 'signIn' | 'signOut'>(
+    (signal) => call<McpServer[]>('GET', '/mcp', { signal }),
   )
   const path = (name: string) => `/mcp/${encodeURIComponent(name)}`
   const save = (name: string, body: ChangeMcpServerBody): Promise<boolean> =>
@@ -55,5 +57,8 @@ export function useMcpServers() {
         one.name === tried.name && one.source === tried.source ? tried : one,
       )
     })
-  return { ...work, save, remove, test }
+  const signing = useMcpSignIn((name, begin) => during('signIn', name, begin), onBack)
+  const signOut = (name: string): Promise<boolean> =>
+    changing('signOut', name, () => call('DELETE', `${path(name)}/sign-in`))
+  return { ...work, save, remove, test, ...signing, signOut }
 }

@@ -6,17 +6,22 @@ from pathlib import Path
 
 import pytest
 
+from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
 from backend_api.bootstrap.mcp import open_mcp_connections
 from backend_api.bootstrap.settings import load_settings
 from backend_api.domain.mcp.entity import McpServer, McpTarget
 from backend_api.domain.mcp.ports import McpServerError, Place
+from backend_api.infrastructure.memory.mcp_sign_ins import MemorySignIns
+from backend_api.infrastructure.memory.store import MemoryStore
+from backend_api.infrastructure.security.secret_box import AesSecretBox
 from support.mcp_servers import ordinary_server
 
 
 async def listed(url: str, shared: list[McpTarget]) -> int:
     target = McpTarget(server=McpServer(name="box", transport="http", url=url, source="user"))
-    async with open_mcp_connections(load_settings(), shared) as connections:
-        connection = await connections.connect(target, Place("s", "u"))
+    sign_ins = SignInsOfUsers(MemorySignIns(MemoryStore()), AesSecretBox([]))
+    async with open_mcp_connections(load_settings(), shared, sign_ins) as parts:
+        connection = await parts.connections.connect(target, Place("s", "u"))
         try:
             return len((await connection.listing()).tools)
         finally:

@@ -16,7 +16,8 @@ from backend_api.domain.mcp.entity import MAX_TOOLS, McpServer, McpTarget
 from backend_api.domain.mcp.ports import McpConnection, McpServerError, Place
 from backend_api.infrastructure.fetch.guarded_client import guarded_transport
 from backend_api.infrastructure.fetch.rules import FetchRules, allowed_hosts
-from backend_api.infrastructure.mcp.connector import McpConnections, Network
+from backend_api.infrastructure.mcp.connector import McpConnections
+from backend_api.infrastructure.mcp.network import Network, Networks
 from backend_api.infrastructure.mcp.session import MAX_LISTED
 from support.mcp_servers import OPENED, PNG, hostile_server, listed, ordinary_server
 
@@ -32,7 +33,7 @@ async def connected(url: str, *, allowed: bool = True, **fields: Any) -> AsyncGe
     target = McpTarget(server=server, values={"TOKEN": SECRET})
     async with guarded_transport(rules) as transport, asyncio.timeout(20):
         network = Network(transport=transport, rules=rules)
-        connection = await McpConnections(shared=network, own=network).connect(target, Place("s", "u"))
+        connection = await McpConnections(Networks(shared=network, own=network)).connect(target, Place("s", "u"))
         try:
             yield connection
         finally:
@@ -105,7 +106,7 @@ async def test_one_that_leads_elsewhere_is_not_followed() -> None:
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (b"HTTP/1.1 401 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", "wants a log-in"),
+        (b"HTTP/1.1 401 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", "wants a token"),
         (b"HTTP/1.1 503 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", "status 503"),
         (
             b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi",

@@ -16,7 +16,8 @@ from backend_api.domain.mcp.ports import McpConnection, McpServerError, Place
 from backend_api.domain.sandbox.entity import Sandbox
 from backend_api.infrastructure.fetch.guarded_client import guarded_transport
 from backend_api.infrastructure.fetch.rules import FetchRules
-from backend_api.infrastructure.mcp.connector import McpConnections, Network
+from backend_api.infrastructure.mcp.connector import McpConnections
+from backend_api.infrastructure.mcp.network import Network, Networks
 from backend_api.infrastructure.tool_api.endpoints import Endpoints
 from backend_api.infrastructure.tool_api.mcp_programs import McpPrograms
 from support.endpoint import RunningEndpoint, await_true, processes_with
@@ -36,7 +37,9 @@ async def connected(endpoints: Endpoints, sandbox: Sandbox, config: dict[str, An
     rules = FetchRules(frozenset())
     async with guarded_transport(rules) as transport, asyncio.timeout(40):
         network = Network(transport=transport, rules=rules)
-        connections = McpConnections(shared=network, own=network, programs=McpPrograms(SameSandbox(sandbox), endpoints))
+        connections = McpConnections(
+            Networks(shared=network, own=network), McpPrograms(SameSandbox(sandbox), endpoints)
+        )
         connection = await connections.connect(McpTarget(server=server, values={"KEY": SECRET}), Place("s", "u"))
         try:
             yield connection

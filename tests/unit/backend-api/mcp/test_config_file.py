@@ -44,6 +44,17 @@ def test_each_form_is_read_and_variables_are_put_in(tmp_path: Path) -> None:
     assert "k3y-of-all" not in repr([time, wiki])
 
 
+def test_the_client_by_which_users_sign_in_is_read_and_its_secret_is_one(tmp_path: Path) -> None:
+    entry = {"url": "https://a.example.org", "oauth": {"client_id": "us", "client_secret": "${KEY}"}}
+    [target] = read_mcp_file(written(tmp_path, {"a": entry}), {"KEY": "k3y-of-all"})
+    assert (target.filled.client_id, target.filled.client_secret) == ("us", "k3y-of-all")
+    assert "k3y-of-all" in target.secrets()
+    assert "k3y-of-all" not in repr(target) + repr(target.filled)
+    for wrong in ({"client_secret": "x"}, {"client_id": ""}, {"client_id": "a\nb"}, {"client_id": "a", "other": "b"}):
+        with pytest.raises(McpFileError, match="oauth"):
+            read_mcp_file(written(tmp_path, {"a": {**entry, "oauth": wrong}}), {})
+
+
 def test_what_one_is_known_by_says_nothing_of_a_secret_and_changes_with_what_it_is(tmp_path: Path) -> None:
     def config(**entry: Any) -> str:
         [target] = read_mcp_file(written(tmp_path, {"a": entry}), {"KEY": "x"})

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from backend_api.application.mcp.run_servers import McpServers
+from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
 from backend_api.application.runs.worker import Worker
 from backend_api.domain.agent.events import ContextOpened, McpUpdated, Notice, ToolFinished
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn
@@ -16,10 +17,14 @@ from backend_api.domain.agent.presets import Preset, Presets, PresetText
 from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.errors import StoreUnavailableError
 from backend_api.domain.mcp.entity import Listing, McpServer, McpTarget, McpTool, public_name
-from backend_api.domain.mcp.ports import McpServerError, Place
+from backend_api.domain.mcp.ports import McpCause, McpServerError, Place
+from backend_api.domain.mcp.sign_in import Grant, OAuthClient
+from backend_api.infrastructure.memory.mcp_sign_ins import MemorySignIns
+from backend_api.infrastructure.security.secret_box import AesSecretBox
 from backend_api.infrastructure.tools.mcp import McpTools
 from support.scripted import Script, ScriptedModel
-from support.stage import Stage, until, worker_for, working
+from support.stage import USER, Stage, until, worker_for, working
+from support.user_settings import SEALING
 
 DONE: Script = [TextPart("Done."), FinishPart("stop")]
 CALLS = FinishPart("tool_calls")
@@ -40,6 +45,7 @@ class Server:
 
     lists: Listing = field(default_factory=lambda: listing("get", "put"))
     fails: str | None = None
+    cause: McpCause = "status"
     answer: Callable[[ToolCall], Any] | None = None
     connected: list[Place] = field(default_factory=list[Place])
     calls: list[str] = field(default_factory=list[str])
@@ -50,7 +56,7 @@ class Server:
         if self.fails == "hangs":
             await asyncio.Event().wait()
         if self.fails is not None:
-            raise McpServerError(self.fails)
+            raise McpServerError(self.fails, self.cause)
         self.open += 1
         return Connection(self)
 
@@ -103,6 +109,7 @@ def worker(
     clock: Clock | None = None,
     targets: Sequence[McpTarget] = (BOX,),
     presets: Presets | None = None,
+    sign_ins: SignInsOfUsers | None = None,
     **more: Any,
 ) -> Worker:
     servers = McpServers(
@@ -111,6 +118,7 @@ def worker(
         clock=clock or Clock(),
         shared=targets,
         within_s=0.2,
+        sign_ins=sign_ins,
     )
     return worker_for(stage, model, McpTools(), mcp=servers, presets=presets or Presets(), **more)
 
@@ -210,7 +218,7 @@ async def test_one_that_fails_costs_one_notice_and_never_the_run() -> None:
         assert len(server.connected) == 2
         [notice] = stage.payloads(session, Notice)
         assert notice.code == "mcp_failed"
-        assert notice.params == {"server": "box", "reason": "It answers with the status 503."}
+        assert notice.params == {"server": "box", "reason": "It answers with the status 503.", "cause": "status"}
         server.fails = None
         clock.ahead = timedelta(minutes=4)
         await stage.until_finished(await stage.say(session, "go"))
@@ -376,3 +384,24 @@ async def test_who_has_no_servers_costs_nothing() -> None:
         await stage.until_finished(await stage.say(session, "go"))
     assert server.connected == []
     assert stage.payloads(session, McpUpdated) == []
+
+
+async def test_one_that_needs_its_user_to_sign_in_says_so_once_and_is_asked_again_once_that_is_done() -> None:
+    stage, server = Stage(), Server(fails="It needs you to sign in.", cause="needs_sign_in")
+    model = ScriptedModel(DONE)
+    sign_ins = SignInsOfUsers(MemorySignIns(stage.store), AesSecretBox([SEALING]))
+    async with working(worker(stage, model, server, sign_ins=sign_ins)):
+        session = await stage.open_session(title="named")
+        for _ in range(2):
+            assert (await stage.until_finished(await stage.say(session, "go"))).status == "completed"
+        [notice] = stage.payloads(session, Notice)
+        assert (notice.code, notice.params["server"]) == ("mcp_needs_sign_in", "box")
+        assert len(server.connected) == 1
+        server.fails = None
+        client = OAuthClient(issuer="i", token_endpoint="t", resource="r", client_id="c")
+        given = sign_ins.given(USER, BOX, Grant(client=client, access_token="abc"))
+        await sign_ins.store.put(given)
+        for _ in range(2):
+            await stage.until_finished(await stage.say(session, "go"))
+        assert len(server.connected) == 2
+    assert offered(model)[-1] == ["mcp__box__get", "mcp__box__put"]

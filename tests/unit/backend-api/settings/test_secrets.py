@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
 from backend_api.application.mcp.own_servers import ServersOfUsers
 from backend_api.application.mcp.reseal_servers import ResealMcpServers
+from backend_api.application.mcp.reseal_sign_ins import ResealSignIns
+from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
 from backend_api.application.settings.open_settings import OpenSettings, bound_to
 from backend_api.application.settings.reseal_secrets import ResealSecrets
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.mcp.entity import McpServer
+from backend_api.domain.mcp.entity import McpServer, McpTarget
+from backend_api.domain.mcp.sign_in import Grant, OAuthClient, binding_of
 from backend_api.domain.settings.entity import Sealed
 from backend_api.domain.settings.errors import SecretsOffError, SecretUnreadableError
 from backend_api.domain.settings.table import OPENAI_API_KEY
 from backend_api.infrastructure.memory.mcp_servers import MemoryMcpServers
+from backend_api.infrastructure.memory.mcp_sign_ins import MemorySignIns
 from backend_api.infrastructure.memory.store import MemoryStore
 from backend_api.infrastructure.memory.user_settings import MemorySettingsStore
 from backend_api.infrastructure.security.secret_box import AesSecretBox
@@ -110,3 +116,47 @@ async def test_values_of_mcp_servers_that_no_key_opens_are_told_and_kept(
     assert [record.getMessage().split()[0] for record in caplog.records] == ["SECRETS_KEY"]
     assert await ServersOfUsers(store, AesSecretBox(secrets)).targets(ANNA) == []
     assert len(await ServersOfUsers(store, AesSecretBox([OLD])).targets(ANNA)) == 1
+
+
+GRANT = Grant(
+    client=OAuthClient(issuer="i", token_endpoint="t", resource="r", client_id="c", client_secret=SECRET),
+    access_token=SECRET,
+    refresh_token=SECRET,
+    expires_at=datetime(2026, 1, 2, tzinfo=UTC),
+)
+SIGNED_IN_AT = McpTarget(server=McpServer(name="wiki", transport="http", url="https://x.example.org", source="user"))
+
+
+async def signed_in(box: AesSecretBox) -> MemorySignIns:
+    store = MemorySignIns(MemoryStore())
+    given = SignInsOfUsers(store, box).given(ANNA, SIGNED_IN_AT, GRANT)
+    assert SECRET not in repr(given) + repr(GRANT)
+    await store.put(given)
+    return store
+
+
+@pytest.mark.parametrize(("secrets", "found"), [([NEW, OLD], GRANT), ([NEW], None), ([], None)])
+async def test_what_was_given_at_mcp_servers_is_sealed_anew_or_kept_as_it_is(
+    secrets: list[str], found: Grant | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = await signed_in(AesSecretBox([OLD]))
+    with caplog.at_level(logging.ERROR):
+        await ResealSignIns(store, AesSecretBox(secrets))()
+    assert [record.getMessage().split()[0] for record in caplog.records] == ([] if found else ["SECRETS_KEY"])
+    [kept] = (await store.of(ANNA)).values()
+    assert SignInsOfUsers(store, AesSecretBox([NEW])).grant(kept, SIGNED_IN_AT) == found
+    if found is None:
+        assert SignInsOfUsers(store, AesSecretBox([OLD])).grant(kept, SIGNED_IN_AT) == GRANT
+
+
+async def test_what_was_given_for_one_user_server_and_address_opens_for_no_other() -> None:
+    box = AesSecretBox([OLD])
+    store = await signed_in(box)
+    [kept] = (await store.of(ANNA)).values()
+    sign_ins = SignInsOfUsers(store, box)
+    assert sign_ins.grant(kept, SIGNED_IN_AT) == GRANT
+    moved = McpTarget(server=replace(SIGNED_IN_AT.server, url="https://y.example.org"))
+    assert sign_ins.grant(kept, moved) is None
+    assert sign_ins.grant(replace(kept, binding=binding_of(moved)), moved) is None
+    assert sign_ins.grant(replace(kept, user_id=BERT), SIGNED_IN_AT) is None
+    assert sign_ins.grant(replace(kept, server="deployment:wiki"), SIGNED_IN_AT) is None

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from backend_api.application.identity.limits import Limits
 from backend_api.application.mcp.own_servers import ServersOfUsers
+from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
 from backend_api.domain.errors import InvalidError, UnavailableError
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RateLimiter
@@ -23,23 +24,28 @@ from backend_api.domain.mcp.own import (
     OwnMcpServer,
     SecretValues,
 )
-from backend_api.domain.mcp.ports import McpConnector, McpServerError, Place
+from backend_api.domain.mcp.ports import McpCause, McpConnector, McpServerError, Place
+from backend_api.domain.mcp.sign_in import SignIn, binding_of, may_sign_in, server_key
 
 TRIAL_S = 10.0
 UNREADABLE = "Its values can't be read with the SECRETS_KEY that the server has now: give them anew."
+NEEDS_SIGN_IN = "It needs you to sign in."
 Status = Literal["unknown", "ready", "failed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownMcpServer:
-    """`is_hidden`: the deployment has one of this name since, which is used instead."""
+    """`is_hidden`: the deployment has one of this name since, which is used instead. `is_signed_in`: its user is."""
 
     server: McpServer
     status: Status = "unknown"
     tools: tuple[str, ...] = ()
     error: str | None = None
+    cause: McpCause | None = None
     tried_at: datetime | None = None
     is_hidden: bool = False
+    is_signed_in: bool = False
+    has_client_secret: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,14 +55,16 @@ class ChangeMcpServers:
 
     servers: ServersOfUsers
     connector: McpConnector
+    sign_ins: SignInsOfUsers
     parse: Callable[[str, Mapping[str, Any]], McpServer]
     limiter: RateLimiter
     limits: Limits
 
     async def read(self, user_id: UserId) -> list[ShownMcpServer]:
         """Those of everybody, then the user's own. Raises `StoreUnavailableError`."""
-        shared = [ShownMcpServer(server=target.server) for target in self.servers.shared]
-        return [*shared, *(self._shown(user_id, own) for own in await self.servers.store.of(user_id))]
+        known = await self.sign_ins.of(user_id)
+        shared = [self._shown_of(target, None, known) for target in self.servers.shared]
+        return [*shared, *(self._shown(user_id, own, known) for own in await self.servers.store.of(user_id))]
 
     async def put(self, user_id: UserId, name: str, said: Mapping[str, Any]) -> ShownMcpServer:
         """Add it, or replace the one of its name. A value that is None stays what it was, if it is sent to where it
@@ -73,13 +81,15 @@ class ChangeMcpServers:
             raise InvalidError(str(error), field="body") from error
         own = self.servers.sealed(user_id, server)
         await self.servers.store.put(user_id, own)
-        return self._shown(user_id, own)
+        await self._drop_other_sign_in(user_id, own)
+        return self._shown(user_id, own, await self.sign_ins.of(user_id))
 
     async def delete(self, user_id: UserId, name: str) -> None:
         """Only of the user's own. Raises `McpServerNotFoundError`, `LimitError`, `StoreUnavailableError`."""
         await self._count(user_id)
         if not await self.servers.store.delete(user_id, name):
             raise McpServerNotFoundError("You have no MCP server of this name.")
+        await self.sign_ins.store.delete(user_id, f"user:{name}")
 
     async def test(self, user_id: UserId, name: str) -> ShownMcpServer:
         """Connect to it and list its tools; of one of the user's own the outcome is kept. Raises
@@ -87,21 +97,22 @@ class ChangeMcpServers:
         await self.limiter.hit(f"mcp-tests:{user_id}", limit=self.limits.key_tests_per_minute, window_s=60)
         shared = next((target for target in self.servers.shared if target.name == name), None)
         if shared is not None:
-            return _shown_of(shared.server, await self._tried(user_id, shared))
+            trial = await self._tried(user_id, shared)
+            return self._shown_of(shared, trial, await self.sign_ins.of(user_id))
         own = await self._own(user_id, name)
         if own is None:
             raise McpServerNotFoundError("You have no MCP server of this name.")
         target = self.servers.target(user_id, own)
         if target is None:
-            return self._shown(user_id, own)
+            return self._shown(user_id, own, {})
         trial = await self._tried(user_id, target)
         if await self.servers.store.keep_trial(user_id, own, trial):
-            return self._shown(user_id, replace(own, trial=trial))
+            return self._shown(user_id, replace(own, trial=trial), await self.sign_ins.of(user_id))
         # It was changed or deleted meanwhile, and the outcome is another one's.
         known = await self._own(user_id, name)
         if known is None:
             raise McpServerNotFoundError("You have no MCP server of this name.")
-        return self._shown(user_id, known)
+        return self._shown(user_id, known, await self.sign_ins.of(user_id))
 
     async def _tried(self, user_id: UserId, target: McpTarget) -> McpTrial:
         if target.server.transport == "stdio":
@@ -116,11 +127,13 @@ class ChangeMcpServers:
                     listing = await connection.listing()
                 finally:
                     await connection.close()
-        except (McpServerError, UnavailableError) as error:
-            return McpTrial(config=config, at=at, status="failed", error=str(error))
+        except McpServerError as error:
+            return McpTrial(config=config, at=at, status="failed", error=str(error), cause=error.cause)
+        except UnavailableError as error:
+            return McpTrial(config=config, at=at, status="failed", error=str(error), cause="other")
         except TimeoutError:
             reason = f"It did not answer within {TRIAL_S:g} seconds."
-            return McpTrial(config=config, at=at, status="failed", error=reason)
+            return McpTrial(config=config, at=at, status="failed", error=reason, cause="timed_out")
         left = "; ".join(listing.left_out)
         return McpTrial(
             config=config,
@@ -136,20 +149,44 @@ class ChangeMcpServers:
     async def _count(self, user_id: UserId) -> None:
         await self.limiter.hit(f"settings:{user_id}", limit=self.limits.settings_per_minute, window_s=60)
 
-    def _shown(self, user_id: UserId, own: OwnMcpServer) -> ShownMcpServer:
+    async def _drop_other_sign_in(self, user_id: UserId, own: OwnMcpServer) -> None:
+        """What was given for another address, or client, is of no use to this one."""
+        target, known = self.servers.target(user_id, own), await self.sign_ins.of(user_id)
+        sign_in = known.get(server_key(own.server))
+        if sign_in is not None and (target is None or sign_in.binding != binding_of(target)):
+            await self.sign_ins.store.delete(user_id, sign_in.server)
+
+    def _shown(self, user_id: UserId, own: OwnMcpServer, known: Mapping[str, SignIn]) -> ShownMcpServer:
         hidden = self.servers.is_shared(own.server.name)
-        if self.servers.opened(user_id, own) is None:
-            return ShownMcpServer(server=own.server, status="failed", error=UNREADABLE, is_hidden=hidden)
+        target = self.servers.target(user_id, own)
+        if target is None:
+            return ShownMcpServer(
+                server=own.server, status="failed", error=UNREADABLE, cause="unreadable", is_hidden=hidden
+            )
         trial = own.trial if own.trial is not None and own.trial.config == own.server.config else None
-        return replace(_shown_of(own.server, trial), is_hidden=hidden)
+        shown = self._shown_of(target, trial, known)
+        return replace(shown, is_hidden=hidden, has_client_secret=bool(target.server.client_secret))
 
-
-def _shown_of(server: McpServer, trial: McpTrial | None) -> ShownMcpServer:
-    if trial is None:
-        return ShownMcpServer(server=server)
-    return ShownMcpServer(
-        server=server, status=trial.status, tools=tuple(trial.tools), error=trial.error, tried_at=trial.at
-    )
+    def _shown_of(self, target: McpTarget, trial: McpTrial | None, known: Mapping[str, SignIn]) -> ShownMcpServer:
+        """By what came last: a trial, a sign-in, or that the server asked for one, which runs find out as well."""
+        sign_in = known.get(server_key(target.server))
+        if sign_in is not None and (sign_in.binding != binding_of(target) or not may_sign_in(target.server)):
+            sign_in = None
+        is_signed_in = self.sign_ins.grant(sign_in, target) is not None
+        shown = ShownMcpServer(server=target.server, is_signed_in=is_signed_in)
+        if sign_in is not None and sign_in.sealed is None and (trial is None or trial.at <= sign_in.at):
+            return replace(shown, status="failed", error=NEEDS_SIGN_IN, cause="needs_sign_in", tried_at=sign_in.at)
+        is_past = trial is not None and trial.cause == "needs_sign_in" and is_signed_in
+        if trial is None or is_past:
+            return shown
+        return replace(
+            shown,
+            status=trial.status,
+            tools=tuple(trial.tools),
+            error=trial.error,
+            cause=trial.cause,
+            tried_at=trial.at,
+        )
 
 
 def _with_kept(said: Mapping[str, Any], values: SecretValues | None, known: OwnMcpServer | None) -> Mapping[str, Any]:
@@ -164,7 +201,21 @@ def _with_kept(said: Mapping[str, Any], values: SecretValues | None, known: OwnM
         if missing := [name for name in blank if name not in saved]:
             raise InvalidError(f"Give {missing[0]}: no value of it is saved.", field=f"body.{part}")
         kept[part] = {name: saved[name] if value is None else value for name, value in given.items()}
+    if said.get("oauth"):
+        kept["oauth"] = _client_with_kept(said, values, known)
     return kept
+
+
+def _client_with_kept(said: Mapping[str, Any], values: SecretValues | None, known: OwnMcpServer | None) -> Any:
+    client: Mapping[str, Any] = said["oauth"]
+    if client.get("client_secret") is not None:
+        return client
+    saved = values.client_secret if values is not None else ""
+    if saved and known is not None:
+        is_other = client.get("client_id") != known.server.client_id
+        if is_other or _may_lead_elsewhere(known.server, said):
+            raise InvalidError("Give the client secret anew: it was not given for this server.", field="body.oauth")
+    return {**client, "client_secret": saved}
 
 
 def _may_lead_elsewhere(known: McpServer, said: Mapping[str, Any]) -> bool:

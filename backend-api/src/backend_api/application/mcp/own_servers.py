@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import Any, cast
 
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.mcp.entity import McpServer, McpTarget
@@ -40,16 +40,27 @@ class ServersOfUsers:
             text = self.box.open(own.sealed, bound_to=bound_to(user_id, own.server.name))
         except SecretUnreadableError:
             return None
-        said = cast("dict[str, dict[str, str]]", json.loads(text))
-        return SecretValues(said["env"], said["headers"])
+        said = cast("dict[str, Any]", json.loads(text))
+        return SecretValues(said["env"], said["headers"], said.get("client_secret", ""))
 
     def sealed(self, user_id: UserId, server: McpServer) -> OwnMcpServer:
         """As it is stored. Raises `SecretsOffError` where something would have to be sealed, and can't be."""
-        bare = replace(server, env=dict.fromkeys(server.env, ""), headers=dict.fromkeys(server.headers, ""))
-        if not server.env and not server.headers:
+        names = dict.fromkeys(server.env, ""), dict.fromkeys(server.headers, "")
+        bare = replace(server, env=names[0], headers=names[1], client_secret="")
+        if not server.env and not server.headers and not server.client_secret:
             return OwnMcpServer(server=bare)
-        text = json.dumps({"env": {**server.env}, "headers": {**server.headers}})
+        values = {"env": {**server.env}, "headers": {**server.headers}, "client_secret": server.client_secret}
+        text = json.dumps(values)
         return OwnMcpServer(server=bare, sealed=self.box.seal(text, bound_to=bound_to(user_id, server.name)))
+
+    async def find(self, user_id: UserId, name: str) -> McpTarget | None:
+        """The one that the user has by this name; None where there is none, or what was sealed can't be read. Raises
+        `StoreUnavailableError`."""
+        shared = next((target for target in self.shared if target.name == name), None)
+        if shared is not None:
+            return shared
+        own = next((own for own in await self.store.of(user_id) if own.server.name == name), None)
+        return None if own is None else self.target(user_id, own)
 
     def is_shared(self, name: str) -> bool:
         """Whether the deployment has one of this name."""
@@ -58,7 +69,8 @@ class ServersOfUsers:
 
 def target_of(server: McpServer, values: SecretValues) -> McpTarget:
     """Its variables are its own alone: none of the deployment's is put in for a user."""
-    return McpTarget(server=replace(server, env=values.env, headers=values.headers), values=values.env)
+    whole = replace(server, env=values.env, headers=values.headers, client_secret=values.client_secret)
+    return McpTarget(server=whole, values=values.env)
 
 
 def bound_to(user_id: UserId, name: str) -> str:

@@ -13,6 +13,7 @@ from backend_api.domain.conversation.errors import EventBodyNotFoundError
 from backend_api.domain.conversation.ports import EventLog
 from backend_api.domain.mcp.entity import MAX_TOOLS, Listing, McpTarget
 from backend_api.domain.mcp.known import MEDIA_TYPE, from_body, to_body
+from backend_api.domain.mcp.ports import McpServerError
 
 TOO_MANY = "Together the MCP servers have {count} tools, more than {most}: these are left out: {tools}."
 FAILED = "The MCP server {name} can't be used. {reason}"
@@ -87,16 +88,19 @@ def is_other(items: Sequence[Recorded], known: KnownMcpServer | None) -> bool:
     return any(known is None or [*tools] != [*known.told.tools] for tools in told)
 
 
-def failed(target: McpTarget, reason: str, known: KnownMcpServer | None) -> list[Recorded]:
+def failed(target: McpTarget, error: McpServerError, known: KnownMcpServer | None) -> list[Recorded]:
     """What is recorded of a server that could not be asked. People are told once, as long as it stays the same."""
+    reason = str(error)
     told = McpUpdated(server=target.name, status="failed", error=reason, config=target.server.config)
     items = [Recorded(payload=told)]
     if known is None or known.told.error != reason:
-        items.append(Recorded(payload=notice_of_failure(target, reason)))
+        items.append(Recorded(payload=notice_of_failure(target, error)))
     return items
 
 
-def notice_of_failure(target: McpTarget, reason: str) -> Notice:
+def notice_of_failure(target: McpTarget, error: McpServerError) -> Notice:
     """For people."""
-    text = FAILED.format(name=target.name, reason=reason)
-    return Notice(text=text, code="mcp_failed", params={"server": target.name, "reason": reason})
+    text = FAILED.format(name=target.name, reason=error)
+    params: dict[str, str | int] = {"server": target.name, "reason": str(error), "cause": error.cause}
+    code = "mcp_needs_sign_in" if error.cause == "needs_sign_in" else "mcp_failed"
+    return Notice(text=text, code=code, params=params)

@@ -20,6 +20,7 @@ from backend_api.application.mcp.pinned import (
     pinned_listing,
     ready,
 )
+from backend_api.application.mcp.user_sign_ins import SignInsOfUsers, with_sign_ins
 from backend_api.application.runs.run_journal import RunJournal
 from backend_api.domain.agent.events import McpUpdated, Notice
 from backend_api.domain.agent.mcp_servers import KnownMcpServer
@@ -52,6 +53,7 @@ class McpServers:
     clock: Callable[[], datetime]
     shared: Sequence[McpTarget] = ()
     own: Callable[[UserId], Awaitable[Sequence[McpTarget]]] | None = None
+    sign_ins: SignInsOfUsers | None = None
     within_s: float = 10.0
     """How long a server has to tell its tools. One that is a program, `START_ALLOWANCE_MS` more."""
     refreshed_after: timedelta = timedelta(hours=1)
@@ -70,6 +72,8 @@ class McpServers:
         if not targets:
             yield ()
             return
+        if self.sign_ins is not None and lease.has_settings:
+            targets = await with_sign_ins(self.sign_ins, lease.run.user_id, targets)
         run = _Run(servers=self, lease=lease, journal=journal, targets={target.name: target for target in targets})
         try:
             yield await run.tools()
@@ -121,13 +125,16 @@ class _Run:
         if known is not None and known.told.config != target.server.config:
             known = None
         age = self.servers.clock() - known.at if known else timedelta()
-        if known is not None and known.told.status == "failed" and age < self.servers.retried_after:
+        is_older = known is not None and target.signed_in_at is not None and known.at < target.signed_in_at
+        is_failed = known is not None and known.told.status == "failed"
+        if is_failed and not is_older and age < self.servers.retried_after:
             return Found(listing=await self._pinned(known) or Listing())
         pinned = await self._pinned(known)
         is_fresh = (
             known is not None
             and known.told.status == "ready"
             and not known.has_changed
+            and not is_older
             and age < self.servers.refreshed_after
         )
         if pinned is not None and (is_fresh or self.lease.has_begun_before):
@@ -139,7 +146,7 @@ class _Run:
             if pinned is not None:
                 # What is offered stays so, told anew; whether it can be called, a call shows.
                 return Found(listing=pinned, items=kept(target, pinned, known))
-            return Found(items=failed(target, str(error), known))
+            return Found(items=failed(target, error, known))
         return Found(listing=listing, items=ready(target, listing, known))
 
     async def _pinned(self, known: KnownMcpServer | None) -> Listing | None:
@@ -172,7 +179,7 @@ class _Run:
         except McpServerError as error:
             said_of = MAY_HAVE_RUN if call.has_begun else GONE
             output = said_of.format(name=target.name, reason=error)
-            return Done(success=False, output=output, events=self._tell(target, str(error)))
+            return Done(success=False, output=output, events=self._tell(target, error))
         if connection.has_changed and not said and target.name not in self._changed_ones:
             said = [self._other_tools(target)]
         self._changed_ones |= {target.name} if said else set()
@@ -188,7 +195,7 @@ class _Run:
                 self._failures[target.name] = self._failures.get(target.name, 0) + 1
                 await connection.close()
             if self._failures.get(target.name, 0) >= MAX_FAILURES:
-                raise McpServerError("It failed too often in this run; nothing more is tried.")
+                raise McpServerError("It failed too often in this run; nothing more is tried.", "too_often")
             place = Place(self.lease.run.session_id, self.lease.run.user_id)
             try:
                 connection = await self._within(target, self.servers.connector.connect(target, place))
@@ -204,7 +211,7 @@ class _Run:
             async with asyncio.timeout(self.servers.within_s + more):
                 return await asked
         except TimeoutError as error:
-            raise McpServerError(f"It did not answer within {self.servers.within_s:g} seconds.") from error
+            raise McpServerError(f"It did not answer within {self.servers.within_s:g} seconds.", "timed_out") from error
 
     async def _changed(self, target: McpTarget, connection: McpConnection) -> list[McpUpdated | Notice]:
         """That it lists others by now, which are offered from the next run on."""
@@ -218,12 +225,12 @@ class _Run:
         names = [tool.public_name for tool in self._listings[target.name].tools]
         return McpUpdated(server=target.name, status="changed", tools=names, config=target.server.config)
 
-    def _tell(self, target: McpTarget, reason: str) -> list[McpUpdated | Notice]:
+    def _tell(self, target: McpTarget, error: McpServerError) -> list[McpUpdated | Notice]:
         """Once in a run, so that the person knows as well as the model."""
         if target.name in self._told:
             return []
         self._told.add(target.name)
-        return [notice_of_failure(target, reason)]
+        return [notice_of_failure(target, error)]
 
     async def close(self) -> None:
         """All at once, and whatever happens."""

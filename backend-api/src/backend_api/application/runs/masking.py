@@ -73,8 +73,16 @@ class Mask:
     """`secrets` are those the deployment has, in whatever form they may stand in a text."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        forms = {form for secret in secrets if len(secret) >= MIN_CHARACTERS for form in _forms(secret)}
-        self._known = re.compile(_one_of(forms, _DEPTH)) if forms else None
+        self._all = set[str]()
+        self._known: re.Pattern[str] | None = None
+        self.add(*secrets)
+
+    def add(self, *secrets: str) -> None:
+        """These from now on as well."""
+        fresh = {form for secret in secrets if len(secret) >= MIN_CHARACTERS for form in _forms(secret)} - self._all
+        if fresh:
+            self._all |= fresh
+            self._known = re.compile(_one_of(self._all, _DEPTH))
 
     def known(self, text: str) -> str:
         """The text without those secrets, whatever else looks like one."""

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, Literal
 
 Transport = Literal["stdio", "http", "sse"]
@@ -27,7 +28,7 @@ _MARK_CHARACTERS = 8
 class McpServer:
     """A server as its `mcp.json` says: a `command` that runs in the sandbox of a session, or a `url` that is connected
     to. Texts may have `${VAR}` in them, which `filled` puts in. `tools` are names and globs of those that are offered,
-    None for all."""
+    None for all. `client_id` is what we are where its users sign in, if that registers no clients by itself."""
 
     name: str
     transport: Transport
@@ -39,6 +40,8 @@ class McpServer:
     enabled: bool = True
     tools: frozenset[str] | None = None
     source: Source = "deployment"
+    client_id: str = ""
+    client_secret: str = field(default="", repr=False)
 
     @property
     def config(self) -> str:
@@ -46,22 +49,25 @@ class McpServer:
         it: values of variables and headers don't count."""
         tools = None if self.tools is None else sorted(self.tools)
         said = [self.source, self.transport, self.command, [*self.args], self.url, tools]
+        said += [self.client_id] if self.client_id else []
         text = json.dumps([*said, sorted(self.env), sorted(self.headers)])
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     def variables(self) -> Mapping[str, bool]:
         """Names of those in its texts, and whether it can do without."""
-        texts = (self.command, *self.args, self.url, *self.env.values(), *self.headers.values())
+        client = (self.client_id, self.client_secret)
+        texts = (self.command, *self.args, self.url, *self.env.values(), *self.headers.values(), *client)
         found = [match for text in texts for match in VARIABLE.finditer(text)]
         return {match[1]: all(one[2] is not None for one in found if one[1] == match[1]) for match in found}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpTarget:
-    """A server with what its variables stand for."""
+    """A server with what its variables stand for. `signed_in_at`: when its user signed in there, if that holds."""
 
     server: McpServer
     values: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    signed_in_at: datetime | None = None
 
     @property
     def name(self) -> str:
@@ -83,6 +89,8 @@ class McpTarget:
             url=self._fill(server.url),
             env={name: self._fill(text) for name, text in server.env.items()},
             headers={name: self._fill(text) for name, text in server.headers.items()},
+            client_id=self._fill(server.client_id),
+            client_secret=self._fill(server.client_secret),
         )
 
     def secrets(self) -> list[str]:
@@ -92,7 +100,7 @@ class McpTarget:
         named = [text for name, text in filled.env.items() if is_program or _SECRET_NAME.search(name)]
         bare = [text.partition(" ")[2] for text in filled.headers.values()]
         used = [self.values[name] for name in self.server.variables() if name in self.values]
-        return [text for text in (*named, *bare, *filled.headers.values(), *used) if text]
+        return [text for text in (*named, *bare, *filled.headers.values(), filled.client_secret, *used) if text]
 
     def _fill(self, text: str) -> str:
         return VARIABLE.sub(lambda found: self.values.get(found[1], found[2] or ""), text)

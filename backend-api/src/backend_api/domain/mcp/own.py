@@ -10,6 +10,7 @@ from typing import Literal, Protocol
 from backend_api.domain.errors import ConflictError, NotFoundError
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.mcp.entity import McpServer
+from backend_api.domain.mcp.ports import McpCause
 from backend_api.domain.settings.entity import Sealed
 
 MAX_OWN_SERVERS = 20
@@ -56,6 +57,7 @@ class McpTrial:
     status: Literal["ready", "failed"]
     tools: Sequence[str] = ()
     error: str | None = None
+    cause: McpCause | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +76,7 @@ class SecretValues:
 
     env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    client_secret: str = field(default="", repr=False)
 
 
 class OwnMcpServers(Protocol):

@@ -3,14 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.mcp.entity import Listing, McpTarget
 
+McpCause = Literal[
+    "needs_sign_in",
+    "refused",
+    "status",
+    "address_refused",
+    "unreachable",
+    "timed_out",
+    "bad_answer",
+    "too_large",
+    "ended",
+    "program_ended",
+    "no_computer",
+    "too_often",
+    "unreadable",
+    "other",
+]
+"""Why a server can't be used, in short."""
+
 
 class McpServerError(Exception):
-    """A server that can't be used, in words for people and models, without any secret. It is no error of a run."""
+    """A server that can't be used, in words for people and models, without any secret. It is no error of a run. `cause`
+    is for whoever says it in another language."""
+
+    def __init__(self, reason: str, cause: McpCause = "other") -> None:
+        super().__init__(reason)
+        self.cause: McpCause = cause
 
 
 @dataclass(frozen=True, slots=True)

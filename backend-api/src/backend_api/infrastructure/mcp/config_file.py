@@ -35,6 +35,15 @@ _TYPES: Mapping[str, Transport] = {
 }
 
 
+class ClientConfig(BaseModel):
+    """What we are where users of a server sign in, if that registers no clients by itself."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    client_id: Annotated[str, StringConstraints(min_length=1, max_length=1_000, pattern=r"^[\x20-\x7e]*$")]
+    client_secret: Annotated[str, StringConstraints(max_length=4_096, pattern=r"^[\x20-\x7e]*$")] = ""
+
+
 class ServerConfig(BaseModel):
     """One entry of `mcpServers`."""
 
@@ -54,6 +63,7 @@ class ServerConfig(BaseModel):
     tools: list[Annotated[str, StringConstraints(min_length=1, max_length=200)]] | None = Field(
         default=None, max_length=100
     )
+    oauth: ClientConfig | None = None
 
     @field_validator("headers")
     @classmethod
@@ -74,8 +84,8 @@ class ServerConfig(BaseModel):
     def _one_way(self) -> ServerConfig:
         if bool(self.command) == bool(self.url):
             raise ValueError("a server has either a command or a url")
-        if self.command and (self.headers or self.type not in (None, "stdio")):
-            raise ValueError("a command has neither headers nor a type other than stdio")
+        if self.command and (self.headers or self.oauth or self.type not in (None, "stdio")):
+            raise ValueError("a command has neither headers nor a type other than stdio, nor oauth")
         if self.url and (self.args or self.type == "stdio"):
             raise ValueError("a url has neither args nor the type stdio")
         return self
@@ -108,6 +118,8 @@ class ServerConfig(BaseModel):
             enabled=self.enabled,
             tools=None if self.tools is None else frozenset(self.tools),
             source=source,
+            client_id=self.oauth.client_id if self.oauth else "",
+            client_secret=self.oauth.client_secret if self.oauth else "",
         )
 
 

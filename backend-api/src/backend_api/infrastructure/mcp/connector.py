@@ -3,48 +3,52 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import TYPE_CHECKING
-
-import httpx
 
 from backend_api.application.runs.masking import Mask
 from backend_api.domain.mcp.entity import McpTarget
 from backend_api.domain.mcp.ports import McpConnection, McpServerError, Place
-from backend_api.infrastructure.fetch.rules import FetchRules
+from backend_api.domain.mcp.sign_in import AccessTokens, NoAccessTokens
 from backend_api.infrastructure.mcp.guarded_transport import Refusals
+from backend_api.infrastructure.mcp.network import Networks
 from backend_api.infrastructure.tool_api.mcp_programs import McpPrograms
 
 if TYPE_CHECKING:
     from types import ModuleType
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Network:
-    """How servers of one origin are connected to: those of the deployment may be private, those of users may not."""
+TokensOf = Callable[[McpTarget, str], AccessTokens]
+"""The tokens of a user at a server."""
 
-    transport: httpx.AsyncBaseTransport
-    rules: FetchRules
+
+def no_tokens(target: McpTarget, user_id: str) -> AccessTokens:
+    """Nobody signs in anywhere."""
+    del target, user_id
+    return NoAccessTokens()
 
 
 class McpConnections:
     """`McpConnector`."""
 
-    def __init__(self, shared: Network, own: Network, programs: McpPrograms | None = None) -> None:
+    def __init__(
+        self, networks: Networks, programs: McpPrograms | None = None, tokens_of: TokensOf = no_tokens
+    ) -> None:
         """Without `programs` no server is started."""
-        self._shared = shared
-        self._own = own
+        self._networks = networks
         self._programs = programs
+        self._tokens_of = tokens_of
 
     async def connect(self, target: McpTarget, place: Place) -> McpConnection:
-        network = self._shared if target.server.source == "deployment" else self._own
         server, mask, refusals = target.filled, Mask(target.secrets()), Refusals()
         opening = await asyncio.to_thread(_load)
         connection = opening.SessionConnection(server, mask, refusals)
         if server.transport != "stdio":
-            streams = opening.http_streams(server, network.transport, network.rules, refusals, place.user_id)
+            user = opening.UserAuth(self._tokens_of(target, place.user_id), mask, refusals)
+            network = self._networks.of(server.source)
+            streams = opening.http_streams(server, network, refusals, place.user_id, user)
         elif self._programs is None:
-            raise McpServerError("Nothing here starts programs.")
+            raise McpServerError("Nothing here starts programs.", "no_computer")
         else:
             streams = opening.program_streams(server, self._programs, place, refusals)
         await connection.open(streams)

@@ -3,6 +3,7 @@ answer and of all of them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,10 +11,13 @@ from dataclasses import dataclass
 import httpx
 import httpx2
 
+from backend_api.domain.mcp.ports import McpCause
 from backend_api.infrastructure.fetch.errors import AddressRefusedError, FetchFailedError
 from backend_api.infrastructure.fetch.resolver import lookups_of
 from backend_api.infrastructure.fetch.rules import FetchRules
 from backend_api.infrastructure.mcp.traffic import CountedAnswer, TooMuchError, Traffic
+
+_BEARER = re.compile(r"\bbearer\b", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -23,6 +27,16 @@ class Refusals:
     status: int | None = None
     """The last one that was an error."""
     said: str = ""
+    cause: McpCause = "other"
+    """Of what was said."""
+    asks_to_sign_in: bool = False
+    """Whether that status came with a challenge (RFC 6750)."""
+    needs_sign_in: bool = False
+    """Whether that is what is missing."""
+
+    def refuse(self, said: str, cause: McpCause) -> None:
+        """Why it can't be used, for people."""
+        self.said, self.cause = said, cause
 
 
 class GuardedTransport(httpx2.AsyncBaseTransport):
@@ -40,7 +54,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         try:
             self._rules.checked(str(request.url))
         except AddressRefusedError as error:
-            self._refusals.said = error.detail
+            self._refusals.refuse(error.detail, "address_refused")
             raise httpx2.UnsupportedProtocol("refused", request=request) from error
         asked = httpx.Request(
             request.method,
@@ -55,9 +69,11 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
                 answer = await self._inner.handle_async_request(asked)
         if answer.status_code >= 400:
             self._refusals.status = answer.status_code
+            challenges = answer.headers.get("www-authenticate", "")
+            self._refusals.asks_to_sign_in = answer.status_code == 401 and bool(_BEARER.search(challenges))
         if answer.headers.get("content-encoding", "identity").strip().lower() != "identity":
             await answer.aclose()
-            self._refusals.said = "What it sends is packed in a way nobody asked for."
+            self._refusals.refuse("What it sends is packed in a way nobody asked for.", "bad_answer")
             raise httpx2.DecodingError("packed", request=request)
         kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
         is_stream = kind == "text/event-stream"
@@ -88,16 +104,17 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         try:
             yield
         except TooMuchError as error:
-            self._refusals.said = str(error)
+            self._refusals.refuse(str(error), "too_large")
             raise httpx2.ReadError("too much", request=request) from error
         except (AddressRefusedError, FetchFailedError) as error:
-            self._refusals.said = error.detail
+            is_refused = isinstance(error, AddressRefusedError)
+            self._refusals.refuse(error.detail, "address_refused" if is_refused else "unreachable")
             raise httpx2.ConnectError("refused", request=request) from error
         except httpx.ConnectTimeout as error:
-            self._refusals.said = "No server can be reached there."
+            self._refusals.refuse("No server can be reached there.", "unreachable")
             raise httpx2.ConnectTimeout("no server", request=request) from error
         except httpx.ConnectError as error:
-            self._refusals.said = "No server can be reached there."
+            self._refusals.refuse("No server can be reached there.", "unreachable")
             raise httpx2.ConnectError("no server", request=request) from error
         except httpx.TransportError as error:
             raise httpx2.ReadError(type(error).__name__, request=request) from error

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-import httpx
 import httpx2
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
 from backend_api.domain.mcp.entity import McpServer
-from backend_api.infrastructure.fetch.rules import FetchRules
 from backend_api.infrastructure.mcp.guarded_transport import GuardedTransport, Refusals
+from backend_api.infrastructure.mcp.network import Network
 from backend_api.infrastructure.mcp.program_streams import program_streams
 from backend_api.infrastructure.mcp.session import SessionConnection
 from backend_api.infrastructure.mcp.streams import TransportStreams
+from backend_api.infrastructure.mcp.user_auth import UserAuth
 
-__all__ = ["SessionConnection", "http_streams", "program_streams"]
+__all__ = ["SessionConnection", "UserAuth", "http_streams", "program_streams"]
 
 CONNECT_S = 5.0
 SEND_S = 30.0
@@ -25,17 +25,18 @@ SEND_S = 30.0
 
 @asynccontextmanager
 async def http_streams(
-    server: McpServer, inner: httpx.AsyncBaseTransport, rules: FetchRules, refusals: Refusals, owner: str
+    server: McpServer, network: Network, refusals: Refusals, owner: str, user: UserAuth
 ) -> AsyncGenerator[TransportStreams]:
     """Those of a server with an address. Nothing of the environment is used. `owner` is whose look-ups of
-    names its are."""
+    names its are, and `user` says who that is."""
 
     def client(
         headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
     ) -> httpx2.AsyncClient:
         del headers, timeout, auth
         return httpx2.AsyncClient(
-            transport=GuardedTransport(inner, rules, refusals, owner),
+            transport=GuardedTransport(network.transport, network.rules, refusals, owner),
+            auth=user,
             headers={**server.headers, "Accept-Encoding": "identity"},
             timeout=httpx2.Timeout(None, connect=CONNECT_S, write=SEND_S),
             follow_redirects=False,

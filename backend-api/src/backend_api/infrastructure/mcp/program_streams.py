@@ -44,7 +44,7 @@ async def program_streams(
                 finally:
                     tasks.cancel_scope.cancel()
     except SandboxUnavailableError as error:
-        refusals.said = f"The computer that it runs in can't be had. {error.detail}"
+        refusals.refuse(f"The computer that it runs in can't be had. {error.detail}", "no_computer")
         raise
 
 
@@ -60,10 +60,11 @@ async def _read(
             if (message := _message(content)) is not None:
                 await said.send(message)
     except TooMuchError as error:
-        refusals.said = str(error)
+        refusals.refuse(str(error), "too_large")
         raise
     except ConnectionClosed as error:
-        refusals.said = _reason(socket, error)
+        reason = _reason(socket, error)
+        refusals.refuse(reason, "too_large" if reason == TOO_MUCH else "program_ended")
         raise
 
 

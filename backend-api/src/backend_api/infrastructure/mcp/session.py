@@ -23,7 +23,8 @@ from pydantic import ValidationError
 from backend_api.application.runs.masking import Mask
 from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.mcp.entity import Listing, McpServer
-from backend_api.domain.mcp.ports import McpServerError
+from backend_api.domain.mcp.ports import McpCause, McpServerError
+from backend_api.domain.mcp.sign_in import may_sign_in
 from backend_api.infrastructure.mcp.guarded_transport import Refusals
 from backend_api.infrastructure.mcp.listing import ListedTool, listing_of
 from backend_api.infrastructure.mcp.results import refused, told
@@ -36,8 +37,11 @@ MAX_LISTED = 1_000
 CLIENT = Implementation(name="deskmate", version="1")
 NO_ANSWER = "It does not answer as an MCP server."
 ENDED = "Its connection ended."
-NO_LOG_IN = (
-    "It wants a log-in (status 401). OAuth is not supported yet: give it a token in its headers, such as Authorization."
+NEEDS_SIGN_IN = "It needs you to sign in: do so in the settings, MCP servers."
+REFUSED = "It refuses the Authorization that its headers give it (status 401)."
+WANTS_TOKEN = (
+    "It wants a token (status 401), and does not say that one can sign in: give it one in its headers, such as "
+    "Authorization."
 )
 BROKE_OFF = "The server's answer broke off, or is too large. The call may have happened."
 ODD = "The server answered with something that is no result of a tool."
@@ -81,14 +85,14 @@ class SessionConnection:
         finally:
             opened.cancel()
         if not self.is_open:
-            raise McpServerError(self._reason(NO_ANSWER))
+            raise self._fault(NO_ANSWER)
 
     async def listing(self) -> Listing:
         self.has_changed = False
         try:
             listed = [tool async for tool in self._listed()]
         except (MCPError, ValidationError, RuntimeError) as error:
-            raise McpServerError(self._reason("It does not list its tools as the protocol says.")) from error
+            raise self._fault("It does not list its tools as the protocol says.") from error
         return listing_of(self._server, listed, self._mask)
 
     async def call(self, name: str, call: ToolCall) -> Done:
@@ -96,9 +100,9 @@ class SessionConnection:
             result = await self._answered(self._opened_session().call_tool(name, call.arguments))
         except MCPError as error:
             if not self.is_open:
-                raise McpServerError(self._reason(ENDED)) from error
+                raise self._fault(ENDED, "ended") from error
             if error.code == CONNECTION_CLOSED:
-                return Done(success=False, output=f"{BROKE_OFF} {self._reason('')}".strip())
+                return Done(success=False, output=f"{BROKE_OFF} {self._fault('')}".strip())
             return refused(str(error), self._mask)
         except (ValidationError, RuntimeError):
             return Done(success=False, output=ODD)
@@ -135,13 +139,13 @@ class SessionConnection:
     async def _answered(self, asking: Awaitable[T]) -> T:
         """Its answer, or `McpServerError` once the connection is over."""
         if self._owner is None:
-            raise McpServerError(self._reason(ENDED))
+            raise self._fault(ENDED, "ended")
         answer: asyncio.Future[T] = asyncio.ensure_future(asking)
         try:
             await asyncio.wait({answer, self._owner}, return_when=asyncio.FIRST_COMPLETED)
             if answer.done():
                 return answer.result()
-            raise McpServerError(self._reason(ENDED))
+            raise self._fault(ENDED, "ended")
         finally:
             if not answer.done():
                 # It tells the server that nobody waits any more.
@@ -166,16 +170,21 @@ class SessionConnection:
 
     def _opened_session(self) -> ClientSession:
         if self._session is None:
-            raise McpServerError(self._reason(ENDED))
+            raise self._fault(ENDED, "ended")
         return self._session
 
-    def _reason(self, otherwise: str) -> str:
+    def _fault(self, otherwise: str, cause: McpCause = "bad_answer") -> McpServerError:
+        """As far as its answers said so, or this."""
         refusals = self._refusals
         if refusals.said:
-            return self._mask.known(refusals.said)
+            return McpServerError(self._mask.known(refusals.said), refusals.cause)
+        if refusals.needs_sign_in and may_sign_in(self._server):
+            return McpServerError(NEEDS_SIGN_IN, "needs_sign_in")
         if refusals.status == 401:
-            return NO_LOG_IN
-        return f"It answers with the status {refusals.status}." if refusals.status is not None else otherwise
+            return McpServerError(WANTS_TOKEN if may_sign_in(self._server) else REFUSED, "refused")
+        if refusals.status is not None:
+            return McpServerError(f"It answers with the status {refusals.status}.", "status")
+        return McpServerError(otherwise, cause)
 
 
 async def _negotiate(session: ClientSession) -> None:

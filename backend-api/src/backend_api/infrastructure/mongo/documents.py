@@ -203,6 +203,24 @@ class McpServersDocument(Document):
         name = "mcp_servers"
 
 
+class McpSignInDocument(Document):
+    """How a user stands with an MCP server at which one signs in: what was given is sealed. `claimed_until` keeps two
+    processes from renewing it at once."""
+
+    id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- user and server
+    user_id: str
+    server: str
+    binding: str
+    version: str
+    at: datetime
+    sealed: dict[str, Any] | None = None
+    claimed_until: datetime | None = None
+
+    class Settings:
+        name = "mcp_sign_ins"
+        indexes: ClassVar = [IndexModel([("user_id", ASCENDING)])]
+
+
 class RunDocument(Document):
     """A run and its lease. `active` is present on at most one run of a session."""
 
@@ -447,6 +465,7 @@ DOCUMENTS = [
     MemoriesDocument,
     SubagentKindsDocument,
     McpServersDocument,
+    McpSignInDocument,
     RunDocument,
     EventDocument,
     EventPartDocument,

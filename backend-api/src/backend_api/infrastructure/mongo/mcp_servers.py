@@ -80,6 +80,7 @@ def _document_of(own: OwnMcpServer) -> dict[str, Any]:
         "transport": server.transport,
         "url": server.url,
         **({"command": server.command, "args": [*server.args]} if server.command else {}),
+        **({"client_id": server.client_id} if server.client_id else {}),
         "env": sorted(server.env),
         "headers": sorted(server.headers),
         "enabled": server.enabled,
@@ -100,6 +101,7 @@ def _trial_of(trial: McpTrial) -> Document:
         "status": trial.status,
         "tools": [*trial.tools],
         "error": trial.error,
+        "cause": trial.cause,
     }
 
 
@@ -116,6 +118,7 @@ def _own_from(stored: dict[str, Any]) -> OwnMcpServer:
         enabled=bool(stored["enabled"]),
         tools=None if tools is None else frozenset(tools),
         source="user",
+        client_id=str(stored.get("client_id", "")),
     )
     return OwnMcpServer(
         server=server,
@@ -128,5 +131,6 @@ def _own_from(stored: dict[str, Any]) -> OwnMcpServer:
             status=trial["status"],
             tools=[*trial["tools"]],
             error=trial["error"],
+            cause=trial.get("cause"),
         ),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -9,6 +10,7 @@ from fastapi import APIRouter, Path, status
 from pydantic import Field
 
 from backend_api.application.mcp.change_servers import ShownMcpServer
+from backend_api.domain.mcp.ports import McpCause
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.schemas import AnswerBody, RequestBody
 from backend_api.interfaces.http.use_cases import Calls
@@ -17,6 +19,39 @@ router = APIRouter(prefix="/api/mcp", tags=["mcp"])
 Name = Annotated[str, Path(max_length=100)]
 Text = Annotated[str, Field(max_length=4_096)]
 Values = dict[Annotated[str, Field(max_length=100)], Text | None]
+
+McpCode = Literal[
+    "mcp_needs_sign_in",
+    "mcp_refused",
+    "mcp_status",
+    "mcp_address_refused",
+    "mcp_unreachable",
+    "mcp_timed_out",
+    "mcp_bad_answer",
+    "mcp_too_large",
+    "mcp_ended",
+    "mcp_program_ended",
+    "mcp_no_computer",
+    "mcp_too_often",
+    "mcp_unreadable",
+    "mcp_other",
+]
+_CODES: Mapping[McpCause, McpCode] = {
+    "needs_sign_in": "mcp_needs_sign_in",
+    "refused": "mcp_refused",
+    "status": "mcp_status",
+    "address_refused": "mcp_address_refused",
+    "unreachable": "mcp_unreachable",
+    "timed_out": "mcp_timed_out",
+    "bad_answer": "mcp_bad_answer",
+    "too_large": "mcp_too_large",
+    "ended": "mcp_ended",
+    "program_ended": "mcp_program_ended",
+    "no_computer": "mcp_no_computer",
+    "too_often": "mcp_too_often",
+    "unreadable": "mcp_unreadable",
+    "other": "mcp_other",
+}
 
 
 class McpServerBody(AnswerBody):
@@ -33,8 +68,20 @@ class McpServerBody(AnswerBody):
     status: Literal["unknown", "ready", "failed"] = Field(description="Of the last test.")
     tools: list[str] = Field(description="Those that the last test found, as agents call them.")
     error: str | None
+    code: McpCode | None = Field(description="Why it can't be used, in short.")
     tried_at: datetime | None
     is_hidden: bool = Field(description="The deployment has one of this name since, which is used instead.")
+    signed_in: bool = Field(description="The caller is signed in there.")
+    client_id: str | None = Field(description="null for a server of the deployment, and where none is set.")
+    has_client_secret: bool
+
+
+class ClientBody(RequestBody):
+    """What this deployment is where users of the server sign in, if no clients are registered there by themselves. A
+    secret that is null stays what it was."""
+
+    client_id: Annotated[str, Field(min_length=1, max_length=1_000)]
+    client_secret: Text | None = None
 
 
 class ChangeMcpServerBody(RequestBody):
@@ -51,6 +98,7 @@ class ChangeMcpServerBody(RequestBody):
     headers: Values = Field(default_factory=dict, max_length=50)
     enabled: bool = True
     tools: list[Annotated[str, Field(min_length=1, max_length=200)]] | None = Field(default=None, max_length=100)
+    oauth: ClientBody | None = None
 
 
 def _body_of(shown: ShownMcpServer) -> McpServerBody:
@@ -70,8 +118,12 @@ def _body_of(shown: ShownMcpServer) -> McpServerBody:
         status=shown.status,
         tools=[*shown.tools],
         error=shown.error,
+        code=_CODES[shown.cause] if shown.cause is not None else None,
         tried_at=shown.tried_at,
         is_hidden=shown.is_hidden,
+        signed_in=shown.is_signed_in,
+        client_id=server.client_id or None if is_own else None,
+        has_client_secret=is_own and shown.has_client_secret,
     )
 
 

@@ -1,0 +1,105 @@
+"""Signing in at MCP servers: begun by our page, ended by the browser that comes back from the authorization server."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter, Path, Request, Response, status
+from starlette.responses import HTMLResponse
+
+from backend_api.application.mcp.sign_in_server import SignInAnswer
+from backend_api.domain.errors import ConflictError, UnavailableError
+from backend_api.domain.mcp.sign_in import PENDING_S, McpSignInError, digest_of
+from backend_api.interfaces.http.caller import CurrentCaller
+from backend_api.interfaces.http.own_origin import own_origin
+from backend_api.interfaces.http.page_cookie import require_own_page
+from backend_api.interfaces.http.schemas import AnswerBody
+from backend_api.interfaces.http.sign_in_page import headers_of, sign_in_page
+from backend_api.interfaces.http.use_cases import Calls, Options, WebOptions
+
+router = APIRouter(prefix="/api/mcp", tags=["mcp"])
+Name = Annotated[str, Path(max_length=100)]
+CALLBACK = "/api/mcp/oauth/callback"
+_MAX_CHARACTERS = 4_096
+
+
+class OtherAddressError(ConflictError):
+    """The browser would come back to another address than the one it is at, without what it keeps for us."""
+
+    code = "mcp_sign_in_elsewhere"
+
+
+class SignInBody(AnswerBody):
+    url: str
+
+
+@router.post("/{server}/sign-in")
+async def sign_in_at_mcp_server(
+    server: Name, request: Request, response: Response, caller: CurrentCaller, calls: Calls, options: Options
+) -> SignInBody:
+    """Begin to sign in at one that asks for it: the address to open. Only this server's own page can, as the browser
+    has to come back to it."""
+    require_own_page(request)
+    redirect_uri = _origin(request, options) + CALLBACK
+    begun = await calls.sign_in_mcp_server.begin(caller.user.id, server, redirect_uri)
+    response.set_cookie(
+        _cookie_of(begun.digest),
+        begun.browser,
+        max_age=PENDING_S,
+        path=CALLBACK,
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="lax",
+    )
+    return SignInBody(url=begun.url)
+
+
+@router.delete("/{server}/sign-in", status_code=status.HTTP_204_NO_CONTENT)
+async def sign_out_of_mcp_server(server: Name, caller: CurrentCaller, calls: Calls) -> None:
+    """Forget what the caller was given there."""
+    await calls.sign_in_mcp_server.sign_out(caller.user.id, server)
+
+
+@router.get("/oauth/callback", response_class=HTMLResponse)
+async def end_sign_in_at_mcp_server(request: Request, calls: Calls) -> HTMLResponse:
+    """Where a browser comes back to from an authorization server. Its `state` says who signs in, once and for ten
+    minutes, and only in the browser that began it; the answer is a page for people."""
+    said = {name: value[:_MAX_CHARACTERS] for name, value in request.query_params.items()}
+    cookie = _cookie_of(digest_of(said.get("state", "")))
+    answer = SignInAnswer(
+        state=said.get("state", ""),
+        browser=request.cookies.get(cookie, ""),
+        code=said.get("code", ""),
+        issuer=said.get("iss"),
+        error=said.get("error", ""),
+    )
+    language, nonce = request.headers.get("accept-language", ""), secrets.token_urlsafe(16)
+    try:
+        name = await calls.sign_in_mcp_server.finish(answer)
+    except McpSignInError as error:
+        page, code = sign_in_page(language, nonce, error.fault, error.detail), status.HTTP_400_BAD_REQUEST
+    except UnavailableError as error:
+        page, code = sign_in_page(language, nonce, "failed", error.detail), status.HTTP_503_SERVICE_UNAVAILABLE
+    else:
+        page, code = sign_in_page(language, nonce, None, name), status.HTTP_200_OK
+    shown = HTMLResponse(page, status_code=code, headers=headers_of(nonce))
+    shown.delete_cookie(cookie, path=CALLBACK)
+    return shown
+
+
+def _cookie_of(digest: str) -> str:
+    """One of each sign-in, as several may be under way."""
+    return f"mcp-sign-in-{digest[:16]}"
+
+
+def _origin(request: Request, options: WebOptions) -> str:
+    """Where the browser comes back to. Raises `OtherAddressError`."""
+    origin = options.public_url or own_origin(request.scope, options)
+    if not origin:
+        raise OtherAddressError("This server does not know its own address: set PUBLIC_URL to sign in at MCP servers.")
+    here = request.headers.get("origin") or f"{request.url.scheme}://{request.headers.get('host', '')}"
+    if urlsplit(here).netloc.lower() != urlsplit(origin).netloc.lower():
+        raise OtherAddressError(f"Open this page at {origin} to sign in: the browser comes back to that address.")
+    return origin
