@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from backend_api.domain.agent.options import AgentMode, ThinkingLevel
 
-VOCABULARY_VERSION = 23
+VOCABULARY_VERSION = 24
 MAX_PREVIEW_CHARACTERS = 2_000
 """Of a call's output, or of what an agent said last, in the event itself."""
 
@@ -186,8 +186,18 @@ class ThinkingCompleted(OfAgent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SafetyCheck:
+    """Why a model's provider holds a call back until a person allows it, in the provider's words."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCalled(OfAgent):
-    """Recorded before the call starts. One that `asks` starts with `tool.started`, and only if it is approved."""
+    """Recorded before the call starts. One that `asks` starts with `tool.started`, and only if it is approved; one with
+    `safety_checks` always does. `opaque` is what a provider had for the call, in JSON, and goes back to it; it is not
+    shown."""
 
     type: Literal["tool.called"] = "tool.called"
     call_id: str
@@ -201,6 +211,8 @@ class ToolCalled(OfAgent):
     turn: int = 0
     seen_seq: int = 0
     asks: bool = False
+    opaque: str | None = None
+    safety_checks: list[SafetyCheck] = field(default_factory=list[SafetyCheck])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -291,11 +303,12 @@ class QuestionAnswered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalCall:
-    """A call as it would run."""
+    """A call as it would run, and why its model's provider holds it back, if it does."""
 
     call_id: str
     name: str
     arguments: dict[str, Any]
+    safety_checks: list[SafetyCheck] = field(default_factory=list[SafetyCheck])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
+from typing import Any
 
+from backend_api.domain.agent.answer import MAX_OPAQUE_CHARACTERS
 from backend_api.domain.agent.approvals import Approval
 from backend_api.domain.agent.capability import ALLOW, Ask, Deny, Judge, ProposedCall, Verdict
 from backend_api.domain.agent.chosen import NOTHING_CHOSEN, Chosen
@@ -17,6 +19,7 @@ from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import (
     MAX_PREVIEW_CHARACTERS,
     ApprovalCall,
+    SafetyCheck,
     StoredPayload,
     ToolCalled,
     ToolFinished,
@@ -140,7 +143,7 @@ class ToolRunner:
                 f"content in several smaller calls. Received: {shorten(request.raw, 300)!r}"
             )
         else:
-            verdict = self.judge(ProposedCall(tool=tool.spec, arguments=arguments), chosen)
+            verdict = self.judge(_proposed(tool, arguments, request.safety_checks), chosen)
             broken = _denial(verdict)
         spec = tool.spec if tool else None
         called = ToolCalled(
@@ -154,6 +157,8 @@ class ToolRunner:
             turn=turn,
             seen_seq=seen_seq,
             asks=isinstance(verdict, Ask),
+            opaque=request.opaque if len(request.opaque or "") <= MAX_OPAQUE_CHARACTERS else None,
+            safety_checks=[*request.safety_checks],
         )
         asks = verdict if isinstance(verdict, Ask) else None
         return Announced(called=called, tool=tool, broken=broken, asks=asks, is_held=asks is not None)
@@ -162,7 +167,7 @@ class ToolRunner:
         """A call that another worker left, judged anew: what is denied meanwhile stays so, approved or not."""
         if tool is None:
             return Announced(called=call.called, tool=None, broken=_no_tool(call.called.name, names))
-        verdict = self.judge(ProposedCall(tool=tool.spec, arguments=call.called.arguments))
+        verdict = self.judge(_proposed(tool, call.called.arguments, call.called.safety_checks))
         asks = verdict if isinstance(verdict, Ask) and not call.is_approved else None
         return Announced(
             called=call.called,
@@ -195,7 +200,7 @@ class ToolRunner:
         for call in calls:
             if call.tool is None:
                 continue
-            verdict = self.judge(ProposedCall(tool=call.tool.spec, arguments=call.called.arguments), chosen)
+            verdict = self.judge(_proposed(call.tool, call.called.arguments, call.called.safety_checks), chosen)
             if (denial := _denial(verdict)) is not None:
                 await self._finish(call.called, Done(success=False, output=denial))
             elif isinstance(verdict, Ask) and not call.is_approved:
@@ -251,7 +256,12 @@ def recorded_of(announced: Sequence[Announced]) -> list[StoredPayload]:
 def _approval(asking: Sequence[Announced]) -> Wait:
     """One for all calls of a turn that ask."""
     calls = [
-        ApprovalCall(call_id=call.called.call_id, name=call.called.name, arguments=call.called.arguments)
+        ApprovalCall(
+            call_id=call.called.call_id,
+            name=call.called.name,
+            arguments=call.called.arguments,
+            safety_checks=call.called.safety_checks,
+        )
         for call in asking
     ]
     expires_s = min(call.asks.expires_s for call in asking if call.asks is not None)
@@ -262,6 +272,10 @@ def _late(call: ToolCall, tool: Tool) -> Done:
     """The result of a call that was cut at its deadline."""
     said = TOO_LONG if call.has_begun else NEVER_BEGUN
     return Done(success=False, output=said.format(late=f"within {tool.spec.deadline_ms / 1000:g} s"))
+
+
+def _proposed(tool: Tool, arguments: Mapping[str, Any], checks: Sequence[SafetyCheck]) -> ProposedCall:
+    return ProposedCall(tool=tool.spec, arguments=arguments, is_held_back=bool(checks))
 
 
 def _no_tool(name: str, names: Sequence[str]) -> str:

@@ -72,13 +72,13 @@ class OpenWait:
         return Recorded(payload=self.subject.asked(self.id, self.deadline))
 
     def kept(self) -> OpenWait:
-        """What is needed to end it. The calls' arguments, of any size and with any keys, and a plan's text stand in the
-        log alone."""
+        """What is needed to end it. The calls' arguments, of any size and with any keys, what they are held back
+        for, and a plan's text stand in the log alone."""
         if isinstance(self.subject, Plan):
             return replace(self, subject=replace(self.subject, plan=""))
         if not isinstance(self.subject, Approval):
             return self
-        calls = [replace(call, arguments={}) for call in self.subject.calls]
+        calls = [replace(call, arguments={}, safety_checks=[]) for call in self.subject.calls]
         return replace(self, subject=replace(self.subject, calls=calls))
 
 
