@@ -265,7 +265,9 @@ def _approval(asking: Sequence[Announced]) -> Wait:
         for call in asking
     ]
     expires_s = min(call.asks.expires_s for call in asking if call.asks is not None)
-    return Wait(id=f"approval_{calls[0].call_id}", subject=Approval(calls=calls), expires_s=expires_s)
+    is_held_back = any(call.safety_checks for call in calls)
+    subject = Approval(calls=calls, is_held_back=is_held_back)
+    return Wait(id=f"approval_{calls[0].call_id}", subject=subject, expires_s=expires_s)
 
 
 def _late(call: ToolCall, tool: Tool) -> Done:
