@@ -18,10 +18,12 @@ from backend_api.domain.agent.events import SafetyCheck
 from backend_api.domain.agent.model import AssistantTurn, ModelRequest, ToolCallPart, ToolRequest, ToolTurn
 from backend_api.domain.agent.shortening import shorten
 from backend_api.domain.agent.tools import ToolSpec
+from backend_api.infrastructure.llm.bounds import MOST_CALLS, too_many_calls
 from backend_api.infrastructure.llm.computer_use import DESKTOP_TOOLS, DISPLAY_HEIGHT, DISPLAY_WIDTH, offers_all
 from backend_api.infrastructure.llm.faults import as_object
 from backend_api.infrastructure.llm.model_facts import ModelFacts
 from backend_api.infrastructure.llm.openai_actions import calls_of_action
+from backend_api.infrastructure.llm.openai_client import OPENAI
 from backend_api.infrastructure.llm.surrogates import json_of
 from backend_api.infrastructure.llm.turns import data_url, images_of
 from backend_api.infrastructure.llm.wire import arguments_of, called
@@ -71,7 +73,8 @@ def _function(tool: ToolSpec) -> Json:
 
 
 def calls_of(item: Json) -> list[ToolCallPart]:
-    """Our calls of one of its calls. Raises `ValueError` for one of a form that is not known."""
+    """Our calls of one of its calls. Raises `ValueError` for one of a form that is not known, and
+    `ModelUnavailableError` for one with more actions than an answer may have calls."""
     given = arguments_of(json_of(item).decode())
     if given is None:
         raise ValueError("a computer call that is no JSON")
@@ -80,6 +83,8 @@ def calls_of(item: Json) -> list[ToolCallPart]:
     actions = cast("list[object]", kept["actions"]) if isinstance(kept.get("actions"), list) else [kept.get("action")]
     # Without an action it asks for its answer alone.
     wanted = [action for action in actions if action is not None] or [{"type": "screenshot"}]
+    if len(wanted) > MOST_CALLS:
+        raise too_many_calls(OPENAI.name)
     checks, parts = _checks(kept.get("pending_safety_checks")), list[ToolCallPart]()
     for name, arguments in (call for action in wanted for call in calls_of_action(action)):
         opaque = json_of({"type": ITEM} if parts else whole).decode()
