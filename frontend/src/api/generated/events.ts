@@ -211,7 +211,7 @@ export interface ThinkingCompletedEvent {
 /**
  * Recorded before the call starts. One that `asks` starts with `tool.started`, and only if it is approved; one with
  * `safety_checks` always does. `opaque` is what a provider had for the call, in JSON, and goes back to it; it is not
- * shown.
+ * shown. `after` is the call whose next action it is: it only starts once that succeeded.
  */
 export interface ToolCalledEvent {
   seq: number
@@ -235,6 +235,7 @@ export interface ToolCalledEvent {
   asks: boolean
   opaque: string | null
   safety_checks: SafetyCheck[]
+  after: string | null
 }
 /**
  * Why a model's provider holds a call back until a person allows it, in the provider's words.

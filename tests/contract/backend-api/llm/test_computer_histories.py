@@ -97,6 +97,7 @@ class Play:
     shades: Any = field(default_factory=count)
     held: asyncio.Event = field(default_factory=asyncio.Event)
     holds: bool = False
+    started: list[str] = field(default_factory=list[str])
     session: SessionId = field(default=SessionId(""))
 
     def worker(self, model: str) -> Any:
@@ -115,7 +116,8 @@ class Play:
             micro_compact_min_tokens=100,
         )
 
-    async def _run(self, _call: Any, arguments: Json, *_: Any) -> Done:
+    async def _run(self, call: Any, arguments: Json, *_: Any) -> Done:
+        self.started.append(call.name)
         if self.holds:
             self.holds = False
             self.held.set()
@@ -290,10 +292,46 @@ async def test_an_action_that_is_not_known_is_told_to_the_model(play: Play, acti
     assert f"There is no tool named '{name}'" in play.items("function_call_output")[1]["output"]
 
 
-async def test_a_failed_action_is_told_in_words(play: Play) -> None:
-    assert await play.say("gpt-new", uses("gpt-new", {**CLICK, "x": 404}, {"type": "screenshot"})) == "completed"
-    assert play.items("computer_call") == []
-    assert "outside" in play.items("function_call_output")[0]["output"]
+async def test_a_failed_action_is_told_in_words_and_none_after_it_is_run(play: Play) -> None:
+    typed = {"type": "type", "text": "rm -r ."}
+    for wrong in ({**CLICK, "x": 404}, {"type": "fly"}):
+        play.started.clear()
+        assert await play.say("gpt-new", uses("gpt-new", wrong, typed, {"type": "screenshot"})) == "completed"
+        assert play.items("computer_call") == []
+        first, *rest = [item["output"] for item in play.items("function_call_output")[-3:]]
+        assert ("outside" in first) or ("no tool" in first)
+        assert rest == ["Nothing was run: what was to be done before it was not done."] * 2
+        assert play.started in (["desktop_mouse"], [])
+    # What is asked for in the same answer, but not by the same call, is none of it.
+    calls = [Call(name="", computer={"actions": [{**CLICK, "x": 404}]}), *uses("gpt-without", CLICK).calls]
+    await play.say("gpt-new", Answer(texts=(), calls=calls))
+    assert play.started[-2:] == ["desktop_mouse"] * 2
+
+
+async def test_nobody_is_asked_for_what_comes_after_a_failed_action(play: Play) -> None:
+    await play.stage.sessions.change(play.session, USER, {"options": {"asked_tools": ["desktop_keyboard"]}})
+    answer = uses("gpt-new", {**CLICK, "x": 404}, {"type": "type", "text": "yes"})
+    assert await play.say("gpt-new", answer) == "completed"
+    assert play.stage.payloads(play.session, ApprovalRequested) == []
+
+
+@pytest.mark.parametrize("decision", ["approve", "deny"])
+async def test_what_comes_after_an_action_that_is_asked_for_is_asked_for_with_it(play: Play, decision: str) -> None:
+    await play.stage.sessions.change(play.session, USER, {"options": {"asked_tools": ["desktop_mouse"]}})
+    typed, looks = {"type": "type", "text": "yes"}, {"type": "screenshot"}
+    answer = uses("gpt-new", looks, CLICK, typed, looks)
+    await play.asked("gpt-new", Answer(texts=(), calls=answer.calls), decision)
+    (requested,) = play.stage.payloads(play.session, ApprovalRequested)
+    asked = ["desktop_mouse", "desktop_keyboard", "desktop_screenshot"]
+    assert [call.name for call in requested.calls] == asked
+    assert play.started == ["desktop_screenshot", *(asked if decision == "approve" else [])]
+    assert len(play.items("computer_call")) == (decision == "approve")
+
+
+async def test_what_comes_after_an_action_that_is_denied_is_not_run_though_it_is_allowed(play: Play) -> None:
+    await play.asked("gpt-new", Answer(texts=(), calls=[Call(name="", computer=HELD)]), "deny", "approve")
+    assert play.started == []
+    assert "before it was not done" in play.items("function_call_output")[1]["output"]
 
 
 @pytest.mark.parametrize("checks", [[{"code": "no id"}], ["text"], "text", [{"id": str(n)} for n in range(9)]])

@@ -197,7 +197,7 @@ class SafetyCheck:
 class ToolCalled(OfAgent):
     """Recorded before the call starts. One that `asks` starts with `tool.started`, and only if it is approved; one with
     `safety_checks` always does. `opaque` is what a provider had for the call, in JSON, and goes back to it; it is not
-    shown."""
+    shown. `after` is the call whose next action it is: it only starts once that succeeded."""
 
     type: Literal["tool.called"] = "tool.called"
     call_id: str
@@ -213,6 +213,7 @@ class ToolCalled(OfAgent):
     asks: bool = False
     opaque: str | None = None
     safety_checks: list[SafetyCheck] = field(default_factory=list[SafetyCheck])
+    after: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

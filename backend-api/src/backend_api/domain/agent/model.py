@@ -35,14 +35,16 @@ class Thinking:
 class ToolRequest:
     """A call the model asks for. `arguments` is None when the model's JSON was broken; `raw` keeps what it sent.
     `opaque` is what the provider had for it, in JSON, where that is no call of a function; `safety_checks` are why the
-    provider holds it back until a person allows it."""
+    provider holds it back until a person allows it; `is_next_action`: the call before it and it are actions of one, so
+    it is only run if that succeeded."""
 
     call_id: str
     name: str
     arguments: dict[str, Any] | None
     raw: str = ""
-    opaque: str | None = None
+    opaque: str | None = field(default=None, repr=False)
     safety_checks: Sequence[SafetyCheck] = ()
+    is_next_action: bool = False
     _json: str | None = field(default=None, init=False, compare=False, repr=False)
 
     @property

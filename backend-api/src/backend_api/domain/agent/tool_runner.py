@@ -11,16 +11,14 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
+from backend_api.domain.agent.announced_calls import Announced, approval_of
 from backend_api.domain.agent.answer import MAX_OPAQUE_CHARACTERS
-from backend_api.domain.agent.approvals import Approval
 from backend_api.domain.agent.capability import ALLOW, Ask, Deny, Judge, ProposedCall, Verdict
+from backend_api.domain.agent.chained_calls import NOT_REACHED, ChainedCalls
 from backend_api.domain.agent.chosen import NOTHING_CHOSEN, Chosen
 from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import (
-    MAX_PREVIEW_CHARACTERS,
-    ApprovalCall,
     SafetyCheck,
-    StoredPayload,
     ToolCalled,
     ToolFinished,
     ToolStarted,
@@ -53,24 +51,6 @@ MAX_OUTPUT_CHARACTERS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Announced:
-    """A call as recorded. `tool` is None where there is none of that name, `broken` says why it can't run, and `asks`
-    that it may not start yet."""
-
-    called: ToolCalled
-    tool: Tool | None
-    broken: str | None = None
-    asks: Ask | None = None
-    is_held: bool = False
-    """Whether it was held for approval, and is recorded as started once it is."""
-    is_approved: bool = False
-
-    @property
-    def may_run_beside(self) -> bool:
-        return self.tool is not None and self.tool.spec.effect == "reads"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRunner:
     """The tools of one run."""
 
@@ -86,7 +66,12 @@ class ToolRunner:
         """The calls of an answer, before any of them starts, judged by what is known to be chosen. Every call gets an
         id of ours, as providers' repeat or lack them."""
         tools = {tool.spec.name: tool for tool in self.tools}
-        return [self._announce(request, tools, chosen, turn, seen_seq) for request in requests]
+        announced: list[Announced] = []
+        for request in requests:
+            after = announced[-1].called.call_id if announced and request.is_next_action else None
+            one = self._announce(request, tools, chosen, turn, seen_seq)
+            announced.append(replace(one, called=replace(one.called, after=after)))
+        return announced
 
     async def run_calls(self, announced: Sequence[Announced], conversation: Conversation, read: int = 0) -> list[Wait]:
         """Run recorded calls of a turn that `read` and wrote so many tokens, 0 where that is not known; answers what
@@ -98,18 +83,21 @@ class ToolRunner:
             instructions={**conversation.instructions},
         )
         waits: list[Wait] = []
+        chain = ChainedCalls.of(announced, conversation)
         announced = [call for call in announced if call.broken is None]
         asking = [call for call in announced if call.asks is not None]
         allowed = [call for call in announced if call.asks is None]
         for beside, group in groupby(allowed, key=lambda call: call.may_run_beside):
             if beside:
-                judged = await self._judged_now([*group], asking)
-                await _together([partial(self._run_one, call, waits, room) for call in judged])
+                judged = await self._judged_now([*group], asking, chain)
+                await _together([partial(self._run_one, call, waits, room, chain) for call in judged])
             else:
                 for call in group:
-                    for judged in await self._judged_now([call], asking):
-                        await self._run_one(judged, waits, room)
-        return [_approval(asking), *waits] if asking else waits
+                    for judged in await self._judged_now([call], asking, chain):
+                        await self._run_one(judged, waits, room, chain)
+        if asking:
+            asking = await self._reached(announced, asking, chain)
+        return [approval_of(asking), *waits] if asking else waits
 
     async def settle(self, dangling: Sequence[OpenCall], conversation: Conversation) -> list[Wait]:
         """Close calls another worker left open: readers run again if they still may, of others is said that they may
@@ -178,7 +166,7 @@ class ToolRunner:
             is_approved=call.is_approved,
         )
 
-    async def _run_one(self, call: Announced, waits: list[Wait], room: Room) -> None:
+    async def _run_one(self, call: Announced, waits: list[Wait], room: Room, chain: ChainedCalls) -> None:
         if call.tool is None:
             return
         if call.is_held:
@@ -189,20 +177,44 @@ class ToolRunner:
             case Waits():
                 await self._finish(call.called, Done(success=False, output=NOT_ASKED.format(name=call.called.name)))
             case Done() as done:
+                if not done.success:
+                    chain.failed.add(call.called.call_id)
                 done = replace(done, events=[*done.events, *new_instructions(done.instructions, room.instructions)])
                 await self._finish(call.called, await self.limits.fitted(call.called, done, room))
 
-    async def _judged_now(self, calls: Sequence[Announced], asking: list[Announced]) -> list[Announced]:
+    async def _reached(
+        self, announced: Sequence[Announced], asking: Sequence[Announced], chain: ChainedCalls
+    ) -> list[Announced]:
+        """Those that are still to be asked for, in the order of the turn; nobody is asked for what would not be run."""
+        wanted = {call.called.call_id: call for call in asking}
+        found: list[Announced] = []
+        for call in (wanted[one.called.call_id] for one in announced if one.called.call_id in wanted):
+            if call.called.after not in chain.failed:
+                found.append(call)
+            else:
+                chain.failed.add(call.called.call_id)
+                await self._finish(call.called, Done(success=False, output=NOT_REACHED))
+        return found
+
+    async def _judged_now(
+        self, calls: Sequence[Announced], asking: list[Announced], chain: ChainedCalls
+    ) -> list[Announced]:
         """Those that may start. Mode and rules may have changed since the model was asked, by a call before these or by
-        the person: what is denied by now has its result, and what is to be asked for by now is added to `asking`."""
+        the person: what is denied by now has its result, and what is to be asked for by now, or comes after that, is
+        added to `asking`."""
         chosen = await self.journal.chosen()
         may_start: list[Announced] = []
         for call in calls:
             if call.tool is None:
                 continue
             verdict = self.judge(_proposed(call.tool, call.called.arguments, call.called.safety_checks), chosen)
-            if (denial := _denial(verdict)) is not None:
+            before = _asked_before(call.called, asking) if asking else None
+            denial = NOT_REACHED if call.called.after in chain.failed else _denial(verdict)
+            if denial is not None:
+                chain.failed.add(call.called.call_id)
                 await self._finish(call.called, Done(success=False, output=denial))
+            elif before is not None:
+                asking.append(replace(call, asks=before))
             elif isinstance(verdict, Ask) and not call.is_approved:
                 asking.append(replace(call, asks=verdict))
             else:
@@ -242,38 +254,15 @@ class ToolRunner:
         await self.journal.record_result(finished, outcome)
 
 
-def recorded_of(announced: Sequence[Announced]) -> list[StoredPayload]:
-    """What is recorded before any of these calls starts: with them, in one step, the results of those that can't run,
-    so that nobody takes such a one for a call that was cut."""
-    results = [
-        ToolFinished(call_id=one.called.call_id, success=False, preview=shorten(one.broken, MAX_PREVIEW_CHARACTERS))
-        for one in announced
-        if one.broken is not None
-    ]
-    return [*(one.called for one in announced), *results]
-
-
-def _approval(asking: Sequence[Announced]) -> Wait:
-    """One for all calls of a turn that ask."""
-    calls = [
-        ApprovalCall(
-            call_id=call.called.call_id,
-            name=call.called.name,
-            arguments=call.called.arguments,
-            safety_checks=call.called.safety_checks,
-        )
-        for call in asking
-    ]
-    expires_s = min(call.asks.expires_s for call in asking if call.asks is not None)
-    is_held_back = any(call.safety_checks for call in calls)
-    subject = Approval(calls=calls, is_held_back=is_held_back)
-    return Wait(id=f"approval_{calls[0].call_id}", subject=subject, expires_s=expires_s)
-
-
 def _late(call: ToolCall, tool: Tool) -> Done:
     """The result of a call that was cut at its deadline."""
     said = TOO_LONG if call.has_begun else NEVER_BEGUN
     return Done(success=False, output=said.format(late=f"within {tool.spec.deadline_ms / 1000:g} s"))
+
+
+def _asked_before(called: ToolCalled, asking: Sequence[Announced]) -> Ask | None:
+    """How the call that has to come before it is asked for, if it is."""
+    return next((one.asks for one in asking if one.called.call_id == called.after), None)
 
 
 def _proposed(tool: Tool, arguments: Mapping[str, Any], checks: Sequence[SafetyCheck]) -> ProposedCall:

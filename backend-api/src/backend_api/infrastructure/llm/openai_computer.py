@@ -89,7 +89,17 @@ def calls_of(item: Json) -> list[ToolCallPart]:
     for name, arguments in (call for action in wanted for call in calls_of_action(action)):
         opaque = json_of({"type": ITEM} if parts else whole).decode()
         raw = json_of(arguments).decode()
-        parts.append(called(whole["call_id"], name, raw, arguments, opaque=opaque, safety_checks=checks))
+        parts.append(
+            called(
+                whole["call_id"],
+                name,
+                raw,
+                arguments,
+                opaque=opaque,
+                safety_checks=checks,
+                is_next_action=bool(parts),
+            )
+        )
     return parts
 
 

@@ -283,12 +283,19 @@ def called(
     *,
     opaque: str | None = None,
     safety_checks: Sequence[SafetyCheck] = (),
+    is_next_action: bool = False,
 ) -> ToolCallPart:
     """A call whose id and name are texts, and not long ones."""
     known = [str(given or "")[:MAX_NAME_CHARACTERS] for given in (call_id, name)]
     return ToolCallPart(
         ToolRequest(
-            call_id=known[0], name=known[1], arguments=arguments, raw=raw, opaque=opaque, safety_checks=safety_checks
+            call_id=known[0],
+            name=known[1],
+            arguments=arguments,
+            raw=raw,
+            opaque=opaque,
+            safety_checks=safety_checks,
+            is_next_action=is_next_action,
         )
     )
 
