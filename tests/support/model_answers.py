@@ -15,12 +15,13 @@ Json = dict[str, Any]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
     """A tool call; `arguments` is sent as it stands, so that it may be broken. `toolset`: the one of the provider whose
-    member it calls."""
+    member it calls; `computer`: of a call of OpenAI's computer tool what it has beside its id."""
 
     name: str
     arguments: str = "{}"
     id: str = "call_1"
     toolset: str | None = None
+    computer: Json | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +170,10 @@ def _responses(answer: Answer, prefix: Sequence[Block]) -> list[bytes]:
         said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": ""}]}
         item(said, *(("response.output_text.delta", text) for text in answer.texts))
     for call in answer.calls:
+        if call.computer is not None:
+            held: Json = {"id": f"cu_{call.id}", "call_id": call.id, "status": "completed", "pending_safety_checks": []}
+            item({"type": "computer_call", **held, **call.computer})
+            continue
         called = {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments}
         item(called, *(("response.function_call_arguments.delta", piece) for piece in _halves(call)))
     if answer.fault is not None:

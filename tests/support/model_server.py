@@ -112,7 +112,7 @@ class ModelServer:
             self.requests.append(body)
             self.headers.append(headers)
         form = _form_of(first.split(" ")[1])
-        refused = refusal_of(form, body) if self.is_strict else None
+        refused = refusal_of(form, body, headers) if self.is_strict else None
         if refused is not None:
             self.refusals.append(refused)
             _refuse(writer, form, Answer(status=400, message=refused), "invalid_request_error")

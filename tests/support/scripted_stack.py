@@ -29,7 +29,7 @@ MODELS: dict[Form, str] = {"chat": "deepseek-v4-pro", "responses": "gpt-5.5", "m
 """Each wants thinking asked for and sent back in a way of its own."""
 SAID = Answer(texts=("All", " is", " well."))
 USES_COMPUTER = "computer"
-"""Of a stack with desktops: it has the computer tool of its provider."""
+"""Of a stack with desktops: it has the newest computer tool of its provider."""
 TITLES, SUMMARIES, HELPERS, INSTEAD, PRICED, LARGE = "titles", "summaries", "helpers", "instead", "priced", "large"
 SEARCH_KEY = "key-of-the-search-server"
 MODEL_KEY = "sk-scripted-0123456789"
@@ -45,12 +45,13 @@ context_window = 2_000_000
 [[model]]
 names = ["{INSTEAD}"]
 """
-_COMPUTER_ENTRY = f"""
-[[model]]
-names = ["{USES_COMPUTER}"]
-pictures = true
-computer_use = "computer_toolset_20260801"
-"""
+COMPUTER_TOOLS: dict[Form, tuple[str, ...]] = {
+    "chat": (),
+    "responses": ("computer",),
+    "messages": ("computer_toolset_20260801", "computer_20251124"),
+}
+"""Those of each provider that its models have in a stack with desktops: the first one of `USES_COMPUTER`, and each of a
+model that is called as it is."""
 _AGENT = """\
 +++
 description = "mills, and says how fine"
@@ -149,11 +150,12 @@ async def scripted_stack(folder: Path, form: Form, *, has_desktop: bool = False)
     (tools / "orders.py").write_text(_TOOLS_FILE)
     (agents / "miller.md").write_text(_AGENT)
     (presets / "poet.md").write_text(_PRESET)
-    models.write_text(_MODELS_FILE + (_COMPUTER_ENTRY if has_desktop else ""))
+    computers = _computers(form) if has_desktop else {}
+    models.write_text(_MODELS_FILE + "".join(_computer_entry(*entry) for entry in computers.items()))
     async with ModelServer(SAID) as model, site({}) as pages:
         settings = {
             **model_settings(model, form),
-            "MODELS": f"{PRICED},{LARGE}" + (f",{USES_COMPUTER}" if has_desktop else ""),
+            "MODELS": ",".join((PRICED, LARGE, *computers)),
             "TITLE_MODEL": TITLES,
             "COMPACT_MODEL": SUMMARIES,
             "SUBAGENT_MODEL": HELPERS,
@@ -176,6 +178,16 @@ async def scripted_stack(folder: Path, form: Form, *, has_desktop: bool = False)
             yield Scripted(form, stack, model, pages)
 
 
+def _computers(form: Form) -> dict[str, str]:
+    """Models with the computer tool that each knows."""
+    known = COMPUTER_TOOLS[form]
+    return dict(zip((USES_COMPUTER, *known), (*known[:1], *known), strict=True))
+
+
+def _computer_entry(model: str, tool: str) -> str:
+    return f'\n[[model]]\nnames = ["{model}"]\npictures = true\ncomputer_use = "{tool}"\n'
+
+
 def call(name: str, /, **arguments: Any) -> Call:
     return Call(name=name, arguments=json.dumps(arguments))
 
@@ -193,7 +205,7 @@ def of_type(events: list[Json], *types: str) -> list[Json]:
 def tools_of(request: Json) -> list[str]:
     """The names of the tools it offers."""
     offered: list[Json] = request.get("tools") or []
-    return [tool.get("function", tool)["name"] for tool in offered]
+    return [tool.get("function", tool).get("name", tool["type"]) for tool in offered]
 
 
 def said_in(request: Json) -> str:

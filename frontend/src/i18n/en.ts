@@ -120,6 +120,8 @@ export default {
     denyAll: 'Refuse all',
     always: 'Approve and stop asking here',
     length: '{count} characters, read them to the end',
+    heldBack: 'The provider of the model holds this back until you allow it. It says:',
+    noReason: '(no reason given)',
     why: 'If you refuse: why? (the agent reads it)',
     until: 'Refused at {time} if nobody decides. You can write a message instead.',
     approve: 'Approved',

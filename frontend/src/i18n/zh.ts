@@ -121,6 +121,8 @@ const zh: typeof en = {
     denyAll: '全部拒绝',
     always: '批准，以后不再问',
     length: '共 {count} 个字符，请读到最后',
+    heldBack: '模型的提供商要你允许才会继续，它的说明：',
+    noReason: '（没有给出原因）',
     why: '如果拒绝，说说原因（智能体会读到）',
     until: '{time} 前没有决定就算拒绝。也可以直接发消息。',
     approve: '已批准',

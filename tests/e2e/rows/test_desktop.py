@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -16,6 +17,7 @@ from support.model_server import Answer, Call
 from support.scripted_stack import (
     USES_COMPUTER,
     Scripted,
+    begin,
     call,
     calls,
     in_any_form,
@@ -29,6 +31,14 @@ from support.scripted_stack import (
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(300)]
 SAID = Answer(texts=("Done.",))
+
+
+CHECK = {"id": "cu_sc_1", "code": "malicious_instructions", "message": "The page asks for a payment."}
+
+
+def batch(*actions: dict[str, Any], **more: Any) -> Call:
+    """A call of OpenAI's computer tool."""
+    return Call(name="", computer={"actions": list(actions), **more})
 
 
 def member(name: str, **given: object) -> Call:
@@ -79,6 +89,61 @@ async def test_a_model_sees_and_uses_the_desktop_and_only_looks_while_a_person_h
         assert succeeded(await api.ask(session, "now")) == [True]
 
 
+@pytest_asyncio.fixture(loop_scope="session")
+async def with_computer_calls(tmp_path: Path) -> AsyncGenerator[Scripted]:
+    async with scripted_stack(tmp_path, "responses", has_desktop=True) as one:
+        yield one
+
+
+async def test_a_model_of_openai_uses_the_desktop_by_its_computer_tool_and_a_person_allows_what_is_held_back(
+    with_computer_calls: Scripted,
+) -> None:
+    scripted = with_computer_calls
+    click = {"type": "click", "button": "left", "x": 640, "y": 60}
+    typed = [click, {"type": "type", "text": "about:version"}, {"type": "keypress", "keys": ["ENTER"]}]
+    async with ApiClient(scripted.stack.base_url) as api:
+        session = await api.new_session(title="named", model=USES_COMPUTER)
+        scripted.answer(calls(batch({"type": "screenshot"})), calls(batch(*typed)), SAID)
+        events = await api.ask(session, "look at the version")
+        assert [event["name"] for event in of_type(events, "tool.called")] == [
+            "desktop_screenshot",
+            "desktop_mouse",
+            "desktop_keyboard",
+            "desktop_keyboard",
+        ]
+        assert succeeded(events) == [True] * 4, await results(api, session, events)
+        items = scripted.last()["input"]
+        assert [item["actions"] for item in items if item["type"] == "computer_call"] == [
+            [{"type": "screenshot"}],
+            typed,
+        ]
+        shown = [item["output"]["image_url"] for item in items if item["type"] == "computer_call_output"]
+        assert len(set(shown)) == 2
+        assert all(url.startswith("data:image/jpeg;base64,/9j/") for url in shown)
+
+        held = calls(batch(click, pending_safety_checks=[CHECK]))
+        for decision, acknowledged in (("approve", [CHECK]), ("deny", None)):
+            scripted.answer(held, SAID)
+            asked = await begin(api, session, "pay", "approval.requested")
+            assert [call["safety_checks"] for call in asked["calls"]] == [
+                [{"code": CHECK["code"], "message": CHECK["message"]}]
+            ]
+            path = f"/sessions/{session}/approvals/{asked['approval_id']}"
+            assert (await api.http.post(path, json={"decision": decision})).status_code == 200
+            await api.until(session, "run.finished", after=asked["seq"])
+            finished = of_type(await api.stored_events(session), "tool.finished")
+            assert finished[-1]["success"] == (decision == "approve")
+            answer = [item for item in scripted.last()["input"] if item["type"].endswith("_output")][-1]
+            assert answer.get("acknowledged_safety_checks") == acknowledged
+        assert "User denied this tool call" in answer["output"]
+
+        await api.json("PATCH", f"/sessions/{session}", json={"model": scripted.default})
+        scripted.answer(SAID)
+        await api.ask(session, "and you?")
+        assert {"type": "computer"} not in scripted.last()["tools"]
+        assert scripted.model.refusals == []
+
+
 async def test_a_model_uses_the_desktop_by_the_tool_of_its_provider(with_desktop: Scripted) -> None:
     scripted = with_desktop
     async with ApiClient(scripted.stack.base_url) as api:
@@ -108,6 +173,17 @@ async def test_a_model_uses_the_desktop_by_the_tool_of_its_provider(with_desktop
         ]
         answered = [block["content"] for block in blocks if block["type"] == "tool_result"]
         assert [[part["type"] for part in content] for content in answered[:2]] == [["text", "image"]] * 2
+
+        older = "computer_20251124"
+        session = await api.new_session(title="named", model=older)
+        given = {"coordinate": [640, 400], "action": "left_click"}
+        scripted.answer(calls(call("computer", **given), call("computer", action="zoom", region=[0, 0, 64, 40])), SAID)
+        events = await api.ask(session, "click")
+        assert succeeded(events) == [True, True], await results(api, session, events)
+        assert scripted.model.headers[-1]["anthropic-beta"] == "computer-use-2025-11-24"
+        blocks = [block for message in scripted.last()["messages"] for block in message["content"]]
+        assert next(block["input"] for block in blocks if block["type"] == "tool_use") == given
+        assert scripted.model.refusals == []
 
 
 @in_any_form

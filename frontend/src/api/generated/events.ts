@@ -211,7 +211,9 @@ export interface ThinkingCompletedEvent {
   opaque: string | null
 }
 /**
- * Recorded before the call starts. One that `asks` starts with `tool.started`, and only if it is approved.
+ * Recorded before the call starts. One that `asks` starts with `tool.started`, and only if it is approved; one with
+ * `safety_checks` always does. `opaque` is what a provider had for the call, in JSON, and goes back to it; it is not
+ * shown. `after` is the call whose next action it is: it only starts once that succeeded.
  */
 export interface ToolCalledEvent {
   seq: number
@@ -233,6 +235,16 @@ export interface ToolCalledEvent {
   turn: number
   seen_seq: number
   asks: boolean
+  opaque: string | null
+  safety_checks: SafetyCheck[]
+  after: string | null
+}
+/**
+ * Why a model's provider holds a call back until a person allows it, in the provider's words.
+ */
+export interface SafetyCheck {
+  code: string
+  message: string
 }
 /**
  * Recorded before a call starts that asked for approval; any other one starts with `tool.called`.
@@ -500,7 +512,7 @@ export interface ApprovalRequestedEvent {
   expires_at: string | null
 }
 /**
- * A call as it would run.
+ * A call as it would run, and why its model's provider holds it back, if it does.
  */
 export interface ApprovalCall {
   call_id: string
@@ -508,6 +520,7 @@ export interface ApprovalCall {
   arguments: {
     [k: string]: unknown
   }
+  safety_checks: SafetyCheck[]
 }
 /**
  * One decision on some calls of an approval, or on all; no call is decided twice. After `approve_all` this session

@@ -18,8 +18,8 @@ afterEach(() => {
 const head = { at: '2026-01-01T00:00:00Z', session_id: 's', run_id: 'r' }
 const called = { phrase: '', parent_call_id: null, dangerous: false, read_only: false, needs_computer: true, turn: 1 }
 const calls = [
-  { call_id: 'c1', name: 'shell_run', arguments: { command: 'rm -r <b>all</b>' } },
-  { call_id: 'c2', name: 'file_write', arguments: { path: 'a.txt', content: 'x'.repeat(5000) } },
+  { call_id: 'c1', name: 'shell_run', arguments: { command: 'rm -r <b>all</b>' }, safety_checks: [] },
+  { call_id: 'c2', name: 'file_write', arguments: { path: 'a.txt', content: 'x'.repeat(5000) }, safety_checks: [] },
 ]
 const events = [
   { ...head, seq: 1, type: 'run.started', message_id: 'm', model: 'demo', worker: 'w', attempt: 1 },
@@ -106,7 +106,12 @@ describe('an approval', () => {
     expect(end('c2')[1]).toMatchObject({ kind: 'tool', outcome: 'failed' })
   })
   it('says what is to be done once, with the names of arguments in the language of the page', () => {
-    const given = { call_id: 'c', name: 'shell_exec', arguments: { command: 'df -h', odd: 1, constructor: 2 } }
+    const given = {
+      call_id: 'c',
+      name: 'shell_exec',
+      arguments: { command: 'df -h', odd: 1, constructor: 2 },
+      safety_checks: [],
+    }
     const item = { ...asked(4), calls: [given] }
     i18n.global.locale.value = 'zh'
     const { container } = render(ApprovalCard, { props: { item, sessionId: 's' }, global: { plugins: [i18n] } })
@@ -119,11 +124,42 @@ describe('an approval', () => {
     ])
   })
   it('prints whole numbers that a number of the page would round', () => {
-    const given = { call_id: 'c', name: 'shell_exec', arguments: { id: 9007199254740993n, list: [2n ** 64n] } }
+    const given = {
+      call_id: 'c',
+      name: 'shell_exec',
+      arguments: { id: 9007199254740993n, list: [2n ** 64n] },
+      safety_checks: [],
+    }
     const item = { ...asked(4), calls: [given] }
     const { container } = render(ApprovalCard, { props: { item, sessionId: 's' }, global: { plugins: [i18n] } })
     expect(container.textContent).toContain('9007199254740993')
     expect(container.textContent).toContain('18446744073709551616')
+  })
+  it('says why the provider of the model holds calls back, once for all that are held back together', () => {
+    const checks = [
+      { code: 'malicious_instructions', message: 'The page <b>asks</b> for\u202E money.' },
+      { code: 'irrelevant_domain', message: '' },
+      { code: '', message: '' },
+    ]
+    const [first, second] = calls.map((call) => ({ ...call, safety_checks: checks }))
+    const item = { ...asked(4), calls: [first, second] } as ApprovalItem
+    for (const [locale, told] of [
+      ['en', 'The provider of the model holds this back until you allow it. It says:'],
+      ['zh', '模型的提供商要你允许才会继续，它的说明：'],
+    ] as const) {
+      i18n.global.locale.value = locale
+      const { container } = render(ApprovalCard, { props: { item, sessionId: 's' }, global: { plugins: [i18n] } })
+      expect(screen.getAllByText(told)).toHaveLength(1)
+      expect([...container.querySelectorAll('blockquote')].map((one) => one.textContent)).toEqual([
+        'The page <b>asks</b> for⟨U+202E⟩ money.',
+        'irrelevant_domain',
+        locale === 'en' ? '(no reason given)' : '（没有给出原因）',
+      ])
+      cleanup()
+    }
+    i18n.global.locale.value = 'en'
+    show(4)
+    expect(screen.queryByText(/holds this back/)).toBeNull()
   })
   it('says whose work it is for, where another agent asks', () => {
     const props = { item: asked(4), sessionId: 's', task: 'count {the} @:files' }

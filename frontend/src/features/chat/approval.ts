@@ -1,6 +1,8 @@
 import { printExact } from '@/api/exactNumbers'
 import { allSeen } from '@/shared/lib/unseen'
-import type { ApprovalDecision } from './transcript'
+import type { ApprovalDecision, ApprovalItem } from './transcript'
+
+type ApprovalCall = ApprovalItem['calls'][number]
 
 /** Of an argument that is longer it is told how long it is, as its end may be out of sight. */
 const LONG = 400
@@ -20,6 +22,16 @@ export function shownArguments(given: Readonly<Record<string, unknown>>): ShownA
       const text = allSeen(typeof value === 'string' ? value : printExact(value))
       return { name: allSeen(name), text, length: text.length > LONG ? text.length : null }
     })
+}
+
+/**
+ * What the provider of the model says of why it holds the call back until a person allows it, as it says it. Calls that
+ * came of one step of the model are held back together, and the first one of them tells it.
+ */
+export function heldBackFor(calls: readonly Partial<ApprovalCall>[], at: number): string[] {
+  const told = calls.map(({ safety_checks: checks = [] }) => checks.map((one) => allSeen(one.message || one.code)))
+  const own = told[at] ?? []
+  return JSON.stringify(own) === JSON.stringify(told[at - 1]) ? [] : own
 }
 
 /** The words for what became of a call. */

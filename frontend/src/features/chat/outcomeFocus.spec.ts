@@ -23,7 +23,7 @@ const approval = {
   kind: 'approval',
   key: '1',
   approvalId: 'a',
-  calls: ['c1', 'c2'].map((call_id) => ({ call_id, name: 'shell_run', arguments: {} })),
+  calls: ['c1', 'c2'].map((call_id) => ({ call_id, name: 'shell_run', arguments: {}, safety_checks: [] })),
   expiresAt: '2026-01-01T00:05:00Z',
   decided: {},
 } as ApprovalItem

@@ -278,10 +278,16 @@ WITH_MESSAGE = [("approve one", "message", "deny two"), ("message", "deadline"),
 
 
 async def waiting_below(
-    stores: ConversationStores, *, expires_s: float = 60.0, late: tuple[str, ...] = (), asking: bool = False
+    stores: ConversationStores,
+    *,
+    expires_s: float = 60.0,
+    late: tuple[str, ...] = (),
+    held: tuple[str, ...] = (),
+    asking: bool = False,
 ) -> tuple[SessionId, Lease]:
     """A run two of whose agents wait, each for the approval of its name's call; both calls they work on are open. The
-    deadline of those that are `late` has passed; the main agent may be `asking` a question."""
+    deadline of those that are `late` has passed, and a provider holds back what those that are `held` ask for; the main
+    agent may be `asking` a question."""
     session_id = await stores.session()
     accepted = await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m", text="go"))
     lease = await stores.ledger.claim("w1", lease_s=30, model="m", run_id=accepted.run_id)
@@ -306,7 +312,9 @@ async def waiting_below(
         Wait(
             id=f"wait_{name}",
             subject=Approval(
-                calls=[ApprovalCall(call_id=name, name="write", arguments={})], agent_id=f"agent_task_{name}"
+                calls=[ApprovalCall(call_id=name, name="write", arguments={})],
+                agent_id=f"agent_task_{name}",
+                is_held_back=name in held,
             ),
             expires_s=-1 if name in late else expires_s,
         )
@@ -352,6 +360,15 @@ async def test_to_approve_named_calls_and_ask_no_more_approves_no_others(stores:
     assert not (await stores.waits.answer(session_id, ANNA, "wait_two", chosen)).is_queued
     assert [one.call_ids for one in await stored(stores, session_id, ApprovalResolved)] == [["two"]]
     assert (await stores.waits.answer(session_id, ANNA, "wait_one", DENY)).is_queued
+
+
+async def test_to_approve_all_approves_nothing_that_a_provider_holds_back_from_another_agent(
+    stores: ConversationStores,
+) -> None:
+    session_id, _ = await waiting_below(stores, held=("one",))
+    assert not (await stores.waits.answer(session_id, ANNA, "wait_two", Decision(decision="approve_all"))).is_queued
+    assert [one.call_ids for one in await stored(stores, session_id, ApprovalResolved)] == [["two"]]
+    assert (await stores.waits.answer(session_id, ANNA, "wait_one", Decision(decision="approve_all"))).is_queued
 
 
 async def test_to_approve_all_approves_nothing_after_its_deadline_and_answers_no_question(

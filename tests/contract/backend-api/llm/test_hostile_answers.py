@@ -209,6 +209,17 @@ async def test_an_answer_has_so_many_calls_at_most(form: str) -> None:
         await answer_of(form, Answer(texts=(), calls=calls))
 
 
+async def test_a_computer_call_has_so_many_actions_at_most() -> None:
+    actions = [{"type": "wait"}] * MOST_CALLS
+    parts = await answer_of("responses", Answer(texts=(), calls=[Call(name="", computer={"actions": actions})]))
+    assert len([part for part in parts if isinstance(part, ToolCallPart)]) == MOST_CALLS
+    for many in (MOST_CALLS + 1, 1_000_000):
+        with pytest.raises(ModelUnavailableError, match="calls"):
+            await answer_of("responses", Answer(texts=(), calls=[Call(name="", computer={"actions": [{}] * many})]))
+    with pytest.raises(ModelUnavailableError, match="unknown form"):
+        await answer_of("responses", Answer(texts=(), calls=[Call(name="", computer={"action": NESTED})]))
+
+
 def begun(form: str, index: int) -> dict[str, Any]:
     match form:
         case "chat":

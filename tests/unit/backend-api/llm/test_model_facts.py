@@ -13,6 +13,7 @@ from backend_api.domain.agent.model import FinishPart, ModelInfo, ModelRequest, 
 from backend_api.domain.agent.prices import Prices
 from backend_api.infrastructure.llm.calls import ModelCalls, RetryPolicy
 from backend_api.infrastructure.llm.catalogue import Catalogue, LlmSettingError, LlmSettings
+from backend_api.infrastructure.llm.model_facts import ModelTable, read_models_file
 from support.scripted import ScriptedModel
 
 MILLION = 1_000_000
@@ -90,6 +91,30 @@ def test_no_more_is_asked_for_than_a_model_can_answer() -> None:
     assert info_of("claude-3-haiku-20240307").output_tokens(16_384) == 4_096
     assert info_of("claude-sonnet-5").output_tokens(16_384) == 16_384
     assert info_of("claude-opus-9").output_tokens(16_384) == 16_384
+
+
+@pytest.mark.parametrize(
+    ("model", "provider", "form"),
+    [
+        ("claude-opus-5-5", "anthropic", "computer_toolset_20260801"),
+        ("claude-opus-4-5-20251101", "anthropic", "computer_20251124"),
+        ("claude-sonnet-4-5", "anthropic", "computer_20250124"),
+        ("claude-3-5-haiku", "anthropic", None),
+        ("gpt-5.5", "openai", "computer"),
+        ("gpt-4o", "openai", None),
+    ],
+)
+def test_a_model_uses_a_desktop_by_the_tool_of_its_maker_at_its_makers_address(
+    model: str, provider: str, form: str | None
+) -> None:
+    assert ModelTable().facts(model, provider, is_official=True).computer_use == form
+    assert ModelTable().facts(model, provider, is_official=False).computer_use is None
+
+
+def test_the_deployments_file_says_by_which_tool_a_model_uses_a_desktop(tmp_path: Path) -> None:
+    text = '[[model]]\nnames = ["mine"]\ncomputer_use = "computer_use_preview"\n'
+    table = read_models_file(with_file(tmp_path, text))
+    assert table.facts("mine", "openai", is_official=False).computer_use == "computer_use_preview"
 
 
 def test_the_deployments_file_names_what_the_product_does_not_know(tmp_path: Path) -> None:

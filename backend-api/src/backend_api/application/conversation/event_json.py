@@ -125,7 +125,8 @@ def _write(codec: Codec, value: Any) -> dict[str, Any]:
         if one is None:
             if is_left_out:
                 continue
-        elif write is not None:
+        elif write is not None and one:
+            # An empty list is one in JSON as well.
             one = write(one)
         result[name] = one
     return result
@@ -134,7 +135,7 @@ def _write(codec: Codec, value: Any) -> dict[str, Any]:
 def _read(cls: type[Any], codec: Codec, values: dict[str, Any]) -> Any:
     known = {name: values[name] for name in codec.names if name in values}
     for name, read in codec.converted:
-        if known.get(name) is not None:
+        if known.get(name):
             known[name] = read(known[name])
     return cls(**known)
 

@@ -80,10 +80,12 @@ class Outcome(NamedTuple):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
     """Calls of one turn that are to be decided, and what was decided of the turn's others. `agent_id` says whose they
-    are, None for the main agent's."""
+    are, None for the main agent's. `is_held_back`: a provider wants a person to allow some of them, who has to see why,
+    so that nothing said of other calls decides these."""
 
     calls: Sequence[ApprovalCall]
     agent_id: str | None = None
+    is_held_back: bool = False
     decided: Sequence[PastDecision] = ()
     kind: Literal["approval"] = "approval"
 

@@ -118,10 +118,12 @@ class GiveUp:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposedCall:
-    """A call that the model asks for, before anything is done about it."""
+    """A call that the model asks for, before anything is done about it. `is_held_back`: its provider wants a person to
+    allow it."""
 
     tool: ToolSpec
     arguments: Mapping[str, Any]
+    is_held_back: bool = False
 
 
 @dataclass(frozen=True, slots=True)

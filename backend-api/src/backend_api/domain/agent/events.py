@@ -186,8 +186,18 @@ class ThinkingCompleted(OfAgent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SafetyCheck:
+    """Why a model's provider holds a call back until a person allows it, in the provider's words."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCalled(OfAgent):
-    """Recorded before the call starts. One that `asks` starts with `tool.started`, and only if it is approved."""
+    """Recorded before the call starts. One that `asks` starts with `tool.started`, and only if it is approved; one with
+    `safety_checks` always does. `opaque` is what a provider had for the call, in JSON, and goes back to it; it is not
+    shown. `after` is the call whose next action it is: it only starts once that succeeded."""
 
     type: Literal["tool.called"] = "tool.called"
     call_id: str
@@ -201,6 +211,9 @@ class ToolCalled(OfAgent):
     turn: int = 0
     seen_seq: int = 0
     asks: bool = False
+    opaque: str | None = None
+    safety_checks: list[SafetyCheck] = field(default_factory=list[SafetyCheck])
+    after: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -291,11 +304,12 @@ class QuestionAnswered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalCall:
-    """A call as it would run."""
+    """A call as it would run, and why its model's provider holds it back, if it does."""
 
     call_id: str
     name: str
     arguments: dict[str, Any]
+    safety_checks: list[SafetyCheck] = field(default_factory=list[SafetyCheck])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

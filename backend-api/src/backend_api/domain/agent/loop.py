@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
+from backend_api.domain.agent.announced_calls import recorded_of
 from backend_api.domain.agent.answer import Answer
 from backend_api.domain.agent.capability import Capabilities, Compact, Conclude, Defer, GiveUp, GoOn
 from backend_api.domain.agent.catalogue import ChosenModel
@@ -24,7 +25,7 @@ from backend_api.domain.agent.opening import BODY_MEDIA_TYPE, Opening
 from backend_api.domain.agent.options import AgentMode
 from backend_api.domain.agent.pictures import Pictures
 from backend_api.domain.agent.recorded import Body, Recorded
-from backend_api.domain.agent.tool_runner import ToolRunner, recorded_of
+from backend_api.domain.agent.tool_runner import ToolRunner
 from backend_api.domain.agent.waits import Wait
 
 REFUSED = Ending(status="failed", reason="The model refused to answer this request.", code="model_refusal")

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, Self, TypeVar
 
-from backend_api.domain.agent.events import Usage
+from backend_api.domain.agent.events import SafetyCheck, Usage
 from backend_api.domain.agent.options import ThinkingLevel
 from backend_api.domain.agent.pictures import Image, Picture
 from backend_api.domain.agent.prices import Prices
@@ -33,12 +33,18 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRequest:
-    """A call the model asks for. `arguments` is None when the model's JSON was broken; `raw` keeps what it sent."""
+    """A call the model asks for. `arguments` is None when the model's JSON was broken; `raw` keeps what it sent.
+    `opaque` is what the provider had for it, in JSON, where that is no call of a function; `safety_checks` are why the
+    provider holds it back until a person allows it; `is_next_action`: the call before it and it are actions of one, so
+    it is only run if that succeeded."""
 
     call_id: str
     name: str
     arguments: dict[str, Any] | None
     raw: str = ""
+    opaque: str | None = field(default=None, repr=False)
+    safety_checks: Sequence[SafetyCheck] = ()
+    is_next_action: bool = False
     _json: str | None = field(default=None, init=False, compare=False, repr=False)
 
     @property

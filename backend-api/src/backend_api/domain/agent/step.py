@@ -50,7 +50,7 @@ class Step:
             said.append(NoteTurn(text=continuation.note))
             begin = continuation.at
         calls = tuple(
-            ToolRequest(call_id=called.call_id, name=called.name, arguments=called.arguments)
+            ToolRequest(call_id=called.call_id, name=called.name, arguments=called.arguments, opaque=called.opaque)
             for called in self.calls.values()
         )
         text, thinking = text[begin:], self._thinking(len(self.continuations), begin)

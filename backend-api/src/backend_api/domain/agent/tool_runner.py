@@ -5,19 +5,20 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
+from typing import Any
 
-from backend_api.domain.agent.approvals import Approval
+from backend_api.domain.agent.announced_calls import Announced, approval_of
+from backend_api.domain.agent.answer import MAX_OPAQUE_CHARACTERS
 from backend_api.domain.agent.capability import ALLOW, Ask, Deny, Judge, ProposedCall, Verdict
+from backend_api.domain.agent.chained_calls import NOT_REACHED, ChainedCalls
 from backend_api.domain.agent.chosen import NOTHING_CHOSEN, Chosen
 from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import (
-    MAX_PREVIEW_CHARACTERS,
-    ApprovalCall,
-    StoredPayload,
+    SafetyCheck,
     ToolCalled,
     ToolFinished,
     ToolStarted,
@@ -50,24 +51,6 @@ MAX_OUTPUT_CHARACTERS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Announced:
-    """A call as recorded. `tool` is None where there is none of that name, `broken` says why it can't run, and `asks`
-    that it may not start yet."""
-
-    called: ToolCalled
-    tool: Tool | None
-    broken: str | None = None
-    asks: Ask | None = None
-    is_held: bool = False
-    """Whether it was held for approval, and is recorded as started once it is."""
-    is_approved: bool = False
-
-    @property
-    def may_run_beside(self) -> bool:
-        return self.tool is not None and self.tool.spec.effect == "reads"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRunner:
     """The tools of one run."""
 
@@ -83,7 +66,12 @@ class ToolRunner:
         """The calls of an answer, before any of them starts, judged by what is known to be chosen. Every call gets an
         id of ours, as providers' repeat or lack them."""
         tools = {tool.spec.name: tool for tool in self.tools}
-        return [self._announce(request, tools, chosen, turn, seen_seq) for request in requests]
+        announced: list[Announced] = []
+        for request in requests:
+            after = announced[-1].called.call_id if announced and request.is_next_action else None
+            one = self._announce(request, tools, chosen, turn, seen_seq)
+            announced.append(replace(one, called=replace(one.called, after=after)))
+        return announced
 
     async def run_calls(self, announced: Sequence[Announced], conversation: Conversation, read: int = 0) -> list[Wait]:
         """Run recorded calls of a turn that `read` and wrote so many tokens, 0 where that is not known; answers what
@@ -95,26 +83,35 @@ class ToolRunner:
             instructions={**conversation.instructions},
         )
         waits: list[Wait] = []
+        chain = ChainedCalls.of(announced, conversation)
         announced = [call for call in announced if call.broken is None]
         asking = [call for call in announced if call.asks is not None]
         allowed = [call for call in announced if call.asks is None]
         for beside, group in groupby(allowed, key=lambda call: call.may_run_beside):
             if beside:
-                judged = await self._judged_now([*group], asking)
-                await _together([partial(self._run_one, call, waits, room) for call in judged])
+                judged = await self._judged_now([*group], asking, chain)
+                await _together([partial(self._run_one, call, waits, room, chain) for call in judged])
             else:
                 for call in group:
-                    for judged in await self._judged_now([call], asking):
-                        await self._run_one(judged, waits, room)
-        if asking := await self._still_asking(asking):
-            waits.insert(0, _approval(asking))
+                    for judged in await self._judged_now([call], asking, chain):
+                        await self._run_one(judged, waits, room, chain)
+        if asking := await self._still_asking(announced, asking, chain):
+            waits.insert(0, approval_of(asking))
         return waits
 
-    async def _still_asking(self, asking: Sequence[Announced]) -> list[Announced]:
-        """Those to ask the person for: a call beside them may have led to that they are denied by now."""
+    async def _still_asking(
+        self, announced: Sequence[Announced], asking: Sequence[Announced], chain: ChainedCalls
+    ) -> list[Announced]:
+        """Those to ask the person for, in the order of the turn: a call beside them may have led to that they are
+        denied by now, or would not be run whatever the person says."""
+        if not asking:
+            return []
+        wanted = {call.called.call_id: call for call in asking}
+        in_order = [wanted[call.called.call_id] for call in announced if call.called.call_id in wanted]
         still: list[Announced] = []
-        allowed = await self._judged_now(asking, still) if asking else []
-        return [*still, *allowed]
+        allowed = await self._judged_now(in_order, still, chain)
+        left = {call.called.call_id for call in (*still, *allowed)}
+        return [call for call in in_order if call.called.call_id in left]
 
     async def settle(self, dangling: Sequence[OpenCall], conversation: Conversation) -> list[Wait]:
         """Close calls another worker left open: readers run again if they still may, of others is said that they may
@@ -148,7 +145,7 @@ class ToolRunner:
                 f"content in several smaller calls. Received: {shorten(request.raw, 300)!r}"
             )
         else:
-            verdict = self.judge(ProposedCall(tool=tool.spec, arguments=arguments), chosen)
+            verdict = self.judge(_proposed(tool, arguments, request.safety_checks), chosen)
             broken = _denial(verdict)
         spec = tool.spec if tool else None
         called = ToolCalled(
@@ -162,6 +159,8 @@ class ToolRunner:
             turn=turn,
             seen_seq=seen_seq,
             asks=isinstance(verdict, Ask),
+            opaque=request.opaque if len(request.opaque or "") <= MAX_OPAQUE_CHARACTERS else None,
+            safety_checks=[*request.safety_checks],
         )
         asks = verdict if isinstance(verdict, Ask) else None
         return Announced(called=called, tool=tool, broken=broken, asks=asks, is_held=asks is not None)
@@ -170,7 +169,7 @@ class ToolRunner:
         """A call that another worker left, judged anew: what is denied meanwhile stays so, approved or not."""
         if tool is None:
             return Announced(called=call.called, tool=None, broken=_no_tool(call.called.name, names))
-        verdict = self.judge(ProposedCall(tool=tool.spec, arguments=call.called.arguments))
+        verdict = self.judge(_proposed(tool, call.called.arguments, call.called.safety_checks))
         asks = verdict if isinstance(verdict, Ask) and not call.is_approved else None
         return Announced(
             called=call.called,
@@ -181,7 +180,7 @@ class ToolRunner:
             is_approved=call.is_approved,
         )
 
-    async def _run_one(self, call: Announced, waits: list[Wait], room: Room) -> None:
+    async def _run_one(self, call: Announced, waits: list[Wait], room: Room, chain: ChainedCalls) -> None:
         if call.tool is None:
             return
         if call.is_held:
@@ -192,20 +191,30 @@ class ToolRunner:
             case Waits():
                 await self._finish(call.called, Done(success=False, output=NOT_ASKED.format(name=call.called.name)))
             case Done() as done:
+                if not done.success:
+                    chain.failed.add(call.called.call_id)
                 done = replace(done, events=[*done.events, *new_instructions(done.instructions, room.instructions)])
                 await self._finish(call.called, await self.limits.fitted(call.called, done, room))
 
-    async def _judged_now(self, calls: Sequence[Announced], asking: list[Announced]) -> list[Announced]:
+    async def _judged_now(
+        self, calls: Sequence[Announced], asking: list[Announced], chain: ChainedCalls
+    ) -> list[Announced]:
         """Those that may start. Mode and rules may have changed since the model was asked, by a call before these or by
-        the person: what is denied by now has its result, and what is to be asked for by now is added to `asking`."""
+        the person: what is denied by now has its result, and what is to be asked for by now, or comes after that, is
+        added to `asking`."""
         chosen = await self.journal.chosen()
         may_start: list[Announced] = []
         for call in calls:
             if call.tool is None:
                 continue
-            verdict = self.judge(ProposedCall(tool=call.tool.spec, arguments=call.called.arguments), chosen)
-            if (denial := _denial(verdict)) is not None:
+            verdict = self.judge(_proposed(call.tool, call.called.arguments, call.called.safety_checks), chosen)
+            before = _asked_before(call.called, asking) if asking else None
+            denial = NOT_REACHED if call.called.after in chain.failed else _denial(verdict)
+            if denial is not None:
+                chain.failed.add(call.called.call_id)
                 await self._finish(call.called, Done(success=False, output=denial))
+            elif before is not None:
+                asking.append(replace(call, asks=before))
             elif isinstance(verdict, Ask) and not call.is_approved:
                 asking.append(replace(call, asks=verdict))
             else:
@@ -245,31 +254,19 @@ class ToolRunner:
         await self.journal.record_result(finished, outcome)
 
 
-def recorded_of(announced: Sequence[Announced]) -> list[StoredPayload]:
-    """What is recorded before any of these calls starts: with them, in one step, the results of those that can't run,
-    so that nobody takes such a one for a call that was cut."""
-    results = [
-        ToolFinished(call_id=one.called.call_id, success=False, preview=shorten(one.broken, MAX_PREVIEW_CHARACTERS))
-        for one in announced
-        if one.broken is not None
-    ]
-    return [*(one.called for one in announced), *results]
-
-
-def _approval(asking: Sequence[Announced]) -> Wait:
-    """One for all calls of a turn that ask."""
-    calls = [
-        ApprovalCall(call_id=call.called.call_id, name=call.called.name, arguments=call.called.arguments)
-        for call in asking
-    ]
-    expires_s = min(call.asks.expires_s for call in asking if call.asks is not None)
-    return Wait(id=f"approval_{calls[0].call_id}", subject=Approval(calls=calls), expires_s=expires_s)
-
-
 def _late(call: ToolCall, tool: Tool) -> Done:
     """The result of a call that was cut at its deadline."""
     said = TOO_LONG if call.has_begun else NEVER_BEGUN
     return Done(success=False, output=said.format(late=f"within {tool.spec.deadline_ms / 1000:g} s"))
+
+
+def _asked_before(called: ToolCalled, asking: Sequence[Announced]) -> Ask | None:
+    """How the call that has to come before it is asked for, if it is."""
+    return next((one.asks for one in asking if one.called.call_id == called.after), None)
+
+
+def _proposed(tool: Tool, arguments: Mapping[str, Any], checks: Sequence[SafetyCheck]) -> ProposedCall:
+    return ProposedCall(tool=tool.spec, arguments=arguments, is_held_back=bool(checks))
 
 
 def _no_tool(name: str, names: Sequence[str]) -> str:

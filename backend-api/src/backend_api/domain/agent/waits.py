@@ -72,13 +72,13 @@ class OpenWait:
         return Recorded(payload=self.subject.asked(self.id, self.deadline))
 
     def kept(self) -> OpenWait:
-        """What is needed to end it. The calls' arguments, of any size and with any keys, and a plan's text stand in the
-        log alone."""
+        """What is needed to end it. The calls' arguments, of any size and with any keys, what they are held back
+        for, and a plan's text stand in the log alone."""
         if isinstance(self.subject, Plan):
             return replace(self, subject=replace(self.subject, plan=""))
         if not isinstance(self.subject, Approval):
             return self
-        calls = [replace(call, arguments={}) for call in self.subject.calls]
+        calls = [replace(call, arguments={}, safety_checks=[]) for call in self.subject.calls]
         return replace(self, subject=replace(self.subject, calls=calls))
 
 
@@ -95,11 +95,15 @@ class Ended:
 
 def answered(wait: OpenWait, waits: Sequence[OpenWait], answer: Answer, at: datetime) -> list[OpenWait]:
     """Those of a run's waits that an answer to one of them ends. To approve all without naming calls approves what its
-    other agents ask for too, but for what was not decided in time."""
+    other agents ask for too, but for what was not decided in time, and what a provider holds back."""
     if not isinstance(answer, Decision) or answer.decision != "approve_all" or answer.call_ids is not None:
         return [wait]
-    others = [one for one in waits if one.id != wait.id and one.subject.kind == "approval" and one.deadline >= at]
+    others = [one for one in waits if one.id != wait.id and one.deadline >= at and _is_approved_unseen(one.subject)]
     return [wait, *others]
+
+
+def _is_approved_unseen(subject: Subject) -> bool:
+    return isinstance(subject, Approval) and not subject.is_held_back
 
 
 def end(waits: Sequence[OpenWait], ending: Sequence[OpenWait], by: ResolvedBy, answer: Answer | None = None) -> Ended:

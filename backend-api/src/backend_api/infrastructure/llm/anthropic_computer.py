@@ -10,9 +10,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from backend_api.domain.agent.model import ModelRequest, ToolRequest
+from backend_api.domain.agent.model import ToolRequest
 from backend_api.domain.agent.tools import ToolSpec
-from backend_api.infrastructure.llm.model_facts import ModelFacts
+from backend_api.infrastructure.llm.computer_use import DESKTOP_TOOLS
 
 TOOLSET = "computer_toolset_20260801"
 FAMILY = "computer"
@@ -40,8 +40,8 @@ _MEMBERS: Mapping[str, _Member] = {
     "middle_click": _Member("desktop_mouse", {"action": "click", "button": "middle"}, _AT),
     "double_click": _Member("desktop_mouse", {"action": "double_click"}, _AT),
     "triple_click": _Member("desktop_mouse", {"action": "triple_click"}, _AT),
-    "left_mouse_down": _Member("desktop_mouse", {"action": "press"}),
-    "left_mouse_up": _Member("desktop_mouse", {"action": "release"}),
+    "left_mouse_down": _Member("desktop_mouse", {"action": "press"}, {"coordinate": _POINT}),
+    "left_mouse_up": _Member("desktop_mouse", {"action": "release"}, {"coordinate": _POINT}),
     "left_click_drag": _Member(
         "desktop_mouse", {"action": "drag"}, {"start_coordinate": _POINT, "coordinate": _PATH, "text": "keys"}
     ),
@@ -54,12 +54,6 @@ _MEMBERS: Mapping[str, _Member] = {
 }
 # Each result says where the pointer is.
 _NEVER = ("cursor_position",)
-_TOOLS = frozenset(member.tool for member in _MEMBERS.values())
-
-
-def has_toolset(request: ModelRequest, facts: ModelFacts) -> bool:
-    """Whether this request declares it: the model knows it, and one of its tools is on offer."""
-    return facts.computer_use == TOOLSET and any(tool.name in _TOOLS for tool in request.tools)
 
 
 def declared(tools: Sequence[ToolSpec], *, with_toolset: bool) -> list[dict[str, Any]]:
@@ -69,7 +63,7 @@ def declared(tools: Sequence[ToolSpec], *, with_toolset: bool) -> list[dict[str,
     entries: list[dict[str, Any]] = []
     is_there = False
     for tool in tools:
-        if not with_toolset or tool.name not in _TOOLS:
+        if not with_toolset or tool.name not in DESKTOP_TOOLS:
             entries.append({"name": tool.name, "description": tool.description, "input_schema": tool.parameters})
         elif not is_there:
             is_there = True

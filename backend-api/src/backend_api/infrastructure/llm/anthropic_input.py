@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from pydantic_core import to_json
 
 from backend_api.domain.agent.model import AssistantTurn, ModelRequest, NoteTurn, Thinking, ToolTurn, Turn, UserTurn
 from backend_api.domain.agent.pictures import Image
-from backend_api.infrastructure.llm.anthropic_computer import written
+from backend_api.infrastructure.llm.anthropic_computer_tool import ComputerForm, written
 from backend_api.infrastructure.llm.faults import as_object
 from backend_api.infrastructure.llm.turns import images_of, note_text, pieces_of, result_text, user_text
 from backend_api.infrastructure.llm.wire import arguments_of
@@ -22,15 +23,15 @@ Spoken = list[tuple[str, list[tuple[Turn, bytes]]]]
 """Roles, with the turns of each and their blocks in JSON."""
 
 
-def spoken_in(request: ModelRequest, *, with_toolset: bool = False) -> Spoken:
-    """Results of calls are the user's blocks; neighbours of one role are one message. `with_toolset`: calls of the
-    desktop's tools are those of the computer toolset."""
+def spoken_in(request: ModelRequest, computer: ComputerForm | None = None) -> Spoken:
+    """Results of calls are the user's blocks; neighbours of one role are one message. `computer` is the computer tool
+    that is declared, whose calls those of the desktop's tools are."""
+    written_so = _blocks_json if computer is None else partial(_blocks_json, computer=computer)
     spoken: Spoken = []
     for turn in request.turns:
         role = "assistant" if isinstance(turn, AssistantTurn) else "user"
         is_alike = not isinstance(turn, ToolTurn) or not turn.pictures
-        key, written_so = ("messages with toolset", _toolset_json) if with_toolset else ("messages", _blocks_json)
-        blocks = turn.once(key, written_so) if is_alike else _blocks_json(turn, request)
+        blocks = turn.once(("messages", computer), written_so) if is_alike else _blocks_json(turn, request)
         if spoken and spoken[-1][0] == role:
             spoken[-1][1].append((turn, blocks))
         elif blocks:
@@ -38,16 +39,14 @@ def spoken_in(request: ModelRequest, *, with_toolset: bool = False) -> Spoken:
     return spoken
 
 
-def messages_of(spoken: Spoken, request: ModelRequest, *, with_toolset: bool = False) -> list[bytes]:
+def messages_of(spoken: Spoken, request: ModelRequest, computer: ComputerForm | None = None) -> list[bytes]:
     """Each in JSON. The last block has a mark of the cache, and so has that of the last of the `lasting` turns."""
     lasting = request.turns[request.lasting - 1] if request.lasting else None
     last = next((turn for turn, blocks in reversed(spoken[-1][1]) if blocks), None) if spoken else None
     messages: list[bytes] = []
     for role, turns in spoken:
         pieces = [
-            _marked(turn, request, is_last=turn is last, with_toolset=with_toolset)
-            if turn is lasting or turn is last
-            else blocks
+            _marked(turn, request, computer, is_last=turn is last) if turn is lasting or turn is last else blocks
             for turn, blocks in turns
             if blocks
         ]
@@ -55,8 +54,8 @@ def messages_of(spoken: Spoken, request: ModelRequest, *, with_toolset: bool = F
     return messages
 
 
-def _marked(turn: Turn, request: ModelRequest, *, is_last: bool, with_toolset: bool) -> bytes:
-    blocks = _blocks(turn, request, with_toolset=with_toolset)
+def _marked(turn: Turn, request: ModelRequest, computer: ComputerForm | None, *, is_last: bool) -> bytes:
+    blocks = _blocks(turn, request, computer)
     if is_last or blocks[-1]["type"] not in _UNMARKED:
         blocks[-1]["cache_control"] = CACHED
     return to_json(blocks)[1:-1]
@@ -69,15 +68,13 @@ def calls_unthought(spoken: Spoken) -> bool:
     return "tool_use" in kinds and kinds[0] not in _UNMARKED
 
 
-def _blocks_json(turn: Turn, request: ModelRequest | None = None) -> bytes:
-    return to_json(_blocks(turn, request))[1:-1]
+def _blocks_json(turn: Turn, request: ModelRequest | None = None, computer: ComputerForm | None = None) -> bytes:
+    return to_json(_blocks(turn, request, computer))[1:-1]
 
 
-def _toolset_json(turn: Turn) -> bytes:
-    return to_json(_blocks(turn, with_toolset=True))[1:-1]
-
-
-def _blocks(turn: Turn, request: ModelRequest | None = None, *, with_toolset: bool = False) -> list[dict[str, Any]]:
+def _blocks(
+    turn: Turn, request: ModelRequest | None = None, computer: ComputerForm | None = None
+) -> list[dict[str, Any]]:
     match turn:
         case UserTurn():
             return [{"type": "text", "text": user_text(turn)}]
@@ -86,14 +83,7 @@ def _blocks(turn: Turn, request: ModelRequest | None = None, *, with_toolset: bo
         case ToolTurn():
             return [_result(turn, request)]
         case AssistantTurn():
-            blocks = _said(turn)
-            blocks.extend(
-                written(call)
-                if with_toolset
-                else {"type": "tool_use", "id": call.call_id, "name": call.name, "input": call.arguments or {}}
-                for call in turn.calls
-            )
-            return blocks
+            return [*_said(turn), *(written(call, computer) for call in turn.calls)]
 
 
 def _result(turn: ToolTurn, request: ModelRequest | None) -> dict[str, Any]:

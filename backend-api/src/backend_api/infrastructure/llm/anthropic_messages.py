@@ -19,7 +19,7 @@ from backend_api.domain.agent.model import (
     ThinkingPart,
     UsagePart,
 )
-from backend_api.infrastructure.llm.anthropic_computer import FAMILY, call_of, declared, has_toolset
+from backend_api.infrastructure.llm.anthropic_computer_tool import BETAS, ComputerForm, call_of, declared, form_of
 from backend_api.infrastructure.llm.anthropic_input import CACHED, calls_unthought, messages_of, spoken_in
 from backend_api.infrastructure.llm.bounds import MOST_CALLS, BoundedClient, tokens, too_many_calls
 from backend_api.infrastructure.llm.faults import fault_in_stream
@@ -33,9 +33,7 @@ from backend_api.infrastructure.llm.wire import (
     Connections,
     Endpoint,
     ProviderApi,
-    arguments_of,
     ask,
-    called,
     cut,
     given_arguments,
 )
@@ -92,8 +90,16 @@ class AnthropicModel:
         await self._client.close()
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
-        body = _body(request, self._facts(request.model))
-        return ask(self._messages, body, _State(self._api), provider=self._api, connections=self._connections)
+        facts = self._facts(request.model)
+        form = form_of(request, facts)
+        return ask(
+            self._messages,
+            _body(request, facts, form),
+            _State(self._api, form),
+            provider=self._api,
+            connections=self._connections,
+            betas=BETAS.get(form, "") if form is not None else "",
+        )
 
 
 @dataclass(slots=True)
@@ -109,6 +115,8 @@ class _Block:
 @dataclass(slots=True)
 class _State:
     api: ProviderApi
+    computer: ComputerForm | None = None
+    """The computer tool that is declared."""
     blocks: dict[int, _Block] = field(default_factory=dict[int, _Block])
     usage: dict[str, int] = field(default_factory=dict[str, int])
     reason: str = ""
@@ -145,7 +153,7 @@ class _State:
         block: dict[str, Any] = event.get("content_block") or {}
         kind = block.get("type", "")
         if len(self.blocks) > MOST_CALLS:
-            raise too_many_calls(ANTHROPIC.name)
+            raise too_many_calls(self.api.name)
         self.blocks[event.get("index", 0)] = _Block(
             kind, id=block.get("id", ""), name=block.get("name", ""), given=block.get("input") or None
         )
@@ -180,10 +188,7 @@ class _State:
         raw = "".join(block.pieces)
         if block.given is not None and not raw:
             raw = given_arguments(block.given)
-        name, arguments = block.name, arguments_of(raw)
-        if block.toolset == FAMILY:
-            name, arguments = call_of(str(name), arguments)
-        return [called(block.id, name, raw, arguments)]
+        return [call_of(block.id, block.name, block.toolset, raw, self.computer)]
 
     def _count(self, usage: dict[str, Any] | None) -> list[Part]:
         if not usage:
@@ -196,9 +201,8 @@ class _State:
         return [UsagePart(Usage(input=sent, cached=read, cache_write=written, output=output))]
 
 
-def _body(request: ModelRequest, facts: ModelFacts) -> bytes:
-    with_toolset = has_toolset(request, facts)
-    spoken = spoken_in(request, with_toolset=with_toolset)
+def _body(request: ModelRequest, facts: ModelFacts, computer: ComputerForm | None) -> bytes:
+    spoken = spoken_in(request, computer)
     body: dict[str, Any] = {
         "model": request.model,
         "system": [{"type": "text", "text": request.system, "cache_control": CACHED}],
@@ -212,5 +216,5 @@ def _body(request: ModelRequest, facts: ModelFacts) -> bytes:
         ),
     }
     if request.tools:
-        body["tools"] = declared(request.tools, with_toolset=with_toolset)
-    return body_of(body, "messages", messages_of(spoken, request, with_toolset=with_toolset))
+        body["tools"] = declared(request.tools, computer)
+    return body_of(body, "messages", messages_of(spoken, request, computer))

@@ -198,6 +198,7 @@ class Taken:
                 self._sealed += len(part.signature or "") + len(part.opaque or "")
             case ToolCallPart():
                 self._characters += len(part.request.raw)
+                self._sealed += len(part.request.opaque or "")
                 self._calls += 1
             case _:
                 return

@@ -20,7 +20,10 @@ from backend_api.domain.agent.model import Thinks
 from backend_api.domain.agent.prices import Prices
 
 ThinkingForm = Literal["adaptive", "budget"]
-ComputerUse = Literal["computer_toolset_20260801"]
+ComputerUse = Literal[
+    "computer_toolset_20260801", "computer_20251124", "computer_20250124", "computer", "computer_use_preview"
+]
+"""Tools of providers by which a model uses a desktop: three of Anthropic's, two of OpenAI's."""
 Price = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 Tokens = Annotated[int, Field(ge=1, strict=True)]
 _DAY = re.compile(r"(?:-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest))?(?:-v\d+)?(?:@.*)?$")
@@ -133,6 +136,12 @@ class ModelTable:
                 thinking_form=known.thinking_form if is_claude else None,
             )
         return own.facts().over(facts) if own is not None else facts
+
+
+def unknown(name: str) -> ModelFacts:
+    """Of a model that nothing is known of."""
+    del name
+    return ModelFacts()
 
 
 def elsewhere(name: str) -> ModelFacts:

@@ -23,6 +23,7 @@ from backend_api.domain.agent.model import (
 from backend_api.infrastructure.llm.bounds import MOST_CALLS, tokens, too_many_calls
 from backend_api.infrastructure.llm.faults import as_object
 from backend_api.infrastructure.llm.openai_client import OpenAiClient, openai_fault
+from backend_api.infrastructure.llm.openai_computer import ComputerForm, calls_of, declared, form_of
 from backend_api.infrastructure.llm.responses_input import items_of
 from backend_api.infrastructure.llm.surrogates import json_of
 from backend_api.infrastructure.llm.thinking import responses_fields
@@ -41,7 +42,8 @@ class OpenAiResponsesModel(OpenAiClient):
     PATH = "/responses"
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
-        return self._ask(_body(request, is_official=self.is_official), _State(self.api))
+        body = _body(request, form_of(request, self.facts(request.model)), is_official=self.is_official)
+        return self._ask(body, _State(self.api))
 
 
 @dataclass(slots=True)
@@ -113,6 +115,9 @@ class _State:
                 call = self.calls.pop(event.get("output_index") or 0, PartialCall())
                 call.id, call.name = item.get("call_id") or call.id, item.get("name") or call.name
                 return [self._called(call, item.get("arguments"))]
+            case "computer_call":
+                self.has_called = True
+                return [*calls_of(item, provider=self.api.name)]
             case _:
                 return []
 
@@ -149,7 +154,7 @@ def _usage(usage: dict[str, Any]) -> Usage:
     )
 
 
-def _body(request: ModelRequest, *, is_official: bool) -> bytes:
+def _body(request: ModelRequest, computer: ComputerForm | None, *, is_official: bool) -> bytes:
     body: dict[str, Any] = {
         "model": request.model,
         "instructions": request.system,
@@ -159,14 +164,8 @@ def _body(request: ModelRequest, *, is_official: bool) -> bytes:
         **responses_fields(request.model, request.thinking, is_official=is_official),
     }
     if request.tools:
-        body["tools"] = [
-            {
-                "type": "function",
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": tool.parameters,
-                "strict": False,
-            }
-            for tool in request.tools
-        ]
-    return body_of(body, "input", items_of(request))
+        body["tools"] = declared(request.tools, computer)
+    if computer == "computer_use_preview":
+        # It is refused otherwise.
+        body["truncation"] = "auto"
+    return body_of(body, "input", items_of(request, computer))

@@ -83,7 +83,6 @@ class _ProviderEntry:
 
 
 def _openai(settings: LlmSettings, facts: FactsOf) -> ClosableModel:
-    del facts
     if _openai_api(settings) == "responses":
         build = import_module("backend_api.infrastructure.llm.openai_responses").OpenAiResponsesModel
     else:
@@ -92,6 +91,7 @@ def _openai(settings: LlmSettings, facts: FactsOf) -> ClosableModel:
         key=settings.openai_key,
         base_url=settings.openai_base_url or None,
         connections=settings.connections,
+        facts=facts,
         # A user may name an address, and who answers there none beyond it.
         is_users="openai" in settings.own,
     )

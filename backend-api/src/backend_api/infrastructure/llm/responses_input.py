@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic_core import to_json
@@ -18,27 +19,43 @@ from backend_api.domain.agent.model import (
 )
 from backend_api.domain.agent.pictures import Image
 from backend_api.infrastructure.llm.faults import as_object
-from backend_api.infrastructure.llm.turns import images_of, note_text, pieces_of, result_text, user_text
+from backend_api.infrastructure.llm.openai_computer import ComputerForm, Written, written_in
+from backend_api.infrastructure.llm.turns import data_url, images_of, note_text, pieces_of, result_text, user_text
 from backend_api.infrastructure.llm.wire import arguments_of
 
+NO_COMPUTER: Mapping[str, Written] = {}
 
-def items_of(request: ModelRequest) -> list[bytes]:
-    """In JSON, in the order they were said; each call and each result is an item of its own."""
+
+def items_of(request: ModelRequest, computer: ComputerForm | None = None) -> list[bytes]:
+    """In JSON, in the order they were said; each call and each result is an item of its own. `computer` is the computer
+    tool that is declared."""
+    written = written_in(request, computer)
     found = (
-        _items_json(turn, request)
-        if isinstance(turn, ToolTurn) and turn.pictures
-        else turn.once("responses", _items_json)
+        turn.once("responses", _items_json) if _is_alike(turn, written) else _items_json(turn, request, written)
         for turn in request.turns
     )
     return [items for items in found if items]
 
 
-def _items_json(turn: Turn, request: ModelRequest | None = None) -> bytes:
-    return to_json(_items(turn, request))[1:-1]
-
-
-def _items(turn: Turn, request: ModelRequest | None) -> list[dict[str, Any]]:
+def _is_alike(turn: Turn, written: Mapping[str, Written]) -> bool:
+    """Whether it is the same in all requests."""
     match turn:
+        case ToolTurn():
+            return not turn.pictures and turn.call_id not in written
+        case AssistantTurn():
+            return not any(call.call_id in written for call in turn.calls)
+        case _:
+            return True
+
+
+def _items_json(turn: Turn, request: ModelRequest | None = None, written: Mapping[str, Written] = NO_COMPUTER) -> bytes:
+    return to_json(_items(turn, request, written))[1:-1]
+
+
+def _items(turn: Turn, request: ModelRequest | None, written: Mapping[str, Written]) -> Sequence[dict[str, Any]]:
+    match turn:
+        case ToolTurn() if turn.call_id in written:
+            return written[turn.call_id].result
         case UserTurn():
             return [_message("user", user_text(turn))]
         case NoteTurn():
@@ -46,7 +63,7 @@ def _items(turn: Turn, request: ModelRequest | None) -> list[dict[str, Any]]:
         case ToolTurn():
             return [_result(turn, request)]
         case AssistantTurn():
-            return _said(turn)
+            return _said(turn, written)
 
 
 def _message(role: str, text: str) -> dict[str, Any]:
@@ -63,11 +80,10 @@ def _result(turn: ToolTurn, request: ModelRequest | None) -> dict[str, Any]:
 
 
 def _image(image: Image) -> dict[str, Any]:
-    url = f"data:{image.media_type};base64,{image.base64}"
-    return {"type": "input_image", "image_url": url, "detail": "auto"}
+    return {"type": "input_image", "image_url": data_url(image), "detail": "auto"}
 
 
-def _said(turn: AssistantTurn) -> list[dict[str, Any]]:
+def _said(turn: AssistantTurn, written: Mapping[str, Written]) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = []
     for piece in pieces_of(turn):
         match piece:
@@ -75,7 +91,8 @@ def _said(turn: AssistantTurn) -> list[dict[str, Any]]:
                 items.append(_message("assistant", piece))
             case Thinking():
                 items.extend(_reasoning(piece))
-    items.extend(_call(call) for call in turn.calls)
+    for call in turn.calls:
+        items.extend(written[call.call_id].call if call.call_id in written else [_call(call)])
     return items
 
 

@@ -26,6 +26,11 @@ def images_of(turn: ToolTurn, request: ModelRequest) -> list[Image]:
     return [request.pictures[picture] for picture in turn.pictures if picture in request.pictures]
 
 
+def data_url(image: Image) -> str:
+    """The picture itself, where an address of one is asked for."""
+    return f"data:{image.media_type};base64,{image.base64}"
+
+
 def result_text(turn: ToolTurn, request: ModelRequest | None) -> str:
     """What the tool said, and what the deployment says of it. A result without pictures reads alike in all requests."""
     unread = [UNREADABLE for picture in turn.pictures if request is None or picture not in request.pictures]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,6 +17,7 @@ from typing import Any, Protocol, cast
 import httpx2
 from pydantic_core import from_json
 
+from backend_api.domain.agent.events import SafetyCheck
 from backend_api.domain.agent.model import (
     ModelError,
     ModelStreamCutError,
@@ -32,6 +33,7 @@ from backend_api.infrastructure.llm.surrogates import WholeCharacters, joined, j
 
 CONNECT_S = 10.0
 DRAIN_S = 0.05
+BETAS = "anthropic-beta"
 TIMEOUT = httpx2.Timeout(SILENCE_S, connect=CONNECT_S, pool=CONNECT_S)
 CONNECTIONS = 500
 SPARE_CONNECTIONS = 50
@@ -103,13 +105,19 @@ class Endpoint:
         del self._blank.headers["content-length"]
         self._http = http
 
-    async def post(self, content: bytes) -> httpx2.Response:
-        """The answer, which streams, of whatever status."""
+    async def post(self, content: bytes, betas: str = "") -> httpx2.Response:
+        """The answer, which streams, of whatever status. `betas`: what the provider calls what this call needs and is
+        not in its API for all."""
         blank = self._blank
+        headers = blank.headers
+        if betas:
+            named = ",".join(filter(None, (headers.get(BETAS, ""), betas)))
+            headers = httpx2.Headers(headers)
+            headers[BETAS] = named
         request = httpx2.Request(
             "POST",
             blank.url,
-            headers=blank.headers,
+            headers=headers,
             cookies=self._http.cookies,
             content=content,
             extensions=blank.extensions,
@@ -150,14 +158,21 @@ class PartialCall:
 
 
 async def ask(
-    endpoint: Endpoint, body: bytes, state: StreamState, *, provider: ProviderApi, connections: Connections
+    endpoint: Endpoint,
+    body: bytes,
+    state: StreamState,
+    *,
+    provider: ProviderApi,
+    connections: Connections,
+    betas: str = "",
 ) -> AsyncGenerator[Part, None]:
-    """One call: the parts in the order they arrive. Closing the generator closes the connection."""
+    """One call: the parts in the order they arrive. Closing the generator closes the connection. `betas` as in
+    `Endpoint.post`."""
     content = [body]
     # Given away: it may be megabytes, and an answer takes minutes.
     del body
     is_done, whole, taken = False, WholeCharacters(), Taken(provider.name)
-    async with connections.one(provider.name), _answering(endpoint, content, provider) as response:
+    async with connections.one(provider.name), _answering(endpoint, content, provider, betas) as response:
         chunks = response.aiter_bytes()
         async with aclosing(data_lines(taken.chunks(chunks))) as batches:
             async for batch in batches:
@@ -180,13 +195,13 @@ async def ask(
 
 @asynccontextmanager
 async def _answering(
-    endpoint: Endpoint, content: list[bytes], provider: ProviderApi
+    endpoint: Endpoint, content: list[bytes], provider: ProviderApi, betas: str
 ) -> AsyncGenerator[httpx2.Response, None]:
     """The answer while it streams; `content` is taken from its list."""
     name = provider.name
     try:
         async with asyncio.timeout(HEAD_S):
-            response = await endpoint.post(content.pop())
+            response = await endpoint.post(content.pop(), betas)
     except (TimeoutError, httpx2.TimeoutException) as error:
         # Connections refused or lost come as the second too.
         said = "can't be reached" if isinstance(error, httpx2.ConnectTimeout) else "did not answer in time"
@@ -260,10 +275,29 @@ def given_arguments(given: object) -> str:
     return json_of(given).decode()
 
 
-def called(call_id: object, name: object, raw: str, arguments: dict[str, Any] | None) -> ToolCallPart:
+def called(
+    call_id: object,
+    name: object,
+    raw: str,
+    arguments: dict[str, Any] | None,
+    *,
+    opaque: str | None = None,
+    safety_checks: Sequence[SafetyCheck] = (),
+    is_next_action: bool = False,
+) -> ToolCallPart:
     """A call whose id and name are texts, and not long ones."""
     known = [str(given or "")[:MAX_NAME_CHARACTERS] for given in (call_id, name)]
-    return ToolCallPart(ToolRequest(call_id=known[0], name=known[1], arguments=arguments, raw=raw))
+    return ToolCallPart(
+        ToolRequest(
+            call_id=known[0],
+            name=known[1],
+            arguments=arguments,
+            raw=raw,
+            opaque=opaque,
+            safety_checks=safety_checks,
+            is_next_action=is_next_action,
+        )
+    )
 
 
 def _is_finite(value: object) -> bool:

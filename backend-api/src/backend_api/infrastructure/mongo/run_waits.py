@@ -56,7 +56,12 @@ def waits_of(run: Document) -> list[OpenWait]:
 def _subject(wait: Document) -> Subject:
     if wait["kind"] == "approval":
         calls = [ApprovalCall(**call) for call in wait["calls"]]
-        return Approval(calls=calls, agent_id=wait.get("agent_id"), decided=_past(wait["decided"]))
+        return Approval(
+            calls=calls,
+            agent_id=wait.get("agent_id"),
+            is_held_back=wait.get("is_held_back", False),
+            decided=_past(wait["decided"]),
+        )
     if wait["kind"] == "plan":
         return Plan(call_id=wait["call_id"], plan=wait["plan"])
     return Questions(call_id=wait["call_id"], questions=[Question(**question) for question in wait["questions"]])

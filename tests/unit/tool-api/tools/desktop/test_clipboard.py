@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tool_api.tools.desktop.clipboard import ClipboardError, lent
+from tool_api.tools.desktop.clipboard import ClipboardError, temporary_clipboard
 
 VERSION = b"RFB 003.008\n"
 HEAD = struct.pack(">HH16x", 10, 10)
@@ -34,11 +34,11 @@ async def test_a_server_that_is_none_is_told(tmp_path: Path, said: bytes) -> Non
 
     async with await asyncio.start_unix_server(serve, path):
         with pytest.raises(ClipboardError):
-            async with lent("text", path):
+            async with temporary_clipboard("text", path):
                 raise AssertionError("it was lent")
 
 
 async def test_a_server_that_is_gone_is_told(tmp_path: Path) -> None:
     with pytest.raises(ClipboardError):
-        async with lent("text", str(tmp_path / "x.sock")):
+        async with temporary_clipboard("text", str(tmp_path / "x.sock")):
             raise AssertionError("it was lent")

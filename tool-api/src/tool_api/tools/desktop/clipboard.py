@@ -1,4 +1,4 @@
-"""Lends a text to the desktop's clipboard over RFB, for as long as it takes a program to paste it.
+"""Puts a text on the desktop's clipboard over RFB, for as long as it takes a program to paste it.
 
 Xvnc asks whoever announced the text for it when a program pastes (the extended clipboard of RFB), so that it is known
 whether one did. Keys alone can't write every script: X has some twenty keys to spare, and a program that is told late
@@ -27,7 +27,7 @@ class ClipboardError(Exception):
     """The X server does not take a text for its clipboard."""
 
 
-class LentText:
+class ClipboardText:
     """A text on the clipboard; `pasted` is set once a program has asked for it."""
 
     def __init__(self, text: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -90,21 +90,21 @@ class LentText:
 
 
 @asynccontextmanager
-async def lent(text: str, socket_path: str) -> AsyncGenerator[LentText]:
+async def temporary_clipboard(text: str, socket_path: str) -> AsyncGenerator[ClipboardText]:
     """The text on the clipboard for as long as the block lasts. Raises `ClipboardError`."""
     try:
         async with asyncio.timeout(CONNECT_S):
             reader, writer = await asyncio.open_unix_connection(socket_path)
     except (OSError, TimeoutError) as error:
         raise ClipboardError("it takes no connection") from error
-    text_lent = LentText(text, reader, writer)
+    clipboard = ClipboardText(text, reader, writer)
     serving: asyncio.Task[None] | None = None
     try:
         async with asyncio.timeout(CONNECT_S):
-            await text_lent.greet()
-            serving = asyncio.create_task(text_lent.serve(), name="clipboard")
-            await text_lent.announced()
-        yield text_lent
+            await clipboard.greet()
+            serving = asyncio.create_task(clipboard.serve(), name="clipboard")
+            await clipboard.announced()
+        yield clipboard
     except (OSError, EOFError, TimeoutError) as error:
         raise ClipboardError("it does not answer") from error
     finally:

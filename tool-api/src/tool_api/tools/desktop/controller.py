@@ -1,4 +1,4 @@
-"""The desktop tools' work: what a hand does with mouse and keyboard, and what is seen then."""
+"""The desktop tools' work: what is done with mouse and keyboard, and what is seen then."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from contextlib import suppress
 
 from contracts.tools import ToolResult
 from tool_api.tools.desktop import types
-from tool_api.tools.desktop.clipboard import lent
+from tool_api.tools.desktop.clipboard import temporary_clipboard
 from tool_api.tools.desktop.keys import parse_keys
 from tool_api.tools.desktop.programs import ScreenError, xdotool
-from tool_api.tools.desktop.screen import Hand, Screen
+from tool_api.tools.desktop.screen import ScaledDisplay, Screen
 from tool_api.tools.desktop.windows import windows_of
 from tool_api.tools.tool import CallContext, done, failed
 
@@ -32,62 +32,62 @@ class DesktopController:
         self._screen = screen
 
     async def screenshot(self, _: CallContext, arguments: types.DesktopScreenshot) -> ToolResult:
-        async def wait(_: Hand) -> str:
+        async def wait(_: ScaledDisplay) -> str:
             await asyncio.sleep(arguments.wait_s)
             return "A part of the desktop." if arguments.region else "The desktop."
 
         return await self._screen.look("screenshot", wait, region=arguments.region)
 
     async def mouse(self, context: CallContext, arguments: types.DesktopMouse) -> ToolResult:
-        async def act(hand: Hand) -> str:
+        async def act(display: ScaledDisplay) -> str:
             keys = parse_keys(arguments.keys) if arguments.keys else []
             # All points are looked at before anything is done.
-            begin = _moved(hand, arguments.x, arguments.y)
-            words = _mouse_words(hand, arguments)
+            begin = _move_words(display, arguments.x, arguments.y)
+            words = _mouse_words(display, arguments)
             try:
                 held = [word for key in keys for word in ("keydown", key)]
-                await xdotool(hand.display, *begin, *held, *words)
+                await xdotool(display.name, *begin, *held, *words)
             finally:
                 ends = [word for key in reversed(keys) for word in ("keyup", key)]
                 if arguments.action == "drag":
                     ends += ["mouseup", BUTTONS[arguments.button]]
                 if ends:
-                    await _surely(hand, ends)
-            return _said(arguments)
+                    await _release(display, ends)
+            return _description(arguments)
 
         return await self._screen.use(context, arguments.action, act)
 
     async def keyboard(self, context: CallContext, arguments: types.DesktopKeyboard) -> ToolResult:
-        async def act(hand: Hand) -> str:
+        async def act(display: ScaledDisplay) -> str:
             if arguments.text is not None:
-                return await _write(hand, arguments.text)
+                return await _write(display, arguments.text)
             keys = parse_keys(arguments.keys or "")
             if arguments.action == "press":
                 for _ in range(arguments.repeat):
-                    await xdotool(hand.display, "key", "+".join(keys))
+                    await xdotool(display.name, "key", "+".join(keys))
                 times = f" {arguments.repeat} times" if arguments.repeat > 1 else ""
                 return f"Pressed {arguments.keys}{times}."
             try:
-                await xdotool(hand.display, *(word for key in keys for word in ("keydown", key)))
+                await xdotool(display.name, *(word for key in keys for word in ("keydown", key)))
                 await asyncio.sleep(arguments.seconds)
             finally:
-                await _surely(hand, [word for key in reversed(keys) for word in ("keyup", key)])
+                await _release(display, [word for key in reversed(keys) for word in ("keyup", key)])
             return f"Held {arguments.keys} for {arguments.seconds:g} s."
 
         return await self._screen.use(context, arguments.action, act)
 
     async def windows(self, _: CallContext, __: types.DesktopWindows) -> ToolResult:
         try:
-            hand = await self._screen.hand()
-            windows = await windows_of(hand.display)
+            display = await self._screen.scaled_display()
+            windows = await windows_of(display.name)
         except ScreenError as error:
             return failed(str(error))
         if not windows:
             return done("There is no window.")
         lines = ["The windows, the one in front first:"]
         for window in windows:
-            x, y = hand.scale.to_picture(max(0, window.x), max(0, window.y))
-            wide, high = hand.scale.to_picture(window.width - 1, window.height - 1)
+            x, y = display.scale.to_picture(max(0, window.x), max(0, window.y))
+            wide, high = display.scale.to_picture(window.width - 1, window.height - 1)
             focus = ", has the focus" if window.is_focused else ""
             lines.append(
                 f"{window.number}: {window.title or '(no title)'} ({window.program or 'unknown program'}), "
@@ -96,26 +96,26 @@ class DesktopController:
         return done("\n".join(lines))
 
     async def window(self, context: CallContext, arguments: types.DesktopWindow) -> ToolResult:
-        async def act(hand: Hand) -> str:
-            known = {window.number: window for window in await windows_of(hand.display)}
+        async def act(display: ScaledDisplay) -> str:
+            known = {window.number: window for window in await windows_of(display.name)}
             if arguments.window not in known:
                 raise ScreenError(f"There is no window {arguments.window}. desktop_windows lists those there are.")
-            await xdotool(hand.display, "windowactivate", str(arguments.window))
+            await xdotool(display.name, "windowactivate", str(arguments.window))
             title = known[arguments.window].title
             if arguments.action == "close":
                 await asyncio.sleep(_ANNOUNCED_S)
-                await xdotool(hand.display, "key", "alt+F4")
+                await xdotool(display.name, "key", "alt+F4")
                 return f"Asked the window {title!r} to close."
             return f"The window {title!r} is in front."
 
         return await self._screen.use(context, arguments.action, act)
 
 
-def _moved(hand: Hand, x: int | None, y: int | None) -> list[str]:
-    return [] if x is None or y is None else ["mousemove", *hand.point(x, y), "sleep", "0.05"]
+def _move_words(display: ScaledDisplay, x: int | None, y: int | None) -> list[str]:
+    return [] if x is None or y is None else ["mousemove", *display.point(x, y), "sleep", "0.05"]
 
 
-def _mouse_words(hand: Hand, arguments: types.DesktopMouse) -> list[str]:
+def _mouse_words(display: ScaledDisplay, arguments: types.DesktopMouse) -> list[str]:
     button = BUTTONS[arguments.button]
     match arguments.action:
         case "move":
@@ -127,35 +127,35 @@ def _mouse_words(hand: Hand, arguments: types.DesktopMouse) -> list[str]:
         case "scroll":
             return ["click", "--repeat", str(arguments.amount), "--delay", "20", WHEEL[arguments.direction]]
         case "drag":
-            return ["mousedown", button, "sleep", "0.1", *_way(hand, arguments), "mouseup", button]
+            return ["mousedown", button, "sleep", "0.1", *_drag_words(display, arguments), "mouseup", button]
         case clicks:
             return ["click", "--repeat", str(CLICKS[clicks]), "--delay", "60", button]
 
 
-def _way(hand: Hand, arguments: types.DesktopMouse) -> list[str]:
+def _drag_words(display: ScaledDisplay, arguments: types.DesktopMouse) -> list[str]:
     """Moves with stops between the points: a program that sees a leap alone takes it for no drag."""
     words: list[str] = []
     last = None if arguments.x is None or arguments.y is None else (arguments.x, arguments.y)
     for x, y in arguments.path or ():
-        hand.point(x, y)
+        display.point(x, y)
         if last is not None:
             for step in range(1, _STEPS):
                 between = (last[0] + (x - last[0]) * step // _STEPS, last[1] + (y - last[1]) * step // _STEPS)
-                words += ["mousemove", *hand.point(*between), "sleep", "0.01"]
-        words += ["mousemove", *hand.point(x, y), "sleep", "0.05"]
+                words += ["mousemove", *display.point(*between), "sleep", "0.01"]
+        words += ["mousemove", *display.point(x, y), "sleep", "0.05"]
         last = (x, y)
     return words
 
 
-async def _write(hand: Hand, text: str) -> str:
+async def _write(display: ScaledDisplay, text: str) -> str:
     """By keys where all of it is on them. Another text is pasted, and the ends of lines behind it are keys again."""
     if text.isascii():
-        await xdotool(hand.display, "type", "--delay", KEY_PAUSE_MS, "--file", "-", text=text, within_s=TYPING_S)
+        await xdotool(display.name, "type", "--delay", KEY_PAUSE_MS, "--file", "-", text=text, within_s=TYPING_S)
         return f"Typed {len(text)} characters."
     body = text.rstrip("\n")
-    async with lent(body, hand.vnc_socket) as clipboard:
+    async with temporary_clipboard(body, display.vnc_socket) as clipboard:
         await asyncio.sleep(_ANNOUNCED_S)
-        await xdotool(hand.display, "key", "shift+Insert")
+        await xdotool(display.name, "key", "shift+Insert")
         try:
             async with asyncio.timeout(PASTED_WITHIN_S):
                 await clipboard.pasted.wait()
@@ -165,17 +165,17 @@ async def _write(hand: Hand, text: str) -> str:
             ) from None
         await asyncio.sleep(_PASTED_S)
     for _ in range(len(text) - len(body)):
-        await xdotool(hand.display, "key", "Return")
+        await xdotool(display.name, "key", "Return")
     return f"Typed {len(text)} characters."
 
 
-async def _surely(hand: Hand, words: list[str]) -> None:
+async def _release(display: ScaledDisplay, words: list[str]) -> None:
     """Also where the call is cancelled: no key or button stays down."""
     with suppress(ScreenError):
-        await asyncio.shield(xdotool(hand.display, *words))
+        await asyncio.shield(xdotool(display.name, *words))
 
 
-def _said(arguments: types.DesktopMouse) -> str:
+def _description(arguments: types.DesktopMouse) -> str:
     place = f" at ({arguments.x}, {arguments.y})" if arguments.x is not None else ""
     match arguments.action:
         case "move":

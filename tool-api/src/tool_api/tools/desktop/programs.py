@@ -12,6 +12,8 @@ from pathlib import Path
 import tool_api
 from tool_api.own_programs import find_program
 
+NO_PICTURE = "The desktop gave no picture. Take another screenshot in a moment."
+NOT_DONE = "The desktop did not do that. Take a screenshot to see what is there, and try another way."
 PROGRAM_S = 15.0
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
 _SOURCES = str(Path(tool_api.__file__).parent.parent)
@@ -39,9 +41,9 @@ async def capture(display: str, region: Sequence[int] | None, size: tuple[int, i
     """A JPEG of the display, or of a part of it, of this size. Raises `ScreenError`."""
     asked = json.dumps({"display": display, "region": region, "size": size})
     words = ("-I", "-B", "-c", _START, _SOURCES, _MODULE, asked)
-    picture = await _answer([sys.executable, *words], {}, None, PROGRAM_S)
+    picture = await _answer([sys.executable, *words], {}, None, PROGRAM_S, failed=NO_PICTURE)
     if not picture.startswith(b"\xff\xd8\xff"):
-        raise ScreenError("The desktop gave no picture.")
+        raise ScreenError(NO_PICTURE)
     return picture
 
 
@@ -50,10 +52,12 @@ async def _run(name: str, words: Sequence[str], display: str, text: str | None, 
     if path is None:
         raise ScreenError(f"This sandbox has no {name}, which the desktop tools need.")
     environment = {"DISPLAY": display, "LC_ALL": "C.UTF-8", "PATH": os.environ.get("PATH", "/usr/bin:/bin")}
-    return await _answer([path, *words], environment, text, within_s)
+    return await _answer([path, *words], environment, text, within_s, failed=NOT_DONE)
 
 
-async def _answer(command: list[str], environment: dict[str, str], text: str | None, within_s: float) -> bytes:
+async def _answer(
+    command: list[str], environment: dict[str, str], text: str | None, within_s: float, *, failed: str
+) -> bytes:
     process = await asyncio.create_subprocess_exec(
         *command,
         stdin=asyncio.subprocess.DEVNULL if text is None else asyncio.subprocess.PIPE,
@@ -72,9 +76,9 @@ async def _answer(command: list[str], environment: dict[str, str], text: str | N
             while piece := await process.stdout.read(65_536):
                 said += piece
                 if len(said) > MAX_ANSWER_BYTES:
-                    raise ScreenError("The desktop answered too much.")
+                    raise ScreenError("The desktop answered too much. Close some windows, and try again.")
             if await process.wait() != 0:
-                raise ScreenError("The desktop refused that.")
+                raise ScreenError(failed)
     except TimeoutError:
         raise ScreenError("The desktop does not respond. Try again in a moment.") from None
     finally:

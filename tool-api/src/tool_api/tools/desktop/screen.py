@@ -41,10 +41,10 @@ class Display(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Hand:
-    """The display, and how the latest picture shows it."""
+class ScaledDisplay:
+    """The X display `name`, and how the latest picture shows it."""
 
-    display: str
+    name: str
     vnc_socket: str
     scale: Scale
 
@@ -57,7 +57,7 @@ class Hand:
         return str(place[0]), str(place[1])
 
 
-Action = Callable[[Hand], Awaitable[str]]
+Action = Callable[[ScaledDisplay], Awaitable[str]]
 
 
 class Screen:
@@ -70,9 +70,9 @@ class Screen:
     async def look(self, action: str, said: Action, *, region: list[int] | None = None) -> ToolResult:
         """A picture, whoever has control."""
         try:
-            hand = await self.hand()
-            text = await said(hand)
-            return await self._observe(hand.display, action, text, region)
+            display = await self.scaled_display()
+            text = await said(display)
+            return await self._observe(display.name, action, text, region)
         except ScreenError as error:
             return failed(str(error))
 
@@ -80,17 +80,17 @@ class Screen:
         """What is there after the work, which is broken off where a person takes control."""
         try:
             async with asyncio.timeout(max(1.0, context.remaining_s - _RESERVE_S)), self._turn:
-                hand = await self.hand()
-                if self._shown is not None and self._shown != hand.scale:
+                display = await self.scaled_display()
+                if self._shown is not None and self._shown != display.scale:
                     self._shown = None
                     raise ScreenError("The desktop has another size since the latest screenshot. Take another one.")
                 if self._control.is_taken:
                     return failed(TAKEN)
-                said = await self._unless_taken(work(hand))
+                said = await self._unless_taken(work(display))
                 if said is None:
                     return failed(f"It was broken off in the middle. {TAKEN}")
                 await asyncio.sleep(SETTLE_S)
-            return await self._observe(hand.display, action, said, None)
+            return await self._observe(display.name, action, said, None)
         except (ScreenError, UnknownKeyError) as error:
             return failed(str(error))
         except ClipboardError as error:
@@ -109,7 +109,7 @@ class Screen:
                 task.cancel()
             await asyncio.gather(working, taken, return_exceptions=True)
 
-    async def hand(self) -> Hand:
+    async def scaled_display(self) -> ScaledDisplay:
         """The display, once it is there. Raises `ScreenError`."""
         desktop = self._desktop
         if desktop is None:
@@ -120,7 +120,7 @@ class Screen:
         display, socket = desktop.display, desktop.vnc_socket
         if display is None or socket is None:
             raise ScreenError(NO_DESKTOP)
-        return Hand(display, socket, await self._scale(display))
+        return ScaledDisplay(display, socket, await self._scale(display))
 
     async def _scale(self, display: str) -> Scale:
         words = (await xdotool(display, "getdisplaygeometry")).split()

@@ -1,4 +1,4 @@
-"""It changes nothing without a person's approval, where the session wants to be asked."""
+"""It changes nothing without a person's approval, where the session wants to be asked, or the model's provider does."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from backend_api.domain.agent.tool_rules import is_named
 
 
 def approval(*, expires_s: float) -> Capability:
-    """Undecided after `expires_s` seconds a call is denied. What reads never asks. Of the session's rules the one that
-    asks counts before the one that allows, and both before `enable_approval`."""
+    """Undecided after `expires_s` seconds a call is denied. What its provider holds back always asks, whatever the
+    session's rules say; of the rest, what reads never does. Of the session's rules the one that asks counts before the
+    one that allows, and both before `enable_approval`."""
 
     def gate(setup: Setup, call: ProposedCall) -> Verdict:
         options, name = setup.options, call.tool.name
+        if call.is_held_back:
+            return Ask(expires_s)
         if call.tool.read_only:
             return ALLOW
         if is_named(name, options.asked_tools):
