@@ -83,7 +83,11 @@ class ToolRunner:
         """The calls of an answer, before any of them starts, judged by what is known to be chosen. Every call gets an
         id of ours, as providers' repeat or lack them."""
         tools = {tool.spec.name: tool for tool in self.tools}
-        return [self._announce(request, tools, chosen, turn, seen_seq) for request in requests]
+        again = {at for at, one in enumerate(requests) if any(one.name == before.name for before in requests[:at])}
+        return [
+            self._announce(request, tools, chosen, turn, seen_seq, is_again=at in again)
+            for at, request in enumerate(requests)
+        ]
 
     async def run_calls(self, announced: Sequence[Announced], conversation: Conversation, read: int = 0) -> list[Wait]:
         """Run recorded calls of a turn that `read` and wrote so many tokens, 0 where that is not known; answers what
@@ -135,7 +139,14 @@ class ToolRunner:
         return await self.run_calls(again, conversation)
 
     def _announce(
-        self, request: ToolRequest, tools: dict[str, Tool], chosen: Chosen, turn: int, seen_seq: int
+        self,
+        request: ToolRequest,
+        tools: dict[str, Tool],
+        chosen: Chosen,
+        turn: int,
+        seen_seq: int,
+        *,
+        is_again: bool,
     ) -> Announced:
         tool = tools.get(request.name)
         arguments = request.arguments or {}
@@ -147,6 +158,8 @@ class ToolRunner:
                 "Nothing was run: the arguments are not a JSON object, or were cut. Send them again whole; write long "
                 f"content in several smaller calls. Received: {shorten(request.raw, 300)!r}"
             )
+        elif tool.spec.once and is_again:
+            broken = f"Nothing was run: {request.name} is called once in an answer, and this is not the first call."
         else:
             verdict = self.judge(ProposedCall(tool=tool.spec, arguments=arguments), chosen)
             broken = _denial(verdict)
