@@ -134,7 +134,7 @@ class Settings(BaseSettings):
     thinking_effort: Effort = "high"
     max_token_budget: int = Field(default=MAX_TOKEN_BUDGET, ge=1)
     max_run_cost: float | None = Field(default=None, gt=0)
-    max_run_minutes: float | None = Field(default=None, gt=0)
+    max_run_minutes: float | None = Field(default=None, gt=0, le=5_256_000)
     compact_threshold: float = Field(default=COMPACT_THRESHOLD, gt=0, lt=1)
     micro_compact_min_tokens: int = Field(default=MICRO_COMPACT_MIN_TOKENS, ge=1)
     max_output_tokens: int = Field(default=MAX_OUTPUT_TOKENS, ge=1)

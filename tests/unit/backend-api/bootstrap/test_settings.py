@@ -104,6 +104,13 @@ def test_a_key_that_no_header_takes_stops_the_start_without_being_said(
         assert "sk-" not in str(refused.value)
 
 
+@pytest.mark.parametrize("minutes", ["inf", "nan", "1e13", "0"])
+def test_a_time_that_no_run_can_be_measured_by_stops_the_start(monkeypatch: pytest.MonkeyPatch, minutes: str) -> None:
+    monkeypatch.setenv("MAX_RUN_MINUTES", minutes)
+    with pytest.raises(SettingsError, match="MAX_RUN_MINUTES"):
+        load_settings()
+
+
 def test_the_end_of_a_line_is_no_part_of_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-abcdefgh\n")
     settings = load_settings()

@@ -128,6 +128,18 @@ def test_of_all_tools_it_has_those_that_only_look_and_none_that_starts_a_program
     assert not PLAN_MODE.offers(planning, replace(THINK.spec, dangerous=True))
 
 
+async def test_of_two_plans_in_one_answer_the_first_is_proposed() -> None:
+    stage, box = Stage(), Box()
+    both = calls(("exit_plan_mode", PLAN), ("read", {}), ("read", {}), ("exit_plan_mode", {"plan": "another"}))
+    model = ScriptedModel(both, SAID)
+    session, run_id = await proposed(stage, model, box, enable_plan_mode=True)
+    assert [one.plan for one in stage.payloads(session, PlanProposed)] == [PLAN["plan"]]
+    await decide(stage, session, APPROVE)
+    await goes_on(stage, model, box, run_id)
+    assert [name for name, _ in box.started] == ["read", "read"]
+    assert "exit_plan_mode is called once in an answer" in results(model)[3]
+
+
 async def test_a_rejected_plan_leaves_the_mode_as_it_is_and_tells_why() -> None:
     stage, box = Stage(), Box()
     model = ScriptedModel(PROPOSE, calls(("write", {})), SAID)

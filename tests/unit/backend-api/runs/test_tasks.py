@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -131,6 +132,24 @@ async def test_agents_below_share_them_and_none_loses_what_another_changed() -> 
     assert [task_id for task_id, *_ in last(stage, session)] == [str(number) for number in range(1, 8)]
     seen = [turn.output for turn in model.of(names[0])[-1].turns if isinstance(turn, ToolTurn)]
     assert "1. [pending] all of it" in seen[-1]
+
+
+async def test_what_was_cut_before_it_was_recorded_has_changed_nothing() -> None:
+    stage, mirroring = Stage(), asyncio.Event()
+
+    async def mirror(*_: Any) -> None:
+        mirroring.set()
+        await asyncio.Event().wait()
+
+    model = ScriptedModel(calls(create("dig")), calls(LIST), DONE)
+    session = await stage.open_session(title="named")
+    async with working(worker_for(stage, model, TaskTools(mirror))):
+        run = await stage.say(session, "go")
+        await mirroring.wait()
+        await stage.say(session, "stop that, what is there?", interrupt=True)
+        await stage.until_finished(run)
+    assert stage.payloads(session, TasksUpdated) == []
+    assert results(model)[-1] == "There are no tasks."
 
 
 async def test_they_stand_in_the_summary_as_they_were_recorded() -> None:

@@ -373,6 +373,7 @@ class RunJournal:
         await self._close_open(reason, cancelled=True, handled=handled)
         # What led to it stands in the log, also where nothing was open and so nothing was written after it.
         self._history.is_just_committed = False
+        self.tasks.forget_unrecorded()
         self.is_cut = True
 
     @_in_turn

@@ -41,6 +41,10 @@ class TaskBoard:
         self._ahead = replace(changed, version=known.version + 1, tasks=_checked(changed.tasks))
         return self._ahead
 
+    def forget_unrecorded(self) -> None:
+        """What was to be recorded was cut before it was: nothing of it was changed."""
+        self._ahead = NO_TASKS
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskChange:

@@ -67,10 +67,12 @@ class ToolRunner:
         id of ours, as providers' repeat or lack them."""
         tools = {tool.spec.name: tool for tool in self.tools}
         announced: list[Announced] = []
+        named: set[str] = set()
         for request in requests:
             after = announced[-1].called.call_id if announced and request.is_next_action else None
-            one = self._announce(request, tools, chosen, turn, seen_seq)
+            one = self._announce(request, tools, chosen, turn, seen_seq, is_again=request.name in named)
             announced.append(replace(one, called=replace(one.called, after=after)))
+            named.add(request.name)
         return announced
 
     async def run_calls(self, announced: Sequence[Announced], conversation: Conversation, read: int = 0) -> list[Wait]:
@@ -132,7 +134,14 @@ class ToolRunner:
         return await self.run_calls(again, conversation)
 
     def _announce(
-        self, request: ToolRequest, tools: dict[str, Tool], chosen: Chosen, turn: int, seen_seq: int
+        self,
+        request: ToolRequest,
+        tools: dict[str, Tool],
+        chosen: Chosen,
+        turn: int,
+        seen_seq: int,
+        *,
+        is_again: bool,
     ) -> Announced:
         tool = tools.get(request.name)
         arguments = request.arguments or {}
@@ -144,6 +153,8 @@ class ToolRunner:
                 "Nothing was run: the arguments are not a JSON object, or were cut. Send them again whole; write long "
                 f"content in several smaller calls. Received: {shorten(request.raw, 300)!r}"
             )
+        elif tool.spec.once and is_again:
+            broken = f"Nothing was run: {request.name} is called once in an answer, and this is not the first call."
         else:
             verdict = self.judge(_proposed(tool, arguments, request.safety_checks), chosen)
             broken = _denial(verdict)

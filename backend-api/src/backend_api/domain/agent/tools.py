@@ -25,7 +25,7 @@ class ToolSpec:
 
     One that needs no computer runs while that starts. Only one that `asks_person` may answer with questions, and only
     the agent that the person talks to has it. One that `waits` for something is called again with the same arguments
-    until that has come.
+    until that has come. Of several calls in one answer of one that is called `once` the first is run.
     """
 
     name: str
@@ -37,6 +37,7 @@ class ToolSpec:
     needs_computer: bool = True
     asks_person: bool = False
     waits: bool = False
+    once: bool = False
     deadline_ms: int = 60_000
     offer: str = field(init=False, compare=False, repr=False)
     """What a model is told of it, as JSON."""

@@ -35,6 +35,7 @@ def local_tool(
     needs_computer: bool = False,
     asks_person: bool = False,
     waits: bool = False,
+    once: bool = False,
     deadline_ms: int = 30_000,
 ) -> Tool:
     """A tool whose `run_call` gets validated arguments."""
@@ -59,6 +60,7 @@ def local_tool(
         needs_computer=needs_computer,
         asks_person=asks_person,
         waits=waits,
+        once=once,
         deadline_ms=deadline_ms,
     )
     return Tool(spec=spec, run_call=run_checked)

@@ -55,6 +55,7 @@ def plan_mode_tools(*, expires_s: float = EXPIRES_S) -> list[Tool]:
         arguments=ExitArguments,
         phrase="Proposing a plan",
         asks_person=True,
+        once=True,
         run_call=propose,
     )
     return [enter, leave]
