@@ -7,9 +7,18 @@ from typing import Any
 
 import pytest
 
+from backend_api.bootstrap.capabilities import COMPACT_THRESHOLD
+from backend_api.domain.agent.capabilities.compaction import compaction
 from backend_api.domain.agent.capabilities.pictures import PICTURES
 from backend_api.domain.agent.catalogue import ChosenModel
-from backend_api.domain.agent.events import ContextOpened, Notice, RunFinished, ToolFinished, Usage
+from backend_api.domain.agent.events import (
+    ContextCompacted,
+    ContextOpened,
+    Notice,
+    RunFinished,
+    ToolFinished,
+    Usage,
+)
 from backend_api.domain.agent.model import (
     AssistantTurn,
     FinishPart,
@@ -25,6 +34,7 @@ from backend_api.domain.agent.model import (
     ModelUnavailableError,
     TextPart,
     ThinkingPart,
+    ToolTurn,
     UsagePart,
 )
 from backend_api.domain.agent.options import Options
@@ -55,7 +65,12 @@ def box() -> HandlerBox:
         return Done(success=True, output="Shown.", body=png(), body_media_type="image/png")
 
     tools = HandlerBox()
+
+    async def print_it(context: ToolCall, arguments: dict[str, Any], on_output: OnOutput) -> Done:
+        return Done(success=True, output="word " * 3_000)
+
     tools.add("show", show)
+    tools.add("print", print_it)
     return tools
 
 
@@ -63,10 +78,8 @@ async def play(
     stage: Stage, first: Any, second: Any, session: SessionId | None = None, other: ModelInfo = OTHER, **worker: Any
 ) -> tuple[SessionId, RunFinished]:
     session = session or await stage.open_session(title="named")
-    table = having(PICTURES)
-    async with working(
-        worker_for(stage, first, box(), roles={"fallback": ready(second, other)}, table=table, **worker)
-    ):
+    given = {"table": having(PICTURES), **worker}
+    async with working(worker_for(stage, first, box(), roles={"fallback": ready(second, other)}, **given)):
         return session, await stage.until_finished(await stage.say(session, "go"))
 
 
@@ -135,6 +148,27 @@ async def test_it_stays_for_the_run_and_the_next_one_begins_with_the_chosen_mode
     await play(stage, first, second, session, defaults=thinking)
     assert (stage.said(session)[-5:], len(second.requests), signatures(first.requests[-1])) == ("Back.", 2, [])
     assert [opened.model for opened in stage.payloads(session, ContextOpened)] == ["scripted", "other", "scripted"]
+
+
+async def test_it_sums_up_by_its_own_window_what_the_chosen_model_can_not() -> None:
+    def shows(tokens: int) -> list[Any]:
+        return [UsagePart(Usage(input=tokens, output=10)), call("show"), CALLS]
+
+    stage, first = Stage(), ScriptedModel([ModelAuthError("No key.")])
+    second = ScriptedModel(shows(300), shows(695), [TextPart("In short."), STOP], [TextPart("Done."), STOP])
+    table = having(PICTURES, compaction(threshold=COMPACT_THRESHOLD))
+    session, end = await play(stage, first, second, other=replace(OTHER, context_window=1_000), table=table)
+    assert (end.status, stage.said(session), len(first.requests)) == ("completed", "Done.", 1)
+    assert [one.summary for one in stage.payloads(session, ContextCompacted)] == ["In short."]
+
+
+async def test_a_long_result_is_cut_to_what_is_left_of_its_window() -> None:
+    stage, first = Stage(), ScriptedModel([ModelAuthError("No key.")])
+    second = ScriptedModel([UsagePart(Usage(input=300, output=10)), call("print"), CALLS], [TextPart("Done."), STOP])
+    session, _ = await play(stage, first, second, other=replace(OTHER, context_window=4_000))
+    (result,) = [turn for turn in second.requests[-1].turns if isinstance(turn, ToolTurn)]
+    assert "characters left out" in result.output
+    assert stage.said(session) == "Done."
 
 
 @pytest.mark.parametrize("sees", [True, False])

@@ -241,25 +241,26 @@ class RunServices:
         )
         tools = await tools_of(self.capabilities, setup)
         specs = offered(self.capabilities, setup, tools)
-        capabilities = Capabilities(self.capabilities, replace(setup, tools=specs))
-        limits = ResultLimits(
-            window=setup.context_window,
-            answer=model.info.output_tokens(self.options.max_output_tokens),
-            count_tokens=setup.count_tokens,
-            keep=files.keep_result,
-        )
-        judge = capabilities.judge
-        runner = ToolRunner(tools=tools, judge=judge, journal=journal, new_id=self.new_id, limits=limits)
-        system = capabilities.system_prompt()
+        system = Capabilities(self.capabilities, replace(setup, tools=specs)).system_prompt()
 
         is_main, is_of_team = setup.kind == MAIN, setup.membership is not None
         own: ModelRole = "agent" if is_main else "teammate" if is_of_team else "subagent"
 
         def loop(model: ChosenModel, role: ModelRole, fallback: AgentLoop | None = None) -> AgentLoop:
-            summarizes = catalogue.role("compact") or model
+            info, summarizes = model.info, catalogue.role("compact") or model
+            fitting = replace(setup, tools=specs, context_window=info.context_window, count_tokens=model.count_tokens)
+            capabilities = Capabilities(self.capabilities, fitting)
+            limits = ResultLimits(
+                window=info.context_window,
+                answer=info.output_tokens(self.options.max_output_tokens),
+                count_tokens=model.count_tokens,
+                keep=files.keep_result,
+            )
             return AgentLoop(
                 model=journal.traced(model, role),
-                tools=runner,
+                tools=ToolRunner(
+                    tools=tools, judge=capabilities.judge, journal=journal, new_id=self.new_id, limits=limits
+                ),
                 journal=journal,
                 pictures=pictures,
                 capabilities=capabilities,

@@ -64,10 +64,9 @@ class AgentLoop:
                 waits = await self.tools.settle(dangling, conversation)
             elif conversation.is_answered:
                 return Ending(status="completed")
+            elif isinstance(outcome := await self._turn(conversation), Ending):
+                return outcome
             else:
-                outcome = await self._turn(conversation)
-                if isinstance(outcome, Ending):
-                    return outcome
                 waits = outcome
             if waits and await self.journal.wait(waits):
                 return None
@@ -123,9 +122,10 @@ class AgentLoop:
         return answer
 
     def _fall_back(self, other: AgentLoop, error: ModelError) -> None:
-        """The other model answers from here on, after an opening of its own."""
+        """The other model answers from here on, after an opening of its own, and all goes by its window."""
         self.notices = [*self.notices, answers_instead(error, other.model.info)]
         self.model, self.opening, self.max_output_tokens = other.model, other.opening, other.max_output_tokens
+        self.tools, self.capabilities, self.compactor = other.tools, other.capabilities, other.compactor
         self.in_mode, self.fallback = other.in_mode, None
 
     async def _fill(self, answer: Answer, conversation: Conversation, last: Conclude | None) -> None:

@@ -7,12 +7,14 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
 from backend_api.domain.agent.catalogue import ChosenModel
+from backend_api.domain.agent.conversation import without_thinking
 from backend_api.domain.agent.events import Usage
 from backend_api.domain.agent.model import (
     AssistantTurn,
     FinishPart,
     ModelContextError,
     ModelError,
+    ModelInfo,
     ModelRequest,
     NoteTurn,
     TextPart,
@@ -54,17 +56,17 @@ class Summarizer:
 
     async def summarize(self, request: ModelRequest, focus: str | None) -> str:
         """Of the conversation of a request, which is sent as it is with one note more, so that what a provider cached
-        of it counts. Where it is too long, its long texts are cut.
+        of it counts; another model is asked for what it can. Where it is too long, its long texts are cut.
 
         Raises `SummaryError`.
         """
         note = NoteTurn(text=ASKED + (FOCUS.format(focus=focus) if focus else ""))
-        whole = replace(request, model=self.model.info.id, turns=[*request.turns, note])
+        request = _asked_of(self.model.info, request)
         try:
             try:
-                return await self._ask(whole)
+                return await self._ask(replace(request, turns=[*request.turns, note]))
             except ModelContextError:
-                return await self._ask(replace(whole, turns=[*_cut(request.turns), note], pictures={}))
+                return await self._ask(replace(request, turns=[*_cut(request.turns), note], pictures={}))
         except ModelError as error:
             raise SummaryError(error.detail) from error
 
@@ -88,6 +90,21 @@ class Summarizer:
         if called or reason != "stop" or not text:
             raise SummaryError("The model gave no summary.")
         return text
+
+
+def _asked_of(info: ModelInfo, request: ModelRequest) -> ModelRequest:
+    """The request as it can be made of this model. Of another one's thinking it is sent nothing, as that is signed for
+    the model that thought."""
+    if info.id == request.model:
+        return request
+    return replace(
+        request,
+        model=info.id,
+        turns=without_thinking(request.turns),
+        max_output_tokens=info.output_tokens(request.max_output_tokens),
+        thinking=info.thinking_for(request.thinking),
+        pictures=request.pictures if info.vision else {},
+    )
 
 
 def _cut(turns: Sequence[Turn]) -> list[Turn]:
