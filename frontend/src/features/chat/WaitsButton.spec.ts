@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import userEvent from '@testing-library/user-event'
 import { cleanup, render, screen } from '@testing-library/vue'
-import { afterEach, expect, it } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
 import { nextTick } from 'vue'
 import { i18n } from '@/i18n'
 import type { Item } from './transcript'
@@ -17,7 +17,7 @@ const of = (...inner: Item[]) => ({ kind: 'tool', inner }) as unknown as Item
 const question = { kind: 'question', by: null } as Item
 
 function at(element: HTMLElement, top: number, bottom: number): void {
-  element.getBoundingClientRect = () => ({ top, bottom }) as DOMRect
+  element.getBoundingClientRect = () => ({ top, bottom, height: bottom - top }) as DOMRect
 }
 
 async function show(items: Item[], ...places: [number, number][]) {
@@ -39,7 +39,11 @@ async function show(items: Item[], ...places: [number, number][]) {
 it('leads to what an agent below asks far above, and gives it the focus', async () => {
   const { box, cards } = await show([of(approval()), question], [-400, -200], [-150, 90])
   const button = screen.getByRole('button', { name: '2 decisions wait for you' })
+  Object.defineProperty(box, 'scrollTop', { value: 900 })
+  const scrolled = vi.fn()
+  box.scrollTo = scrolled
   await userEvent.click(button)
+  expect(scrolled).toHaveBeenCalledWith({ top: 900 - 500 - 100 })
   expect(document.activeElement).toBe(cards[0])
   at(cards[0] as HTMLElement, 200, 400)
   box.dispatchEvent(new Event('scroll'))

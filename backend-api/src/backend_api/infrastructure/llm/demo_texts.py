@@ -257,6 +257,7 @@ TOUR_PAGE = """<!doctype html>
          font: 28px/1.5 "DejaVu Sans", "Noto Sans CJK SC", sans-serif; }
   main { max-width: 32em; margin: 1rem; padding: 1.5em 2em; border-radius: 1.5rem; background: #ffffff14; }
   h1 { margin-top: 0; font-size: 1.6em; line-height: 1.3; }
+  h1 span { white-space: nowrap; }
 </style>
 </head>
 <body>
