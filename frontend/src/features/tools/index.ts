@@ -1,5 +1,5 @@
 export type { ToolCard } from './body/card'
 export { default as ToolCardView } from './ToolCardView.vue'
-export { useArgumentName } from './given/useArgumentName'
+export { useArgumentName } from './body/useArgumentName'
 export { useToolAbout } from './useToolAbout'
 export { givenTask, useToolPhrase } from './useToolPhrase'
