@@ -113,6 +113,10 @@ export default {
       asks: 'The sub-agent at work on “{task}” asks before it does this',
       asked: 'The sub-agent at work on “{task}” asked first',
     },
+    ofTeammate: {
+      asks: 'The teammate {name} asks before it does this',
+      asked: 'The teammate {name} asked first',
+    },
     approveOne: 'Approve',
     denyOne: 'Refuse',
     approveAll: 'Approve all',

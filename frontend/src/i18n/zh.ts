@@ -114,6 +114,10 @@ const zh: typeof en = {
       asks: '负责“{task}”的子智能体想做下面的事，请你决定',
       asked: '负责“{task}”的子智能体先问过你',
     },
+    ofTeammate: {
+      asks: '队友 {name} 想做下面的事，请你决定',
+      asked: '队友 {name} 先问过你',
+    },
     approveOne: '批准',
     denyOne: '拒绝',
     approveAll: '全部批准',
