@@ -719,6 +719,14 @@ export default {
     none: 'There are no servers yet.',
     source: { deployment: 'of this server', user: 'yours' },
     status: { unknown: 'Not tried yet.', failed: 'It can’t be used.' },
+    /** Of why one can't be used: exactly the server's words, by which the page finds its own. */
+    reasons: {
+      notAllowed:
+        'Its address is not allowed: MCP servers of your own have a public address with port 80 or 443. Whoever runs this server can allow others by MCP_ALLOWED_HOSTS.',
+      noServer: 'No server can be reached there.',
+      noAnswer: 'It does not answer as an MCP server.',
+      ended: 'Its connection ended.',
+    },
     ready: 'It works, with {count} tools.',
     off: 'Switched off.',
     name: 'Name',

@@ -706,6 +706,13 @@ const zh: typeof en = {
     none: '还没有服务器。',
     source: { deployment: '本服务器提供', user: '你的' },
     status: { unknown: '尚未测试。', failed: '无法使用。' },
+    reasons: {
+      notAllowed:
+        '这个地址不被允许：自己的 MCP 服务器要有公网地址，端口为 80 或 443。部署者可以用 MCP_ALLOWED_HOSTS 放行其他地址。',
+      noServer: '连接不到那里的服务器。',
+      noAnswer: '它没有像 MCP 服务器那样应答。',
+      ended: '连接已断开。',
+    },
     ready: '可用，共 {count} 个工具。',
     off: '已停用。',
     name: '名称',

@@ -156,9 +156,16 @@ describe('the page of MCP servers', () => {
     await userEvent.click(screen.getByRole('button', { name: 'Delete server' }))
     expect(await screen.findByText(/wiki was deleted/)).toBeTruthy()
   })
-  it('says it in Chinese, too', async () => {
+  it('says it in Chinese, too, also why one can’t be used where it knows the words', async () => {
     await setLanguage('zh')
-    show([])
+    const error = i18n.global.t('mcp.reasons.notAllowed', 1, { locale: 'en' })
+    show([
+      { ...wiki, status: 'failed', error },
+      { ...wiki, name: 'odd', status: 'failed', error: 'Something else.' },
+    ])
+    const [first, second] = (await screen.findAllByRole('listitem')) as [HTMLElement, HTMLElement]
+    expect(first.textContent).toMatch(/这个地址不被允许.*MCP_ALLOWED_HOSTS/)
+    expect(second.textContent).toContain('Something else.')
     expect(await screen.findByRole('button', { name: '添加服务器' })).toBeTruthy()
   })
 })

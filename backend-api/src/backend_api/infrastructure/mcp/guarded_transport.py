@@ -10,10 +10,17 @@ from dataclasses import dataclass
 import httpx
 import httpx2
 
-from backend_api.infrastructure.fetch.errors import AddressRefusedError, FetchFailedError
+from backend_api.infrastructure.fetch.errors import AddressRefusedError, FetchFailedError, HostRefusedError
 from backend_api.infrastructure.fetch.resolver import lookups_of
 from backend_api.infrastructure.fetch.rules import FetchRules
 from backend_api.infrastructure.mcp.traffic import CountedAnswer, TooMuchError, Traffic
+
+NOT_ALLOWED = (
+    "Its address is not allowed: MCP servers of your own have a public address with port 80 or 443. Whoever runs this "
+    "server can allow others by MCP_ALLOWED_HOSTS."
+)
+
+NO_SERVER = "No server can be reached there."
 
 
 @dataclass(slots=True)
@@ -40,7 +47,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         try:
             self._rules.checked(str(request.url))
         except AddressRefusedError as error:
-            self._refusals.said = error.detail
+            self._refusals.said = _said(error)
             raise httpx2.UnsupportedProtocol("refused", request=request) from error
         asked = httpx.Request(
             request.method,
@@ -91,16 +98,20 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             self._refusals.said = str(error)
             raise httpx2.ReadError("too much", request=request) from error
         except (AddressRefusedError, FetchFailedError) as error:
-            self._refusals.said = error.detail
+            self._refusals.said = _said(error)
             raise httpx2.ConnectError("refused", request=request) from error
         except httpx.ConnectTimeout as error:
-            self._refusals.said = "No server can be reached there."
+            self._refusals.said = NO_SERVER
             raise httpx2.ConnectTimeout("no server", request=request) from error
         except httpx.ConnectError as error:
-            self._refusals.said = "No server can be reached there."
+            self._refusals.said = NO_SERVER
             raise httpx2.ConnectError("no server", request=request) from error
         except httpx.TransportError as error:
             raise httpx2.ReadError(type(error).__name__, request=request) from error
+
+
+def _said(error: AddressRefusedError | FetchFailedError) -> str:
+    return NOT_ALLOWED if isinstance(error, HostRefusedError) else error.detail
 
 
 class _Body(httpx2.AsyncByteStream):
