@@ -90,6 +90,8 @@ describe('the page of MCP servers', () => {
     await userEvent.type(screen.getByLabelText('Variables'), 'TOKEN=a=b')
     await userEvent.click(screen.getByRole('button', { name: 'Save' }))
     expect(screen.getByRole('alert').textContent).toContain('which command')
+    expect(screen.getByLabelText('Command')).toBe(document.activeElement)
+    expect(screen.getByLabelText('Command').getAttribute('aria-describedby')).toBe(screen.getByRole('alert').id)
     await userEvent.type(screen.getByLabelText('Command'), 'npx{Enter}')
     expect(await screen.findByText(/notes is saved/)).toBeTruthy()
     expect(sent(server, 'PUT')[0]?.body).toEqual({
