@@ -1,4 +1,4 @@
-"""On a phone, long lists of what the agent is at leave the conversation and the message their room when all are open."""
+"""Long lists of what the agent is at leave the conversation and the message their room when all are open."""
 
 from __future__ import annotations
 
