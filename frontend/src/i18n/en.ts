@@ -670,7 +670,7 @@ export default {
   },
   agents: {
     heading: 'Agents',
-    text: 'The agent gives parts of its work to others, each of a kind. It sees what each kind is for; how that works is told only to an agent of the kind. Such an agent asks you as the main one does, and has no tool that this one may not use.',
+    text: 'The agent can give parts of its work to other agents, each of one of these kinds. It chooses a kind by what that is for; the instructions of a kind are read by its own agents alone. They ask you for approval just as the main agent does, and can use no tool that the main agent can’t use.',
     add: 'Add an agent',
     loading: 'Loading agents…',
     source: { product: 'built in', deployment: 'of this server', user: 'yours' },
@@ -689,7 +689,7 @@ export default {
     description: 'What it is for',
     descriptionHint: 'One line. The main agent chooses by it.',
     prompt: 'Instructions',
-    promptHint: 'How it works, and what it answers with. They approve nothing.',
+    promptHint: 'How it works, and what it answers with. Whatever they say, approvals stay yours.',
     tools: 'Tools',
     allTools: 'All that the main agent may use.',
     onlyTools: 'Only some of these',

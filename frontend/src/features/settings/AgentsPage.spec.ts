@@ -66,6 +66,12 @@ describe('the page of agents', () => {
     await userEvent.click(within(first).getByRole('button'))
     expect(first.textContent).toContain('Only tools that change nothing.')
   })
+  it('sets the instructions of a kind as Markdown, with what can’t be seen written out', async () => {
+    show([{ ...explore, prompt: 'You look.\n\n- and **report**\u202E' }])
+    const row = await screen.findByRole('listitem')
+    await userEvent.click(within(row).getByRole('button'))
+    expect(within(row).getByRole('listitem').textContent).toBe('and report⟨U+202E⟩')
+  })
   it('adds one by the keyboard alone, with tools by name and glob and a model, and gives the focus back', async () => {
     const list = [explore]
     const server = show(list, {
