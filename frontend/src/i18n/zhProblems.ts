@@ -82,7 +82,7 @@ export const zhProblems = {
   fetch_too_large: '这个地址的内容太大。服务器说明：{detail}',
   search_unavailable: '搜索服务现在不可用，请稍后再试。',
   model_error: '模型调用失败。服务器说明：{detail}',
-  model_auth: '模型服务拒绝了密钥，请让管理员检查密钥设置。',
+  model_auth: '模型服务拒绝了密钥。请检查“模型与密钥”里你自己的密钥；密钥若由服务器提供，请让管理员检查。',
   model_rate_limit: '模型服务暂时不接受更多请求，请过一会儿再试。',
   model_unavailable: '模型服务没有响应，请重试。',
   model_stream_cut: '模型的回答中途断开，请重试。',
