@@ -964,7 +964,7 @@ export default {
       save: 'Save',
       test: 'Test',
       remove: 'Remove',
-      sure: 'Remove what you saved for {name}? The key can’t be shown again.',
+      sure: 'Remove what you saved for “{name}”? The key can’t be shown again.',
       confirm: 'Remove key',
       saved: 'Saved. It is used from the next message on.',
       removed: 'Removed.',

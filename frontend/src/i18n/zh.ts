@@ -936,7 +936,7 @@ const zh: typeof en = {
       save: '保存',
       test: '测试',
       remove: '删除',
-      sure: '删除你为 {name} 保存的内容？密钥不能再显示。',
+      sure: '删除你为“{name}”保存的内容？密钥不能再显示。',
       confirm: '删除密钥',
       saved: '已保存，从下一条消息起使用。',
       removed: '已删除。',
