@@ -91,7 +91,7 @@ export const zhProblems = {
   fetch_too_large: '这个地址的内容太大。服务器说明：{detail}',
   search_unavailable: '搜索服务现在不可用，请稍后再试。',
   model_error: '模型调用失败。服务器说明：{detail}',
-  model_auth: '模型服务拒绝了密钥，请让管理员检查密钥设置。',
+  model_auth: '模型服务拒绝了密钥。请检查“模型与密钥”里你自己的密钥；密钥若由服务器提供，请让管理员检查。',
   model_rate_limit: '模型服务暂时不接受更多请求，请过一会儿再试。',
   model_unavailable: '模型服务没有响应，请重试。',
   model_stream_cut: '模型的回答中途断开，请重试。',
@@ -126,7 +126,8 @@ export const zhProblems = {
   mcp_needs_sign_in: '需要你登录。',
   mcp_refused: '它拒绝了访问（状态 401）。请检查请求头中的令牌或密钥。',
   mcp_status: '它返回了错误状态。（{detail}）',
-  mcp_address_refused: '不允许连接这个地址。（{detail}）',
+  mcp_address_refused:
+    '不允许连接这个地址：自己的 MCP 服务器要有公网地址，端口为 80 或 443。部署者可以用 MCP_ALLOWED_HOSTS 放行其他地址。',
   mcp_unreachable: '无法连接到这个地址的服务器。',
   mcp_timed_out: '它没有及时响应。',
   mcp_bad_answer: '它的回应不符合 MCP 协议。',

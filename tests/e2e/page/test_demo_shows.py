@@ -149,6 +149,10 @@ async def test_a_picture_of_a_page_is_shown(desktop_stack: Stack) -> None:
         shown = [event for event in await api.stored_events(session) if event["type"] == "tool.finished"]
         assert shown[-1]["body"]["media_type"].startswith("image/")
         await titled(page, "A picture of a page")
+        picture = transcript(page).get_by_role("img", name="Screenshot", exact=False)
+        await expect(picture).to_be_in_viewport(timeout=PATIENT_MS)
+        await page.reload()
+        await expect(picture).to_be_visible(timeout=PATIENT_MS)
 
 
 @pytest.mark.timeout(120)

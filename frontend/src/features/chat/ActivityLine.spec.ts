@@ -44,6 +44,38 @@ it('says that the conversation is summed up where a run does that alone', async 
   expect((await show([queued('message'), started])).container.textContent).toBe('Thinking')
 })
 
+it('says that a teammate waits for a computer, and that the agent thinks once it is there', async () => {
+  const call = {
+    ...base,
+    type: 'tool.called',
+    arguments: {},
+    phrase: '',
+    parent_call_id: null,
+    asks: false,
+    seen_seq: 0,
+  }
+  const done = { ...base, seq: 4, type: 'tool.finished', call_id: 't', success: true, preview: '', body: null }
+  const amy = { type: 'teammate.updated', agent_id: 'a', name: 'amy', role: '', status: 'working', reason: null }
+  const limit = { queue_position: 1, queue_reason: 'user_limit', has_desktop: false, reason: null, expires_at: null }
+  const computer = { ...base, seq: 7, type: 'sandbox.updated', status: 'starting', ...limit }
+  const events = [
+    queued('message'),
+    started,
+    { ...call, seq: 3, call_id: 't', name: 'spawn_teammate', needs_computer: false },
+    { ...done, cancelled: false, duration_ms: 1, display: null },
+    { ...base, seq: 5, ...amy, parent_call_id: 't', prompt: 'dig', detail: null },
+    { ...call, seq: 6, agent_id: 'a', call_id: 'w', name: 'shell_exec', needs_computer: true },
+    computer,
+  ]
+  const { container } = await show(events)
+  expect(container.textContent).toBe('All your computers are in use: waiting for one of them')
+  expect(useConversation().activity.kind).toBe('working')
+  cleanup()
+  useConversation().close(true)
+  const there = { seq: 8, status: 'ready', queue_position: null, queue_reason: null }
+  expect((await show([...events, { ...computer, ...there }])).container.textContent).toBe('Thinking')
+})
+
 it('says that something is prepared once a text stands still', async () => {
   const { container, stream } = await show([queued('message'), started])
   await vi.waitFor(() => expect(stream()).toBeTruthy())

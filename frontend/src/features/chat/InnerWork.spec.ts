@@ -38,6 +38,19 @@ it('begins folded where it is long and long over, but for a short one', () => {
   expect(screen.getByText('word 1')).toBeTruthy()
 })
 
+it('says of a teammate that asks who it is, in both languages', () => {
+  const calls = [{ call_id: 'c', name: 'n', arguments: {} }]
+  const asks = { kind: 'approval', key: 'w', calls, decided: {}, expiresAt: null } as unknown as Item
+  const teammate = { name: 'amy', role: 'digs', status: 'working', reason: null }
+  show({ ...call('succeeded', [asks]), teammate } as ToolItem)
+  expect(screen.getByRole('group', { name: 'The teammate amy asks before it does this' })).toBeTruthy()
+  cleanup()
+  i18n.global.locale.value = 'zh'
+  show({ ...call('succeeded', [asks]), teammate } as ToolItem)
+  expect(screen.getByRole('group', { name: '队友 amy 想做下面的事，请你决定' })).toBeTruthy()
+  i18n.global.locale.value = 'en'
+})
+
 it('hides nothing that waits for a decision', () => {
   const asks = { kind: 'approval', key: 'w', calls: [{ call_id: 'c', name: 'n', arguments: {} }], decided: {} }
   show(call('failed', [...words(20), { ...asks, expiresAt: null } as unknown as Item]))

@@ -1,7 +1,10 @@
 // @vitest-environment jsdom
-import { render } from '@testing-library/vue'
-import { afterEach, describe, expect, it } from 'vitest'
+import { userEvent } from '@testing-library/user-event'
+import { render, screen } from '@testing-library/vue'
+import { createPinia, setActivePinia } from 'pinia'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Usage } from '@/api/generated/events'
+import { useSettingsPage } from '@/features/settings'
 import { i18n, setLanguage } from '@/i18n'
 import RunEndLine from './RunEndLine.vue'
 import type { EndItem } from './transcript'
@@ -19,19 +22,23 @@ const nothing: Usage = {
   costs: {},
 }
 
+beforeEach(() => setActivePinia(createPinia()))
+
+const completed: EndItem = {
+  kind: 'end',
+  key: '1',
+  runId: 'r',
+  status: 'completed',
+  reason: null,
+  code: null,
+  retryable: false,
+  files: [],
+  durationMs: 5,
+  usage: nothing,
+}
+
 function shown(usage: Partial<Usage>): string {
-  const end: EndItem = {
-    kind: 'end',
-    key: '1',
-    runId: 'r',
-    status: 'completed',
-    reason: null,
-    code: null,
-    retryable: false,
-    files: [],
-    durationMs: 5,
-    usage: { ...nothing, input: 1_000, ...usage },
-  }
+  const end: EndItem = { ...completed, usage: { ...nothing, input: 1_000, ...usage } }
   const { container, unmount } = render(RunEndLine, { props: { end, canRetry: false }, global: { plugins: [i18n] } })
   const text = container.textContent
   unmount()
@@ -57,4 +64,15 @@ describe('the cost of a run', () => {
   it('is not told of a run that asked no model', () => {
     expect(shown({ input: 0 })).not.toMatch(/cost|US\$/)
   })
+})
+
+it('leads to the keys where one was refused, and nowhere where something else went wrong', async () => {
+  const end: EndItem = { ...completed, status: 'failed', reason: 'It refused the key (401).', code: 'model_auth' }
+  const global = { plugins: [i18n] }
+  const { rerender } = render(RunEndLine, { props: { end, canRetry: true }, global })
+  expect(screen.getByRole('button', { name: 'Try again' })).toBeTruthy()
+  await userEvent.click(screen.getByRole('button', { name: 'Models and keys' }))
+  expect(useSettingsPage().shown).toBe('models')
+  await rerender({ end: { ...end, code: 'upstream' } })
+  expect(screen.queryByRole('button', { name: 'Models and keys' })).toBeNull()
 })

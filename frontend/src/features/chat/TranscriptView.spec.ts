@@ -99,6 +99,29 @@ describe('TranscriptView', () => {
     await show([...waiting, { ...base, ...told, seq: 7 }, { ...base, ...queued, seq: 8 }])
     expect(screen.queryByText(/once you have decided/)).toBeNull()
   })
+  it('offers to try again where a key was refused, which the person can change', async () => {
+    const usage = {
+      input: 0,
+      cached: 0,
+      output: 0,
+      thinking: 0,
+      cache_write: 0,
+      cost: null,
+      known_cost: 0,
+      by_model: {},
+    }
+    const failed = { status: 'failed', reason: 'Refused.', retryable: false, usage, files: [], duration_ms: 5 }
+    const ends = async (code: string) => {
+      const error = { ...base, seq: 3, type: 'error', text: 'Refused.', code, retryable: false }
+      await show([user(1, 'question'), started, error, { ...base, seq: 4, type: 'run.finished', ...failed }])
+    }
+    await ends('model_auth')
+    expect(screen.getByRole('button', { name: 'Try again' })).toBeTruthy()
+    cleanup()
+    useConversation().close(true)
+    await ends('model_refused')
+    expect(screen.queryByRole('button', { name: 'Try again' })).toBeNull()
+  })
   it('marks no answer twice whose run was stopped', async () => {
     const answer = { ...base, seq: 3, type: 'message.completed', message_id: 'a', text: 'half an', ...half }
     const usage = {

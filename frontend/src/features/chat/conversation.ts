@@ -8,10 +8,11 @@ import type { SandboxState, SessionState, WireEvent } from '@/api/types'
 import { useSessions } from '@/features/sessions'
 import { createId } from '@/shared/lib/ids'
 import { createPaintSoon } from '@/shared/lib/paintSoon'
-import { withSandboxAnswer } from './computerState'
+import { isAwaited, withSandboxAnswer } from './computerState'
 import { isForLater, type Pending } from './outbox'
 import { createOutboxes } from './outboxes'
 import { reduce } from './reducer'
+import { callAtWork } from './subagents'
 import { emptyTranscript, isActive, type Transcript } from './transcript'
 
 const PAGE = 1000
@@ -53,11 +54,11 @@ export const useConversation = defineStore('conversation', () => {
   /** The run waits for the person: nothing works, and it may be stopped. */
   const isWaiting = computed(() => transcript.value.run?.status === 'waiting')
   const activity = computed(() => {
-    const { items, live, run } = transcript.value
+    const { items, live, run, computer } = transcript.value
     if (run?.status === 'queued') return { kind: 'queued' as const, call: null }
     if (run?.status !== 'running') return { kind: 'idle' as const, call: null }
-    const tool = items.findLast((item) => item.kind === 'tool' && item.outcome === 'running')
-    if (tool?.kind === 'tool') return { kind: 'working' as const, call: tool }
+    const tool = callAtWork(items, isAwaited(computer))
+    if (tool) return { kind: 'working' as const, call: tool }
     if (live.some((item) => item.kind === 'assistant')) return { kind: 'writing' as const, call: null }
     return { kind: run.isSummingUp ? ('compacting' as const) : ('thinking' as const), call: null }
   })

@@ -69,6 +69,15 @@ describe('OptionsMenu', () => {
     expect(changes).toEqual([{ enable_approval: false }, { enable_plan_mode: true }])
     expect([switched(false, true), switched(false, false), switched(true, true)]).toEqual([false, null, true])
   })
+  it('says how much it thinks where the conversation leaves that to its preset, unless the model can’t', async () => {
+    const preset = aPreset('deep', { options: { enable_thinking: true, thinking_effort: 'max' } })
+    const props = { ...alone, preset, options: {}, model: null as ModelInfo | null }
+    const { rerender } = render(OptionsMenu, { props, global: { plugins: [i18n] } })
+    await userEvent.click(screen.getByRole('button', { name: 'How the agent works here' }))
+    expect(screen.getByRole<HTMLInputElement>('radio', { name: 'Default: Max' }).checked).toBe(true)
+    await rerender({ ...props, model: model('never') })
+    expect(screen.getByRole<HTMLInputElement>('radio', { name: 'Default' }).checked).toBe(true)
+  })
   it('shows what a person has as the default, below what the preset chooses', async () => {
     const own = { category: 'approvals', key: 'enable_approval', value: true, source: 'user' }
     const turns = { category: 'agent', key: 'max_turns', value: 7, source: 'user' }

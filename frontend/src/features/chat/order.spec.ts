@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { WireEvent } from '@/api/types'
-import { activeFrom, saidOnce, shownItems } from './order'
+import { activeFrom, isAskedPicture, saidOnce, shownItems } from './order'
 import { reduce } from './reducer'
 import { emptyTranscript, type Item } from './transcript'
 
@@ -70,5 +70,26 @@ describe('a call that a card tells of', () => {
       'refused',
       '',
     ])
+  })
+})
+
+describe('a picture that was asked for', () => {
+  const look = (name = 'browser_view', type = 'image/png') =>
+    ({ kind: 'tool', name, body: { media_type: type } }) as unknown as Item
+  const answer = { kind: 'assistant', complete: true } as Item
+  const end = (status: string) => ({ kind: 'end', status }) as Item
+
+  it('is the last look before the answer of a run that is done', () => {
+    const items = [look(), look(), answer, end('completed')]
+    expect(items.map((_, at) => isAskedPicture(items, at))).toEqual([false, true, false, false])
+  })
+  it.each([
+    ['no picture', [look('browser_view', 'text/plain'), answer, end('completed')]],
+    ['of a call that does more', [look('browser_click'), answer, end('completed')]],
+    ['followed by other work', [look(), look('shell_exec'), end('completed')]],
+    ['of a run that goes on', [look(), answer]],
+    ['of a run that was stopped', [look(), end('stopped')]],
+  ])('is none where it is %s', (_, items) => {
+    expect(isAskedPicture(items, 0)).toBe(false)
   })
 })

@@ -49,6 +49,17 @@ export function activeFrom(items: readonly Item[]): number {
   return at < 0 ? items.length : at
 }
 
+/** Calls that look at something and do nothing else. */
+const LOOKS = /^(browser_view|browser_screenshot|desktop_screenshot)$/
+
+/** Whether this is a picture that was asked for: a look, and the last thing that was done before a run's answer. */
+export function isAskedPicture(items: readonly Item[], index: number): boolean {
+  const item = items[index]
+  if (item?.kind !== 'tool' || !LOOKS.test(item.name) || !item.body?.media_type.startsWith('image/')) return false
+  const next = items.slice(index + 1).find(({ kind }) => kind !== 'assistant' && kind !== 'thinking')
+  return next?.kind === 'end' && next.status === 'completed'
+}
+
 function isBeingWritten(item: Item): boolean {
   return (item.kind === 'assistant' || item.kind === 'thinking') && !item.complete
 }

@@ -43,6 +43,16 @@ function withEvent(inner: Inner, event: WireEvent, isAwaited: boolean): Inner {
   }
 }
 
+/** The call the person is told of: one of the agent they talk to or, where that has none, one of another agent that
+ *  can't begin before the computer is there. */
+export function callAtWork(items: readonly Item[], needsWait: boolean): ToolItem | null {
+  const isAtWork = (item: Item): item is ToolItem => item.kind === 'tool' && item.outcome === 'running'
+  const own = items.findLast(isAtWork)
+  if (own || !needsWait) return own ?? null
+  const inner = items.flatMap((item) => (item.kind === 'tool' ? item.inner : []))
+  return inner.filter(isAtWork).findLast(({ needsComputer }) => needsComputer) ?? null
+}
+
 /** What an agent is given, in a few words. */
 export function titleOf({ arguments: given, phrase, teammate }: ToolItem): string {
   if (teammate) return teammate.name

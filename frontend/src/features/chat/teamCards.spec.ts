@@ -34,6 +34,12 @@ describe('a message of a team', () => {
     expect(screen.getByText('All of it.')).toBeTruthy()
   })
 
+  it('begins with its words, without the signs that set them', () => {
+    show({ content: '## Amy *digs*\n\nStay.' })
+    expect(screen.getByRole('button').textContent).toContain('Amy digs')
+    expect(screen.getByRole('button').textContent).not.toMatch(/[#*]|Stay/)
+  })
+
   it.each([
     ['plan_review', true, 'lead approved the plan of amy'],
     ['plan_review', false, 'lead rejected the plan of amy'],

@@ -47,6 +47,11 @@ function show(list: AgentKind[], answers: Parameters<typeof startFakeServer>[0] 
   render(AgentsPage, { global: { plugins: [i18n] } })
   return server
 }
+/** What is wrong with a field, as it is read with it. */
+const told = (field: HTMLElement): string | null =>
+  field.getAttribute('aria-invalid') === 'true'
+    ? (document.getElementById(field.getAttribute('aria-describedby') ?? '')?.textContent ?? null)
+    : null
 const sent = (server: ReturnType<typeof show>, method: string) =>
   server.calls.filter((one) => one.method === method).map(({ path, body }) => ({ path, body }))
 
@@ -60,6 +65,12 @@ describe('the page of agents', () => {
     expect(within(own).getByRole('button', { name: 'Edit baker' })).toBeTruthy()
     await userEvent.click(within(first).getByRole('button'))
     expect(first.textContent).toContain('Only tools that change nothing.')
+  })
+  it('sets the instructions of a kind as Markdown, with what can’t be seen written out', async () => {
+    show([{ ...explore, prompt: 'You look.\n\n- and **report**\u202E' }])
+    const row = await screen.findByRole('listitem')
+    await userEvent.click(within(row).getByRole('button'))
+    expect(within(row).getByRole('listitem').textContent).toBe('and report⟨U+202E⟩')
   })
   it('adds one by the keyboard alone, with tools by name and glob and a model, and gives the focus back', async () => {
     const list = [explore]
@@ -95,19 +106,40 @@ describe('the page of agents', () => {
       ['Baker', /characters a-z/],
       ['explore', /There is an agent explore already/],
       ['main', /There is an agent main already/],
-      ['baker', /needs a description/],
     ] as const) {
       await userEvent.clear(screen.getByLabelText('Name'))
       await userEvent.type(screen.getByLabelText('Name'), name)
       await userEvent.click(save)
-      expect(screen.getByRole('alert').textContent).toMatch(words)
+      expect(screen.getAllByRole('alert')).toHaveLength(3)
+      expect(screen.getByLabelText('Name')).toBe(document.activeElement)
+      expect(told(screen.getByLabelText('Name'))).toMatch(words)
     }
+    await userEvent.clear(screen.getByLabelText('Name'))
+    await userEvent.type(screen.getByLabelText('Name'), 'baker')
+    await userEvent.click(save)
+    expect(screen.getByLabelText('What it is for')).toBe(document.activeElement)
+    expect(told(screen.getByLabelText('What it is for'))).toBe('Say in a line what it is for.')
+    expect(told(screen.getByLabelText('Instructions'))).toMatch(/^Say how it works/)
     expect(sent(server, 'PUT')).toEqual([])
     await userEvent.type(screen.getByLabelText('What it is for'), 'Bakes.')
     await userEvent.type(screen.getByLabelText('Instructions'), 'Bake.')
     await userEvent.click(save)
     expect((await screen.findByRole('alert')).textContent).toContain('As many as may be.')
     expect((screen.getByLabelText('Instructions') as HTMLTextAreaElement).value).toBe('Bake.')
+  })
+  it('says at its field what the server refuses of it, and below where it is not in the form', async () => {
+    let field = 'body.tools.0'
+    const refusal = () => ({ code: 'invalid', detail: '', errors: [{ field, message: 'No such tool.', code: 'x' }] })
+    show([baker], { 'PUT /agents/baker': () => new Response(JSON.stringify(refusal()), { status: 422 }) })
+    await userEvent.click(await screen.findByRole('button', { name: 'Edit baker' }))
+    await userEvent.click(screen.getByRole('button', { name: 'Save' }))
+    expect((await screen.findByRole('alert')).textContent.trim()).toBe('No such tool.')
+    expect(told(screen.getByLabelText('Names of tools'))).toBe('No such tool.')
+    expect(screen.getByLabelText('Names of tools')).toBe(document.activeElement)
+    field = 'body.source'
+    await userEvent.click(screen.getByRole('button', { name: 'Save' }))
+    await vi.waitFor(() => expect(told(screen.getByLabelText('Names of tools'))).toBeNull())
+    expect((await screen.findByRole('alert')).textContent.trim()).toBe('No such tool.')
   })
   it('edits one without widening what it has, and Escape leaves it as it is', async () => {
     const bare = { ...baker, tools: [] }

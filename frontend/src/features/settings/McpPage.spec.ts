@@ -95,6 +95,8 @@ describe('the page of MCP servers', () => {
     await userEvent.type(screen.getByLabelText('Variables'), 'TOKEN=a=b')
     await userEvent.click(screen.getByRole('button', { name: 'Save' }))
     expect(screen.getByRole('alert').textContent).toContain('which command')
+    expect(screen.getByLabelText('Command')).toBe(document.activeElement)
+    expect(screen.getByLabelText('Command').getAttribute('aria-describedby')).toBe(screen.getByRole('alert').id)
     await userEvent.type(screen.getByLabelText('Command'), 'npx{Enter}')
     expect(await screen.findByText(/notes is saved/)).toBeTruthy()
     expect(sent(server, 'PUT')[0]?.body).toEqual({
@@ -232,7 +234,7 @@ describe('the page of MCP servers', () => {
     await userEvent.click(screen.getByRole('button', { name: 'Delete server' }))
     expect(await screen.findByText(/wiki was deleted/)).toBeTruthy()
   })
-  it('says it in Chinese, too', async () => {
+  it('says it in Chinese, too, also why one can’t be used where it knows the words', async () => {
     await setLanguage('zh')
     show([{ ...wiki, status: 'failed', code: 'mcp_timed_out', error: 'It did not answer within 10 seconds.' }])
     expect(await screen.findByText('它没有及时响应。')).toBeTruthy()

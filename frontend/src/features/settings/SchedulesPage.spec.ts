@@ -141,7 +141,11 @@ describe('the page of schedules', () => {
       await userEvent.selectOptions(screen.getByLabelText(t('schedules.repeats')), 'cron')
       await userEvent.type(screen.getByLabelText(t('schedules.cron')), '0 9 * *')
       await userEvent.click(screen.getByRole('button', { name: t('schedules.save') }))
-      return (await screen.findByRole('alert')).textContent
+      const alert = await screen.findByRole('alert')
+      const cron = screen.getByLabelText(t('schedules.cron'))
+      await vi.waitFor(() => expect(document.activeElement).toBe(cron))
+      expect(cron.getAttribute('aria-describedby')).toBe(alert.id)
+      return alert.textContent
     }
     expect((await asks()).trim()).toBe(message)
     cleanup()

@@ -1,5 +1,11 @@
 import { onScopeDispose, ref, shallowRef } from 'vue'
+import { ApiError } from '@/api/problems'
 import { useProblemText } from '@/api/useProblemText'
+
+function fieldOf(error: unknown): string {
+  const [only, ...others] = error instanceof ApiError ? error.errors : []
+  return only && others.length === 0 ? (only.field.split('.').findLast((part) => !/^\d+$/.test(part)) ?? '') : ''
+}
 
 /**
  * A list of a person's own things, and what is done about one of them: one at a time, with what went wrong. `fetch`
@@ -9,6 +15,8 @@ export function useListWork<Item, Doing extends string>(fetch: (signal: AbortSig
   const list = shallowRef<Item[] | null>(null)
   const doing = ref<Doing | null>(null)
   const problem = ref('')
+  /** The field of what was sent that the problem is about, where it is about one alone. */
+  const field = ref('')
   /** What the problem is about, and what is done about: an id, or '' for the page. */
   const about = ref('')
   const problemText = useProblemText()
@@ -19,13 +27,15 @@ export function useListWork<Item, Doing extends string>(fetch: (signal: AbortSig
     list.value = await fetch(ending.signal)
   }
   async function attempt(id: string, work: () => Promise<unknown>): Promise<boolean> {
-    problem.value = ''
+    problem.value = field.value = ''
     about.value = id
     try {
       await work()
       return true
     } catch (error) {
-      if (!ending.signal.aborted) problem.value = problemText(error)
+      if (ending.signal.aborted) return false
+      field.value = fieldOf(error)
+      problem.value = problemText(error)
       return false
     }
   }
@@ -50,5 +60,5 @@ export function useListWork<Item, Doing extends string>(fetch: (signal: AbortSig
   const refresh = (): void => {
     if (list.value && !doing.value) void fetched().catch(() => undefined)
   }
-  return { list, doing, problem, about, load, refresh, during, changing }
+  return { list, doing, problem, field, about, load, refresh, during, changing }
 }

@@ -36,6 +36,14 @@ describe('ToolCardView', () => {
     await userEvent.click(line)
     expect(screen.getByText('a.txt')).toBeTruthy()
   })
+  it('stands open where that is wanted, until it is folded away', async () => {
+    const props = { card: { ...card, outcome: 'succeeded' as const, preview: 'a.txt' }, sessionId: 's' }
+    const { rerender } = render(ToolCardView, { props, global: { plugins: [i18n] } })
+    await rerender({ opens: true })
+    expect(screen.getByText('a.txt')).toBeTruthy()
+    await userEvent.click(screen.getByRole('button', { name: /Ran ls/ }))
+    expect(screen.queryByText('a.txt')).toBeNull()
+  })
   it.each([
     ['en', 'running', 'Running ls'],
     ['en', 'succeeded', 'Ran ls'],

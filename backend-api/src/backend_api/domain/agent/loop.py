@@ -158,8 +158,8 @@ class AgentLoop:
     async def _request(
         self, conversation: Conversation, last: Conclude | None, answer: Answer | None, *, is_refused: bool = False
     ) -> ModelRequest:
-        """What the model is asked, for its `last` answer without tools. What is new before the conversation, or left out
-        of it, is recorded with the answer. Of one made again, as the first `is_refused` or failed, no picture is sent."""
+        """What the model is asked, for its `last` answer without tools. What is new before the conversation or left out
+        of it is recorded with the answer. Made again, as the first `is_refused` or failed, it has no picture."""
         opening = self.opening if last is None else replace(self.opening, tools=())
         preface = [Recorded(payload=notice) for notice in self.notices]
         is_due = is_refused or self.capabilities.is_opening_due(conversation)

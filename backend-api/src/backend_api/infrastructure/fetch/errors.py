@@ -1,6 +1,7 @@
 """Why nothing was fetched from an address.
 
 AddressRefusedError     the address is none that this server fetches from, whoever asks
+  HostRefusedError      its host or port is none, unless the deployment names it
 FetchTooLargeError      there is more at it than is taken
 FetchFailedError        nothing usable came from it
 """
@@ -17,6 +18,10 @@ class AddressRefusedError(InvalidError):
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail, field="url")
+
+
+class HostRefusedError(AddressRefusedError):
+    """Where it leads is not public, or not the web's port. A deployment may allow it all the same."""
 
 
 class FetchTooLargeError(TooLargeError):

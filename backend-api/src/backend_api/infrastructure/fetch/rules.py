@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from backend_api.infrastructure.fetch.addresses import address_of, is_public
-from backend_api.infrastructure.fetch.errors import AddressRefusedError
+from backend_api.infrastructure.fetch.errors import AddressRefusedError, HostRefusedError
 
 MAX_URL_CHARACTERS = 4_096
 PORTS = {"http": 80, "https": 443}
@@ -57,9 +57,9 @@ class FetchRules:
         return AllowedHost(host, port) in self.allowed or (port in PORTS.values() and AllowedHost(host) in self.allowed)
 
     def check_addresses(self, host: str, port: int, addresses: Sequence[str]) -> None:
-        """Of all addresses that a name has each must be public. Raises `AddressRefusedError`."""
+        """Of all addresses that a name has each must be public. Raises `HostRefusedError`."""
         if not self.allows(host, port) and not all(map(_is_public, addresses)):
-            raise AddressRefusedError(f"{host} leads to an address that is not public.")
+            raise HostRefusedError(f"{host} leads to an address that is not public.")
 
 
 def allowed_hosts(entries: Iterable[str]) -> frozenset[AllowedHost]:
@@ -83,15 +83,15 @@ def _allowed_host(entry: str) -> AllowedHost:
 
 def _check_port(port: int) -> None:
     if port not in PORTS.values():
-        raise AddressRefusedError(f"Port {port} is not fetched from: pages have 80 or 443.")
+        raise HostRefusedError(f"Port {port} is not fetched from: pages have 80 or 443.")
 
 
 def _check_host(host: str) -> None:
     address = address_of(host)
     if address is not None and not is_public(address):
-        raise AddressRefusedError(f"{host} is not a public address.")
+        raise HostRefusedError(f"{host} is not a public address.")
     if address is None and (not _is_name(host) or "." not in host or _is_inner(host)):
-        raise AddressRefusedError(f"{host} is no public name of a host.")
+        raise HostRefusedError(f"{host} is no public name of a host.")
 
 
 def _is_name(host: str) -> bool:

@@ -12,12 +12,19 @@ import httpx
 import httpx2
 
 from backend_api.domain.mcp.ports import McpCause
-from backend_api.infrastructure.fetch.errors import AddressRefusedError, FetchFailedError
+from backend_api.infrastructure.fetch.errors import AddressRefusedError, FetchFailedError, HostRefusedError
 from backend_api.infrastructure.fetch.resolver import lookups_of
 from backend_api.infrastructure.fetch.rules import FetchRules
 from backend_api.infrastructure.mcp.traffic import CountedAnswer, TooMuchError, Traffic
 
 _BEARER = re.compile(r"\bbearer\b", re.IGNORECASE)
+
+NOT_ALLOWED = (
+    "Its address is not allowed: MCP servers of your own have a public address with port 80 or 443. Whoever runs this "
+    "server can allow others by MCP_ALLOWED_HOSTS."
+)
+
+NO_SERVER = "No server can be reached there."
 
 
 @dataclass(slots=True)
@@ -54,7 +61,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         try:
             self._rules.checked(str(request.url))
         except AddressRefusedError as error:
-            self._refusals.refuse(error.detail, "address_refused")
+            self._refusals.refuse(_said(error), "address_refused")
             raise httpx2.UnsupportedProtocol("refused", request=request) from error
         asked = httpx.Request(
             request.method,
@@ -108,16 +115,20 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             raise httpx2.ReadError("too much", request=request) from error
         except (AddressRefusedError, FetchFailedError) as error:
             is_refused = isinstance(error, AddressRefusedError)
-            self._refusals.refuse(error.detail, "address_refused" if is_refused else "unreachable")
+            self._refusals.refuse(_said(error), "address_refused" if is_refused else "unreachable")
             raise httpx2.ConnectError("refused", request=request) from error
         except httpx.ConnectTimeout as error:
-            self._refusals.refuse("No server can be reached there.", "unreachable")
+            self._refusals.refuse(NO_SERVER, "unreachable")
             raise httpx2.ConnectTimeout("no server", request=request) from error
         except httpx.ConnectError as error:
-            self._refusals.refuse("No server can be reached there.", "unreachable")
+            self._refusals.refuse(NO_SERVER, "unreachable")
             raise httpx2.ConnectError("no server", request=request) from error
         except httpx.TransportError as error:
             raise httpx2.ReadError(type(error).__name__, request=request) from error
+
+
+def _said(error: AddressRefusedError | FetchFailedError) -> str:
+    return NOT_ALLOWED if isinstance(error, HostRefusedError) else error.detail
 
 
 class _Body(httpx2.AsyncByteStream):

@@ -1,0 +1,14 @@
+import { expect, it } from 'vitest'
+import { plainWords } from './plainWords'
+
+it.each([
+  ['Amy digs. **Stay** with the `water`.', 'Amy digs. Stay with the water.'],
+  ['\n# Found\n\nAll of it.', 'Found'],
+  ['- [one](https://x.org) a\n- two', 'one a'],
+  ['first\nline', 'first line'],
+  ['```\nls -l\ncd\n```', 'ls -l cd'],
+  ['2 * 3 < 7', '2 * 3 < 7'],
+  [' \n ', ''],
+])('of %j are %j', (text, words) => {
+  expect(plainWords(text)).toBe(words)
+})
