@@ -798,6 +798,7 @@ export default {
     saved: '{name} is saved, and there from the next message on.',
     editOf: 'Edit {name}',
     test: 'Test connection',
+    testHere: 'Test in this conversation’s computer',
     tested: '{name} works.',
     testFailed: '{name} can’t be used.',
     switchOff: 'Switch off',

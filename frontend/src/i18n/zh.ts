@@ -785,6 +785,7 @@ const zh: typeof en = {
     saved: '已保存 {name}，从下一条消息起可用。',
     editOf: '编辑 {name}',
     test: '测试连接',
+    testHere: '在此对话的电脑中测试',
     tested: '{name} 可用。',
     testFailed: '{name} 无法使用。',
     switchOff: '停用',

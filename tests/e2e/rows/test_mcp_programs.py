@@ -62,6 +62,25 @@ async def test_its_tools_act_in_the_computer_of_the_session_and_it_ends_with_the
     await asyncio.to_thread(await_true, lambda: not processes_with(PROGRAM))
 
 
+async def test_it_is_tried_in_the_computer_of_a_session_that_is_named_and_ends_with_that(
+    scripted: Scripted, api: ApiClient
+) -> None:
+    session = await api.new_session(title="named")
+    async with added(api):
+        tried = await api.json("POST", "/mcp/box/test", params={"session_id": session})
+        assert (tried["status"], tried["code"]) == ("ready", None), tried
+        assert "mcp__box__add" in tried["tools"]
+    assert (await api.http.put("/mcp/broken", json={"command": "no-such-program"})).status_code == 200
+    try:
+        tried = await api.json("POST", "/mcp/broken/test", params={"session_id": session})
+    finally:
+        await api.http.delete("/mcp/broken")
+    assert (tried["status"], tried["code"]) == ("failed", "mcp_program_ended")
+    assert "no-such-program: No such file or directory" in tried["error"]
+    assert scripted.model.requests == []
+    await asyncio.to_thread(await_true, lambda: not processes_with(PROGRAM))
+
+
 async def test_a_stop_ends_it_with_all_it_started(scripted: Scripted, api: ApiClient) -> None:
     session = await api.new_session(title="named")
     scripted.answer(calls(call("mcp__box__wait")))

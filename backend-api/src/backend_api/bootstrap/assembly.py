@@ -314,6 +314,7 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
             servers=ports.mcp_servers,
             connector=ports.mcp_connections,
             sign_ins=ports.mcp_sign_ins,
+            sessions=ports.sessions,
             parse=own_server,
             limiter=limiter,
             limits=limits,

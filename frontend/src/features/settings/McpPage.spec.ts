@@ -115,6 +115,19 @@ describe('the page of MCP servers', () => {
     expect(screen.getByText('npx -y notes')).toBeTruthy()
     expect(screen.queryByRole('button', { name: 'Test connection' })).toBeNull()
   })
+  it('tries a program in the computer of the conversation that is shown', async () => {
+    window.history.replaceState(null, '', '/s/abc?settings=mcp')
+    const program: McpServer = { ...wiki, type: 'stdio', url: null, command: 'npx', headers: [] }
+    const server = show([program], {
+      'POST /mcp/wiki/test': () => json({ ...program, status: 'ready', tools: ['mcp__wiki__get'] }),
+    })
+    await userEvent.click(await screen.findByRole('button', { name: /^wiki/ }))
+    await userEvent.click(screen.getByRole('button', { name: 'Test in this conversation’s computer' }))
+    expect(await screen.findByText(/wiki works/)).toBeTruthy()
+    expect(screen.getByText('It works, with 1 tools.')).toBeTruthy()
+    expect(server.calls.at(-1)?.path).toBe('/mcp/wiki/test?session_id=abc')
+    window.history.replaceState(null, '', '/')
+  })
   it('keeps values that are not written anew, and says in the form what is refused', async () => {
     const server = show([wiki], { 'PUT /mcp/wiki': () => problem(422, 'invalid', 'Give Authorization anew.') })
     await userEvent.click(await screen.findByRole('button', { name: 'Edit wiki' }))
@@ -142,57 +155,6 @@ describe('the page of MCP servers', () => {
     await userEvent.click(within(second).getByRole('button', { name: 'Test connection' }))
     expect(await screen.findByText(/wiki can’t be used/)).toBeTruthy()
     expect(second.textContent).toContain('status 503')
-  })
-  it('signs in where that is asked for, in a tab of its own, tries it when the person is back, and signs out', async () => {
-    const needs: McpServer = { ...wiki, headers: [], status: 'failed', code: 'mcp_needs_sign_in', error: 'Sign in.' }
-    let list = [needs]
-    const tab = { opener: window as unknown, location: { replace: vi.fn() }, close: vi.fn() }
-    vi.stubGlobal(
-      'open',
-      vi.fn(() => tab),
-    )
-    const server = show([], {
-      'GET /mcp': () => json(list),
-      'POST /mcp/wiki/sign-in': () => json({ url: 'https://auth.example.org/authorize?state=s' }),
-      'POST /mcp/wiki/test': () => json({ ...needs, status: 'ready', code: null, error: null, signed_in: true }),
-      'DELETE /mcp/wiki/sign-in': () => {
-        list = [needs]
-        return new Response(null, { status: 204 })
-      },
-    })
-    await userEvent.click(await screen.findByRole('button', { name: 'Sign in' }))
-    expect(await screen.findByText(/in the tab that was opened/)).toBeTruthy()
-    expect(tab.opener).toBeNull()
-    expect(tab.location.replace).toHaveBeenCalledWith('https://auth.example.org/authorize?state=s')
-    window.dispatchEvent(new Event('focus'))
-    await vi.waitFor(() => expect(server.calls.filter(({ path }) => path === '/mcp').length).toBe(2))
-    list = [{ ...needs, status: 'unknown', code: null, error: null, signed_in: true }]
-    window.dispatchEvent(new Event('focus'))
-    expect(await screen.findByText(/wiki works/)).toBeTruthy()
-    await userEvent.click(screen.getByRole('button', { name: /^wiki/ }))
-    await userEvent.click(screen.getByRole('button', { name: 'Sign out' }))
-    expect(await screen.findByText(/signed out of wiki/)).toBeTruthy()
-    expect(screen.getByRole('button', { name: 'Sign in' })).toBeTruthy()
-  })
-  it('leads to the sign-in by a link where no tab may be opened, and closes the tab where it can’t begin', async () => {
-    const needs: McpServer = { ...wiki, headers: [], status: 'failed', code: 'mcp_needs_sign_in', error: 'Sign in.' }
-    let answer = json({ url: 'https://auth.example.org/authorize' })
-    show([needs], { 'POST /mcp/wiki/sign-in': () => answer })
-    const open = vi.fn<() => unknown>(() => null)
-    vi.stubGlobal('open', open)
-    await userEvent.click(await screen.findByRole('button', { name: 'Sign in' }))
-    const link = await screen.findByRole('link', { name: 'Open the sign-in page' })
-    expect(link.getAttribute('href')).toBe('https://auth.example.org/authorize')
-    const tab = { opener: null, location: { replace: vi.fn() }, close: vi.fn() }
-    open.mockReturnValue(tab)
-    answer = problem(409, 'mcp_no_sign_in', 'It does not say where its users sign in.')
-    await userEvent.click(screen.getByRole('button', { name: 'Sign in' }))
-    expect(await screen.findByText(/does not say where/)).toBeTruthy()
-    expect(tab.close).toHaveBeenCalled()
-    answer = json({ url: 'javascript:alert(1)' })
-    await userEvent.click(screen.getByRole('button', { name: 'Sign in' }))
-    await vi.waitFor(() => expect(tab.close).toHaveBeenCalledTimes(2))
-    expect(tab.location.replace).not.toHaveBeenCalled()
   })
   it('keeps the secret of a client that stays the same, and asks for that of another one', async () => {
     const own: McpServer = { ...wiki, headers: [], client_id: 'mine', has_client_secret: true }

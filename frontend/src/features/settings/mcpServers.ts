@@ -40,6 +40,9 @@ export function bodyOf(server: McpServer, change: Partial<ChangeMcpServerBody> =
   }
 }
 
+/** The conversation that is shown behind the settings, '' for none. */
+export const shownSession = (): string => /^\/s\/([^/]+)/.exec(window.location.pathname)?.[1] ?? ''
+
 /** The MCP servers of this person's conversations, and what is done about one's own. `onBack`: from signing in. */
 export function useMcpServers(onBack: (name: string) => void) {
   const { during, changing, ...work } = useListWork<McpServer, 'save' | 'delete' | 'test' | 'signIn' | 'signOut'>(
@@ -49,10 +52,12 @@ export function useMcpServers(onBack: (name: string) => void) {
   const save = (name: string, body: ChangeMcpServerBody): Promise<boolean> =>
     changing('save', name, () => call<McpServer>('PUT', path(name), { body }))
   const remove = (name: string): Promise<boolean> => changing('delete', name, () => call('DELETE', path(name)))
-  /** Of one of everybody the outcome is shown here alone, as nobody keeps it. */
-  const test = (name: string): Promise<boolean> =>
+  /** Of one of everybody the outcome is shown here alone, as nobody keeps it. A program is tried in the computer of a
+   * conversation. */
+  const test = (name: string, session = ''): Promise<boolean> =>
     during('test', name, async () => {
-      const tried = await call<McpServer>('POST', `${path(name)}/test`)
+      const where = session ? `?session_id=${encodeURIComponent(session)}` : ''
+      const tried = await call<McpServer>('POST', `${path(name)}/test${where}`)
       work.list.value = (work.list.value ?? []).map((one) =>
         one.name === tried.name && one.source === tried.source ? tried : one,
       )

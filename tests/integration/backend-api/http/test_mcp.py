@@ -27,12 +27,13 @@ class Connections:
     """`McpConnector` that remembers what was connected to."""
 
     connected: list[McpTarget] = field(default_factory=list[McpTarget])
+    places: list[Place] = field(default_factory=list[Place])
     fails: str | None = None
     closed: int = 0
     meanwhile: Callable[[], Awaitable[Any]] | None = None
 
     async def connect(self, target: McpTarget, place: Place) -> Connections:
-        del place
+        self.places.append(place)
         self.connected.append(target)
         if self.meanwhile is not None:
             await self.meanwhile()
@@ -231,7 +232,14 @@ async def test_a_program_is_kept_with_its_values_sealed_and_tried_in_no_conversa
     assert SECRET not in str([document async for document in gateway.database["mcp_servers"].find()])
     tried = await gateway.client.post("/api/mcp/notes/test", headers=anna)
     assert (tried.status_code, tried.json()["code"]) == (409, "mcp_program")
+    foreign = await gateway.session(await gateway.user("bert"))
+    tried = await gateway.client.post("/api/mcp/notes/test", params={"session_id": foreign}, headers=anna)
+    assert (tried.status_code, tried.json()["code"]) == (404, "session_not_found")
     assert connections.connected == []
+    session = await gateway.session(anna)
+    tried = await gateway.client.post("/api/mcp/notes/test", params={"session_id": session}, headers=anna)
+    assert (tried.json()["status"], tried.json()["tools"]) == ("ready", ["mcp__notes__get"])
+    assert connections.places[-1].session_id == session
     kept = await put(gateway, anna, "notes", **program, env={"TOKEN": None}, enabled=False)
     assert (kept.status_code, kept.json().get("enabled")) == (200, False), kept.text
     # Values were given for this command alone.

@@ -221,7 +221,7 @@ async def test_only_the_servers_own_page_begins_a_sign_in(gateway: Gateway, anna
     await anna.add()
     for headers in ({"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "", "Origin": "https://evil.example.org"}):
         answer = await anna.call("POST", "/wiki/sign-in", headers=headers)
-        assert (answer.status_code, answer.json()["code"]) == (403, "origin_forbidden")
+        assert (answer.status_code, answer.json()["code"]) == (409, "mcp_sign_in_elsewhere")
     answer = await anna.call("POST", "/wiki/sign-in", headers={"Origin": "http://other.example.org"})
     assert (answer.status_code, answer.json()["code"]) == (409, "mcp_sign_in_elsewhere")
 

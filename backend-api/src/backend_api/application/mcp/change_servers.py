@@ -12,6 +12,8 @@ from urllib.parse import urlsplit
 from backend_api.application.identity.limits import Limits
 from backend_api.application.mcp.own_servers import ServersOfUsers
 from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
+from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.conversation.ports import SessionRepository
 from backend_api.domain.errors import InvalidError, UnavailableError
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RateLimiter
@@ -28,6 +30,8 @@ from backend_api.domain.mcp.ports import McpCause, McpConnector, McpServerError,
 from backend_api.domain.mcp.sign_in import SignIn, binding_of, may_sign_in, server_key
 
 TRIAL_S = 10.0
+PROGRAM_S = 60.0
+"""More for a program: its computer may have to be started, and what it needs be fetched."""
 UNREADABLE = "Its values can't be read with the SECRETS_KEY that the server has now: give them anew."
 NEEDS_SIGN_IN = "It needs you to sign in."
 Status = Literal["unknown", "ready", "failed"]
@@ -56,6 +60,7 @@ class ChangeMcpServers:
     servers: ServersOfUsers
     connector: McpConnector
     sign_ins: SignInsOfUsers
+    sessions: SessionRepository
     parse: Callable[[str, Mapping[str, Any]], McpServer]
     limiter: RateLimiter
     limits: Limits
@@ -91,13 +96,16 @@ class ChangeMcpServers:
             raise McpServerNotFoundError("You have no MCP server of this name.")
         await self.sign_ins.store.delete(user_id, f"user:{name}")
 
-    async def test(self, user_id: UserId, name: str) -> ShownMcpServer:
-        """Connect to it and list its tools; of one of the user's own the outcome is kept. Raises
-        `McpServerNotFoundError`, `McpProgramError`, `LimitError`, `StoreUnavailableError`."""
+    async def test(self, user_id: UserId, name: str, session_id: SessionId | None = None) -> ShownMcpServer:
+        """Connect to it and list its tools, of a program in the computer of this session; of one of the user's own the
+        outcome is kept. Raises `McpServerNotFoundError`, `McpProgramError`, `SessionNotFoundError`, `LimitError`,
+        `StoreUnavailableError`."""
         await self.limiter.hit(f"mcp-tests:{user_id}", limit=self.limits.key_tests_per_minute, window_s=60)
+        if session_id is not None:
+            await self.sessions.get(session_id, user_id)
         shared = next((target for target in self.servers.shared if target.name == name), None)
         if shared is not None:
-            trial = await self._tried(user_id, shared)
+            trial = await self._tried(user_id, shared, session_id)
             return self._shown_of(shared, trial, await self.sign_ins.of(user_id))
         own = await self._own(user_id, name)
         if own is None:
@@ -105,7 +113,7 @@ class ChangeMcpServers:
         target = self.servers.target(user_id, own)
         if target is None:
             return self._shown(user_id, own, {})
-        trial = await self._tried(user_id, target)
+        trial = await self._tried(user_id, target, session_id)
         if await self.servers.store.keep_trial(user_id, own, trial):
             return self._shown(user_id, replace(own, trial=trial), await self.sign_ins.of(user_id))
         # It was changed or deleted meanwhile, and the outcome is another one's.
@@ -114,15 +122,16 @@ class ChangeMcpServers:
             raise McpServerNotFoundError("You have no MCP server of this name.")
         return self._shown(user_id, known, await self.sign_ins.of(user_id))
 
-    async def _tried(self, user_id: UserId, target: McpTarget) -> McpTrial:
-        if target.server.transport == "stdio":
+    async def _tried(self, user_id: UserId, target: McpTarget, session_id: SessionId | None) -> McpTrial:
+        if target.is_program and session_id is None:
             raise McpProgramError
+        within_s = TRIAL_S + (PROGRAM_S if target.is_program else 0)
         now = datetime.now(UTC)
         # As exact as it is stored.
         config, at = target.server.config, now.replace(microsecond=now.microsecond // 1000 * 1000)
         try:
-            async with asyncio.timeout(TRIAL_S):
-                connection = await self.connector.connect(target, Place("", user_id))
+            async with asyncio.timeout(within_s):
+                connection = await self.connector.connect(target, Place(session_id or "", user_id))
                 try:
                     listing = await connection.listing()
                 finally:
@@ -132,7 +141,7 @@ class ChangeMcpServers:
         except UnavailableError as error:
             return McpTrial(config=config, at=at, status="failed", error=str(error), cause="other")
         except TimeoutError:
-            reason = f"It did not answer within {TRIAL_S:g} seconds."
+            reason = f"It did not answer within {within_s:g} seconds."
             return McpTrial(config=config, at=at, status="failed", error=reason, cause="timed_out")
         left = "; ".join(listing.left_out)
         return McpTrial(

@@ -29,13 +29,14 @@ class McpServerNameTakenError(ConflictError):
 
 
 class McpProgramError(ConflictError):
-    """A program runs in the computer of a conversation, and is not tried without one."""
+    """A program runs in the computer of a conversation, and is tried in none but one that is named."""
 
     code = "mcp_program"
 
     def __init__(self) -> None:
         super().__init__(
-            "It is a program that runs in the computer of a conversation: the next message there tries it."
+            "It is a program that runs in the computer of a conversation: name one to try it there (session_id), or "
+            "send the next message."
         )
 
 

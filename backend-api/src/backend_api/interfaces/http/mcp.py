@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path, status
+from fastapi import APIRouter, Path, Query, status
 from pydantic import Field
 
 from backend_api.application.mcp.change_servers import ShownMcpServer
+from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.mcp.ports import McpCause
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.schemas import AnswerBody, RequestBody
@@ -147,6 +148,10 @@ async def delete_mcp_server(server: Name, caller: CurrentCaller, calls: Calls) -
 
 
 @router.post("/{server}/test")
-async def try_mcp_server(server: Name, caller: CurrentCaller, calls: Calls) -> McpServerBody:
-    """Connect to one and list its tools. What is wrong with it stands in `error`."""
-    return _body_of(await calls.change_mcp_servers.test(caller.user.id, server))
+async def try_mcp_server(
+    server: Name, caller: CurrentCaller, calls: Calls, session_id: Annotated[str | None, Query(max_length=100)] = None
+) -> McpServerBody:
+    """Connect to one and list its tools. One that is a program is started for that in the computer of the session,
+    which has to be the caller's. What is wrong with it stands in `error`."""
+    session = SessionId(session_id) if session_id is not None else None
+    return _body_of(await calls.change_mcp_servers.test(caller.user.id, server, session))

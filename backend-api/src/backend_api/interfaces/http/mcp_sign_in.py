@@ -14,7 +14,7 @@ from backend_api.domain.errors import ConflictError, UnavailableError
 from backend_api.domain.mcp.sign_in import PENDING_S, McpSignInError, digest_of
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.own_origin import own_origin
-from backend_api.interfaces.http.page_cookie import require_own_page
+from backend_api.interfaces.http.page_cookie import is_own_page
 from backend_api.interfaces.http.schemas import AnswerBody
 from backend_api.interfaces.http.sign_in_page import headers_of, sign_in_page
 from backend_api.interfaces.http.use_cases import Calls, Options, WebOptions
@@ -26,7 +26,7 @@ _MAX_CHARACTERS = 4_096
 
 
 class OtherAddressError(ConflictError):
-    """The browser would come back to another address than the one it is at, without what it keeps for us."""
+    """No page of ours asks, or the browser would come back to another address, without what it keeps for us."""
 
     code = "mcp_sign_in_elsewhere"
 
@@ -41,7 +41,8 @@ async def sign_in_at_mcp_server(
 ) -> SignInBody:
     """Begin to sign in at one that asks for it: the address to open. Only this server's own page can, as the browser
     has to come back to it."""
-    require_own_page(request)
+    if not is_own_page(request):
+        raise OtherAddressError("Sign in on this server's own page, in the settings: the browser comes back to it.")
     redirect_uri = _origin(request, options) + CALLBACK
     begun = await calls.sign_in_mcp_server.begin(caller.user.id, server, redirect_uri)
     response.set_cookie(
