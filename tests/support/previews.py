@@ -145,6 +145,10 @@ async def _cookies(request: Request) -> Response:
     return answer
 
 
+async def _empty(request: Request) -> Response:
+    return Response(status_code=int(request.query_params["status"]), headers={"ETag": "x", "Content-Length": "9"})
+
+
 async def _redirect(request: Request) -> Response:
     return RedirectResponse(str(request.url.replace(path="/echo")))
 
@@ -173,7 +177,8 @@ async def _socket(socket: WebSocket) -> None:
 async def web_app() -> AsyncGenerator[int]:
     """An app of an ordinary framework; its port."""
     routes = [
-        Route("/echo", _echo, methods=["GET", "POST"]),
+        Route("/echo", _echo, methods=["GET", "POST", "PUT", "DELETE", "OPTIONS", "PROPFIND"]),
+        Route("/empty", _empty),
         Route("/events", _events),
         Route("/cookies", _cookies),
         Route("/redirect", _redirect),

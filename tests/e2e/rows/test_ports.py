@@ -25,7 +25,7 @@ async def opened(api: ApiClient, session: str) -> AsyncGenerator[tuple[httpx.Asy
     """A browser that went to the port's address, and the port's id."""
     [port] = (await api.json("GET", f"/sessions/{session}/ports"))["ports"]
     issued = await api.json("POST", f"/sessions/{session}/ports/{port['id']}/address")
-    url = urlsplit(issued["url"])
+    url = urlsplit(str(issued["url"]))
     # Where names below localhost lead elsewhere or nowhere, as resolvers differ.
     headers = {"Host": url.netloc}
     async with httpx.AsyncClient(

@@ -153,6 +153,23 @@ async def test_where_nothing_listens_a_page_says_so_in_the_readers_language(hous
     assert english.headers["content-type"].startswith("text/html")
 
 
+async def test_methods_and_answers_without_a_body_pass(house: Gateway) -> None:
+    async with web_app() as port:
+        app = await reach(house, port)
+        async with httpx.AsyncClient(limits=httpx.Limits(max_connections=1)) as client:
+            for method in ("PUT", "DELETE", "OPTIONS", "PROPFIND"):
+                answer = await client.request(method, app.url("/echo"), headers=app.headers)
+                assert f"'method': '{method}'" in answer.text
+            head = await client.head(app.url("/echo"), headers=app.headers)
+            empty = [await client.get(app.url(f"/empty?status={n}"), headers=app.headers) for n in (204, 304)]
+            again = await client.get(app.url("/echo"), headers=app.headers)
+
+    assert (head.status_code, head.content) == (200, b"")
+    assert int(head.headers["content-length"]) > 100
+    assert [(one.status_code, one.content, one.headers["etag"]) for one in empty] == [(204, b"", "x"), (304, b"", "x")]
+    assert again.status_code == 200
+
+
 async def test_an_app_that_dies_in_an_answer_breaks_it_off(house: Gateway) -> None:
     async def dies(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")

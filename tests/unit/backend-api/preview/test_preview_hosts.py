@@ -80,7 +80,7 @@ def test_an_id_has_128_bits_and_is_a_label_of_a_name() -> None:
     ],
 )
 def test_an_address_is_made_as_the_server_is_reached(
-    options: dict[str, str], scheme: str, host: str, address: str
+    options: dict[str, Any], scheme: str, host: str, address: str
 ) -> None:
     asked = HTTPConnection(scope(host, scheme=scheme))
 

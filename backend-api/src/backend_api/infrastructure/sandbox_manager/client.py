@@ -92,7 +92,11 @@ class SandboxManagerClient:
         if (sandbox := self._believed(session_id)) is not None:
             return sandbox
         usable = (WireStatus.READY, WireStatus.PAUSED)
-        found = [one for one in await self._find(session_id, reach_for_s=0.0) if one.status in usable]
+        try:
+            async with asyncio.timeout(self._look_s):
+                found = [one for one in await self._find(session_id, reach_for_s=0.0) if one.status in usable]
+        except TimeoutError as error:
+            raise SandboxUnavailableError(UNREACHED) from error
         if not found:
             return None
         newest = max(found, key=lambda one: one.generation)

@@ -47,7 +47,9 @@ async def list_ports(session_id: str, caller: CurrentCaller, calls: Calls) -> Op
     return OpenedPortsBody(ports=[OpenedPortBody.model_validate(one) for one in opened])
 
 
-@router.post("", status_code=201, responses={200: {"model": OpenedPortBody, "description": "It was open already."}})
+@router.post(
+    "", status_code=201, responses={200: {"model": OpenedPortBody, "description": "It was open already."}, 409: {}}
+)
 async def open_port(
     session_id: str, body: OpenPortBody, caller: CurrentCaller, calls: Calls, response: Response
 ) -> OpenedPortBody:
@@ -65,7 +67,7 @@ async def close_port(session_id: str, port_id: str, caller: CurrentCaller, calls
     await calls.close_port(SessionId(session_id), caller.user.id, PortId(port_id))
 
 
-@router.post("/{port_id}/address")
+@router.post("/{port_id}/address", responses={409: {}})
 async def issue_port_address(
     session_id: str, port_id: str, caller: CurrentCaller, calls: Calls, request: Request, options: Options
 ) -> PortAddressBody:
