@@ -205,7 +205,7 @@ def of_type(events: list[Json], *types: str) -> list[Json]:
 def tools_of(request: Json) -> list[str]:
     """The names of the tools it offers."""
     offered: list[Json] = request.get("tools") or []
-    return [tool.get("function", tool).get("name", tool["type"]) for tool in offered]
+    return [tool.get("function", tool).get("name") or tool["type"] for tool in offered]
 
 
 def said_in(request: Json) -> str:

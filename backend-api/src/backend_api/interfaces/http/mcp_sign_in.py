@@ -35,7 +35,7 @@ class SignInBody(AnswerBody):
     url: str
 
 
-@router.post("/{server}/sign-in")
+@router.post("/{server}/sign-in", responses={409: {}})
 async def sign_in_at_mcp_server(
     server: Name, request: Request, response: Response, caller: CurrentCaller, calls: Calls, options: Options
 ) -> SignInBody:
@@ -63,7 +63,7 @@ async def sign_out_of_mcp_server(server: Name, caller: CurrentCaller, calls: Cal
     await calls.sign_in_mcp_server.sign_out(caller.user.id, server)
 
 
-@router.get("/oauth/callback", response_class=HTMLResponse)
+@router.get("/oauth/callback", response_class=HTMLResponse, responses={400: {"content": {"text/html": {}}}})
 async def end_sign_in_at_mcp_server(request: Request, calls: Calls) -> HTMLResponse:
     """Where a browser comes back to from an authorization server. Its `state` says who signs in, once and for ten
     minutes, and only in the browser that began it; the answer is a page for people."""
