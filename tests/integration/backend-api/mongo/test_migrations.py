@@ -63,6 +63,7 @@ def as_told(turn: Turn) -> Any:
     fields.pop("_made")
     for call in fields.get("calls", ()):
         call.pop("_json")
+        assert (call.pop("opaque"), [*call.pop("safety_checks")], call.pop("is_next_action")) == (None, [], False)
     for name in ("pictures", "note", "seq"):
         fields.pop(name, None)
     for thought in fields.get("thinking", ()):
