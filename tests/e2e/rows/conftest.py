@@ -12,20 +12,15 @@ from support.api_client import ApiClient
 from support.scripted_stack import FORMS, Form, Scripted, scripted_stack
 
 IN_ONE_FORM: dict[str, Form] = {
-    "test_background.py": "messages",
-    "test_control.py": "chat",
-    "test_custom_tools.py": "chat",
-    "test_delegation.py": "chat",
     "test_desktop.py": "chat",
     "test_mcp_programs.py": "messages",
     "test_navigation.py": "chat",
     "test_ports.py": "chat",
     "test_report.py": "chat",
-    "test_skills.py": "responses",
     "test_web.py": "responses",
 }
-"""What tools do and what a person decides is the same in each wire format, so these act in one. A test that names its
-form itself acts in that."""
+"""What these tools do in a sandbox is the same in each wire format, so they act in one. A test that names its form itself
+acts in that."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -14,7 +14,6 @@ from support.scripted_stack import (
     Scripted,
     call,
     calls,
-    in_any_form,
     of_type,
     results,
     said_in,
@@ -49,7 +48,6 @@ async def usable(scripted: Scripted, api: ApiClient, session: str) -> None:
     assert of_type(again, "message.completed")[-1]["text"] == "All is well."
 
 
-@in_any_form
 @pytest.mark.parametrize(
     ("command", "words"),
     [
@@ -75,7 +73,6 @@ async def test_whatever_a_command_prints_is_a_bounded_result(
     whole.encode()
 
 
-@in_any_form
 async def test_a_command_that_hangs_is_ended_at_its_limit(scripted: Scripted, api: ApiClient) -> None:
     hangs = call("shell_exec", command="echo begun; sleep 600", timeout_s=1)
     session, events = await told(scripted, api, calls(hangs), calls(call("shell_exec", command="echo usable")))
@@ -107,7 +104,6 @@ async def test_calls_that_can_not_be_run_are_told_as_their_results(scripted: Scr
     assert all(len(event["name"]) <= 64 for event in of_type(events, "tool.called"))
 
 
-@in_any_form
 async def test_a_tool_that_is_not_offered_is_not_run(scripted: Scripted, api: ApiClient) -> None:
     task = call("task", description="look", prompt="look at it", agent_type="explore")
     written = calls(call("shell_exec", command="touch made"))
@@ -173,7 +169,6 @@ async def test_what_a_provider_finds_too_long_is_summed_up_once_and_goes_on(
     await usable(scripted, api, session)
 
 
-@in_any_form
 async def test_one_that_is_too_long_also_then_ends_with_a_clear_error(scripted: Scripted, api: ApiClient) -> None:
     refusal = Answer(status=413, message="Payload Too Large")
     session = await api.new_session(title="named")
@@ -188,7 +183,6 @@ async def test_one_that_is_too_long_also_then_ends_with_a_clear_error(scripted: 
     await usable(scripted, api, session)
 
 
-@in_any_form
 async def test_one_whose_summary_fails_ends_with_a_clear_error(scripted: Scripted, api: ApiClient) -> None:
     refusal = Answer(status=413, message="Payload Too Large")
     session = await api.new_session(title="named")

@@ -16,7 +16,6 @@ from support.scripted_stack import (
     begin,
     call,
     calls,
-    in_any_form,
     of_type,
     results,
     said_in,
@@ -61,7 +60,6 @@ async def test_in_plan_mode_it_only_reads_until_its_plan_is_approved(scripted: S
     assert "mode" in [opened["cause"] for opened in of_type(events, "context.opened")]
 
 
-@in_any_form
 async def test_it_may_enter_plan_mode_by_itself(scripted: Scripted, api: ApiClient) -> None:
     session = await api.new_session(title="named")
     scripted.answer(calls(call("enter_plan_mode")), calls(call("exit_plan_mode", plan="1. Dig")))
@@ -73,7 +71,6 @@ async def test_it_may_enter_plan_mode_by_itself(scripted: Scripted, api: ApiClie
     assert events[-1]["status"] == "stopped"
 
 
-@in_any_form
 async def test_the_steps_of_its_work_are_told_whole_each_time(scripted: Scripted, api: ApiClient) -> None:
     session = await api.new_session(title="named")
     steps = [{"title": "Dig", "status": "done", "result": "two metres"}, {"title": "Plant", "status": "in_progress"}]
@@ -138,7 +135,6 @@ async def test_the_parts_of_its_work_are_tasks_that_wait_for_each_other_and_stan
     assert of_type(events, "tasks.updated")[-1]["tasks"] == [dug, plant]
 
 
-@in_any_form
 async def test_the_tasks_stand_beside_a_summary_and_are_gone_on_with(scripted: Scripted, api: ApiClient) -> None:
     session = await api.new_session(title="named")
     scripted.answer(calls(call("task_create", subject="Dig"), call("task_create", subject="Plant")))
@@ -154,7 +150,6 @@ async def test_the_tasks_stand_beside_a_summary_and_are_gone_on_with(scripted: S
         assert words in read
 
 
-@in_any_form
 async def test_the_steps_stand_beside_a_summary_as_they_were_told_last(scripted: Scripted, api: ApiClient) -> None:
     session = await api.new_session(title="named")
     steps = [{"title": "Dig", "status": "done", "result": "two metres"}, {"title": "Plant", "status": "in_progress"}]
@@ -167,7 +162,6 @@ async def test_the_steps_stand_beside_a_summary_as_they_were_told_last(scripted:
         assert words in read
 
 
-@in_any_form
 async def test_what_it_has_to_do_stands_beside_a_summary_by_its_numbers(scripted: Scripted, api: ApiClient) -> None:
     session = await api.new_session(title="named")
     todos = [{"content": "Buy a spade", "status": "completed"}, {"content": "Dig"}]
@@ -185,7 +179,6 @@ async def test_what_it_has_to_do_stands_beside_a_summary_by_its_numbers(scripted
         assert words in read
 
 
-@in_any_form
 async def test_calls_that_change_something_wait_for_approval_and_each_is_decided_once(
     scripted: Scripted, api: ApiClient
 ) -> None:
@@ -216,7 +209,6 @@ async def test_calls_that_change_something_wait_for_approval_and_each_is_decided
     assert "not that one" in read
 
 
-@in_any_form
 async def test_after_approve_all_nothing_is_asked_in_the_session_any_more(scripted: Scripted, api: ApiClient) -> None:
     session = await api.new_session(title="named", options={"enable_approval": True})
     scripted.answer(calls(call("shell_exec", command="touch first")))
@@ -331,7 +323,6 @@ CHOICES: dict[str, tuple[Json, Json, Callable[[Told], bool]]] = {
 }
 
 
-@in_any_form
 @pytest.mark.parametrize("choice", CHOICES)
 async def test_every_option_of_a_session_is_read_and_taken_back(
     scripted: Scripted, api: ApiClient, choice: str
@@ -351,7 +342,6 @@ async def test_every_option_of_a_session_is_read_and_taken_back(
     assert await files_of(api, session) == ["made"]
 
 
-@in_any_form
 async def test_an_option_that_there_is_not_is_refused(scripted: Scripted, api: ApiClient) -> None:
     session = await api.new_session(title="named")
     wrong = await api.json("PATCH", f"/sessions/{session}", json={"options": {"enable_magic": True}}, expect=422)
@@ -380,7 +370,6 @@ async def test_a_preset_is_prompt_tools_and_options_and_a_plain_chat_starts_no_c
     assert (await api.json("GET", f"/sessions/{plain}/state"))["sandbox"]["status"] == "none"
 
 
-@in_any_form
 async def test_settings_of_the_person_hold_below_what_a_session_chose(scripted: Scripted, api: ApiClient) -> None:
     settings = {one["category"] for one in await api.json("GET", "/settings")}
     assert {"models", "approvals"} <= settings

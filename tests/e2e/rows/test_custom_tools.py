@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from support.api_client import ApiClient, Json
-from support.scripted_stack import Scripted, call, calls, in_any_form, of_type, said_in, tools_of
+from support.scripted_stack import Scripted, call, calls, of_type, said_in, tools_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -27,14 +27,12 @@ async def test_it_is_listed_offered_and_called(scripted: Scripted, api: ApiClien
     assert (called["phrase"], called["needs_computer"]) == ("Order 7", False)
 
 
-@in_any_form
 async def test_wrong_arguments_are_told_and_nothing_is_run(scripted: Scripted, api: ApiClient) -> None:
     scripted.answer(calls(call("order_status", number="many")))
     await api.ask(await api.new_session(title="named"), "where is my order?")
     assert "Nothing was run: the arguments do not fit order_status.\\n- number:" in said_in(scripted.last())
 
 
-@in_any_form
 @pytest.mark.parametrize(
     ("number", "reason"),
     [
@@ -53,7 +51,6 @@ async def test_one_that_fails_ends_no_run(scripted: Scripted, api: ApiClient, nu
     assert "hunter2" not in said_in(scripted.last())
 
 
-@in_any_form
 async def test_what_says_nothing_of_its_effect_is_no_part_of_plan_mode(scripted: Scripted, api: ApiClient) -> None:
     session = await api.new_session(title="named", options={"enable_plan_mode": True})
     scripted.answer(calls(call("order_cancel", number=1)))
@@ -63,7 +60,6 @@ async def test_what_says_nothing_of_its_effect_is_no_part_of_plan_mode(scripted:
     assert not result(events, "order_cancel")["success"]
 
 
-@in_any_form
 async def test_a_session_denies_it_by_its_name(scripted: Scripted, api: ApiClient) -> None:
     session = await api.new_session(title="named", options={"denied_tools": ["order_*"]})
     scripted.answer(calls(call("order_status", number=1)))
