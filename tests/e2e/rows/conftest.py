@@ -19,8 +19,8 @@ IN_ONE_FORM: dict[str, Form] = {
     "test_report.py": "chat",
     "test_web.py": "responses",
 }
-"""What these tools do in a sandbox is the same in each wire format, so they act in one. A test that names its form itself
-acts in that."""
+"""What these tools do in a sandbox is the same in each wire format, so they act in one. A test that names its form
+itself acts in that."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
