@@ -28,6 +28,7 @@ from backend_api.domain.mcp.own import (
 )
 from backend_api.domain.mcp.ports import McpCause, McpConnector, McpServerError, Place
 from backend_api.domain.mcp.sign_in import SignIn, binding_of, may_sign_in, server_key
+from backend_api.domain.stored_time import to_millisecond
 
 TRIAL_S = 10.0
 PROGRAM_S = 60.0
@@ -126,9 +127,7 @@ class ChangeMcpServers:
         if target.is_program and session_id is None:
             raise McpProgramError
         within_s = TRIAL_S + (PROGRAM_S if target.is_program else 0)
-        now = datetime.now(UTC)
-        # As exact as it is stored.
-        config, at = target.server.config, now.replace(microsecond=now.microsecond // 1000 * 1000)
+        config, at = target.server.config, to_millisecond(datetime.now(UTC))
         try:
             async with asyncio.timeout(within_s):
                 connection = await self.connector.connect(target, Place(session_id or "", user_id))

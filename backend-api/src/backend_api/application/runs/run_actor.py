@@ -36,6 +36,7 @@ write, however long it goes on."""
 TITLE_GRACE_S = 0.1
 DELIVER_S = 0.5
 NAME_S = 2.0
+"""So long a run that ends or waits leaves its conversation to be named."""
 CUT_S = 1.5
 DRAIN_S = 2.0
 STOPPED = "Stopped before it ended."
