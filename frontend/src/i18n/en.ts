@@ -752,7 +752,6 @@ export default {
     none: 'There are no servers yet.',
     source: { deployment: 'of this server', user: 'yours' },
     status: { unknown: 'Not tried yet.', failed: 'It can’t be used.' },
-    /** Of why one can't be used: exactly the server's words, by which the page finds its own. */
     ready: 'It works, with {count} tools.',
     off: 'Switched off.',
     name: 'Name',

@@ -127,7 +127,7 @@ export const zhProblems = {
   mcp_refused: '它拒绝了访问（状态 401）。请检查请求头中的令牌或密钥。',
   mcp_status: '它返回了错误状态。（{detail}）',
   mcp_address_refused:
-    '不允许连接这个地址：自己的 MCP 服务器要有公网地址，端口为 80 或 443。部署者可以用 MCP_ALLOWED_HOSTS 放行其他地址。',
+    '不允许连接这个地址：自己的 MCP 服务器要有公网地址，端口为 80 或 443。管理员可以用 MCP_ALLOWED_HOSTS 放行其他地址。',
   mcp_unreachable: '无法连接到这个地址的服务器。',
   mcp_timed_out: '它没有及时响应。',
   mcp_bad_answer: '它的回应不符合 MCP 协议。',
