@@ -18,7 +18,6 @@ from backend_api.domain.previews.entity import (
 from backend_api.interfaces.http.preview_hosts import port_of, preview_address, preview_label
 from backend_api.interfaces.http.use_cases import WebOptions
 from backend_api.interfaces.preview.cookies import cookie_header, read_cookies
-from backend_api.interfaces.preview.pages import wants_chinese
 from contracts import ports as wire
 
 ID = "a234567a234567a234567a2345"
@@ -97,22 +96,6 @@ def test_a_cookie_is_the_hosts_own_and_of_many_that_are_planted_a_few_are_looked
     )
     assert read_cookies(scope("h", cookie=many)) == ["0", "1", "2", "3"]
     assert read_cookies(scope("h", scheme="https", cookie="preview-access=a; __Host-preview-access=b")) == ["b"]
-
-
-@pytest.mark.parametrize(
-    ("said", "is_chinese"),
-    [
-        ("", False),
-        ("zh", True),
-        ("zh-TW,en;q=0.9", True),
-        ("en,zh", False),
-        ("en;q=0.1,zh;q=0.2", True),
-        ("fr, zh;q=x, en;q=0", False),
-        ("de,zh;q=0.3", True),
-    ],
-)
-def test_a_page_is_in_the_language_that_is_wanted_more(said: str, is_chinese: bool) -> None:
-    assert wants_chinese(said) is is_chinese
 
 
 def test_the_gateway_and_the_computer_mean_the_same_ports() -> None:

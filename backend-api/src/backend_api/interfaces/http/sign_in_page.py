@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from html import escape
 
 from backend_api.domain.mcp.sign_in import SignInFault
+from backend_api.interfaces.http.accept_language import wants_chinese
 
 _WORDS: Mapping[str, Mapping[SignInFault | None, tuple[str, str]]] = {
     # The detail of every fault is in English already.
@@ -41,9 +42,9 @@ _CLOSES = '<script nonce="{nonce}">window.close()</script>\n'
 
 
 def sign_in_page(accepted: str, nonce: str, fault: SignInFault | None, detail: str) -> str:
-    """In the language of the browser. It closes itself where all is well; `detail` names the server, or says why
-    not."""
-    language = "zh" if accepted.strip().lower().startswith("zh") else "en"
+    """In the language that `accepted` wants, the header `Accept-Language`. It closes itself where all is well; `detail`
+    names the server, or says why not."""
+    language = "zh" if wants_chinese(accepted) else "en"
     words = _WORDS[language]
     title, text = words.get(fault, words["failed"])
     return _PAGE.format(
