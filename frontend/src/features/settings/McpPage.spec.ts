@@ -144,7 +144,7 @@ describe('the page of MCP servers', () => {
     const own = { ...wiki, client_id: 'us', has_client_secret: true }
     await show([own], { 'PUT /mcp/wiki': () => json(refusal, 422) })
     await userEvent.click(await screen.findByRole('button', { name: 'Edit wiki' }))
-    await userEvent.click(screen.getByText('Sign-in with a client of your own'))
+    await userEvent.click(screen.getByText('Sign in with your own OAuth client'))
     expect(screen.queryByLabelText('Client secret')).toBeNull()
     await userEvent.click(screen.getByRole('button', { name: 'Save' }))
     expect((await screen.findByRole('alert')).textContent).toBe(message)
@@ -174,7 +174,7 @@ describe('the page of MCP servers', () => {
     const saved = async (id: string, secret: string) => {
       await userEvent.click(await screen.findByRole('button', { name: 'Edit wiki' }))
       if (!screen.queryByLabelText('Client ID'))
-        await userEvent.click(screen.getByText('Sign-in with a client of your own'))
+        await userEvent.click(screen.getByText('Sign in with your own OAuth client'))
       await userEvent.clear(await screen.findByLabelText('Client ID'))
       if (id) await userEvent.type(screen.getByLabelText('Client ID'), id)
       if (secret) await userEvent.type(screen.getByLabelText('Client secret'), secret)
