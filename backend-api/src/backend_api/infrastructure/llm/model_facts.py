@@ -138,7 +138,7 @@ class ModelTable:
         return own.facts().over(facts) if own is not None else facts
 
 
-def no_facts(name: str) -> ModelFacts:
+def unknown(name: str) -> ModelFacts:
     """Of a model that nothing is known of."""
     del name
     return ModelFacts()

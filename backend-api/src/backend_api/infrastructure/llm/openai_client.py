@@ -11,7 +11,7 @@ import openai
 from backend_api.domain.agent.model import ModelError, Part
 from backend_api.infrastructure.llm.bounds import BoundedClient
 from backend_api.infrastructure.llm.faults import fault_in_stream
-from backend_api.infrastructure.llm.model_facts import FactsOf, no_facts
+from backend_api.infrastructure.llm.model_facts import FactsOf, unknown
 from backend_api.infrastructure.llm.wire import (
     CONNECTIONS,
     TIMEOUT,
@@ -54,7 +54,7 @@ class OpenAiClient:
         connections: int = CONNECTIONS,
         is_users: bool = False,
         api: ProviderApi = OPENAI,
-        facts: FactsOf = no_facts,
+        facts: FactsOf = unknown,
     ) -> None:
         """`is_users`: key or address are a user's. Neither a redirect nor anything of the deployment goes with them.
         `api` says who is asked."""
