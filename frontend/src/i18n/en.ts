@@ -608,7 +608,13 @@ export default {
     restored: 'The files are back as in “{name}”.',
     working: 'Working on it',
   },
-  code: { text: 'text', copy: 'Copy', copied: 'Copied', label: 'Code, {language}' },
+  code: {
+    text: 'text',
+    copy: 'Copy',
+    copied: 'Copied',
+    label: 'Code, {language}',
+    asWritten: 'As it is written, so that all of it is seen:',
+  },
   navigation: {
     cut: 'There is more than is shown',
     kind: {

@@ -602,7 +602,13 @@ const zh: typeof en = {
     restored: '文件已恢复到“{name}”。',
     working: '处理中',
   },
-  code: { text: '文本', copy: '复制', copied: '已复制', label: '代码，{language}' },
+  code: {
+    text: '文本',
+    copy: '复制',
+    copied: '已复制',
+    label: '代码，{language}',
+    asWritten: '以下为原文，排版后会有内容看不到：',
+  },
   navigation: {
     cut: '还有更多，未全部显示',
     kind: {
