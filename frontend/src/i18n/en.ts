@@ -87,6 +87,8 @@ export default {
     writing: 'Writing',
     compacting: 'Summing up the conversation',
     preparing: 'Preparing the next step',
+    busy: 'The model’s provider is busy: trying again in {count} s',
+    failing: 'The model’s provider does not answer: trying again in {count} s',
   },
   faces: { label: 'Views', chat: 'Conversation', computer: 'Computer', live: 'Live' },
   model: {

@@ -88,6 +88,8 @@ const zh: typeof en = {
     writing: '正在书写',
     compacting: '正在总结对话',
     preparing: '正在准备下一步',
+    busy: '模型服务繁忙，{count} 秒后重试',
+    failing: '模型服务没有应答，{count} 秒后重试',
   },
   faces: { label: '视图', chat: '对话', computer: '电脑', live: '实时' },
   model: {
