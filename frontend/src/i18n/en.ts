@@ -403,6 +403,7 @@ export default {
       'The MCP server {server} needs you to sign in: Settings, MCP servers. It is used from your next message on.',
     mcp_too_many: 'The MCP servers have {count} tools together, more than {most}. Left out: {tools}',
     mcp_left_out: 'Some tools of the MCP server {server} are left out: {tools}',
+    agent_kind_gone: 'There are no agents of the kind {kind} any more. This one goes on, and only looks.',
     unknown_preset: 'The preset {preset} is no longer available. {instead} is used instead.',
     secret_unreadable: 'A key of yours can’t be read with the server’s present SECRETS_KEY. {model} answers instead.',
     unknown_model: 'The chosen model is no longer available. {model} answers instead.',

@@ -398,6 +398,7 @@ const zh: typeof en = {
     mcp_needs_sign_in: 'MCP 服务器 {server} 需要你登录：请前往“设置 → MCP 服务器”。登录后从下一条消息起可用。',
     mcp_too_many: 'MCP 服务器共有 {count} 个工具，超过 {most} 个，未提供：{tools}',
     mcp_left_out: 'MCP 服务器 {server} 的部分工具未提供：{tools}',
+    agent_kind_gone: '已经没有 {kind} 这种子智能体。它会继续，但只能查看。',
     unknown_preset: '预设 {preset} 已不可用，改用 {instead}。',
     secret_unreadable: '用服务器现在的 SECRETS_KEY 无法读取你的一个密钥，改由 {model} 回答。',
     unknown_model: '所选模型已不可用，改由 {model} 回答。',
