@@ -27,7 +27,7 @@ from backend_api.domain.agent.long_results import KeepResult, ResultLimits
 from backend_api.domain.agent.loop import AgentLoop
 from backend_api.domain.agent.model import MAX_OUTPUT_TOKENS, UnknownModelError
 from backend_api.domain.agent.opening import Opening
-from backend_api.domain.agent.options import NO_OPTIONS, Options, defaults_of
+from backend_api.domain.agent.options import NO_OPTIONS, AgentMode, Options, defaults_of
 from backend_api.domain.agent.pictures import Pictures
 from backend_api.domain.agent.presets import Preset, Presets
 from backend_api.domain.agent.subagent_kinds import MAIN, SubagentKind
@@ -246,6 +246,13 @@ class RunServices:
         is_main, is_of_team = setup.kind == MAIN, setup.membership is not None
         own: ModelRole = "agent" if is_main else "teammate" if is_of_team else "subagent"
 
+        async def in_mode(mode: AgentMode) -> AgentLoop:
+            return await self._loop(model, catalogue, replace(setup, mode=mode), journal, pictures, files)
+
+        async def fallback_in_mode(mode: AgentMode) -> AgentLoop:
+            whole = await in_mode(mode)
+            return whole.fallback or whole
+
         def loop(model: ChosenModel, role: ModelRole, fallback: AgentLoop | None = None) -> AgentLoop:
             info, summarizes = model.info, catalogue.role("compact") or model
             fitting = replace(setup, tools=specs, context_window=info.context_window, count_tokens=model.count_tokens)
@@ -282,7 +289,7 @@ class RunServices:
                 ),
                 max_output_tokens=model.info.output_tokens(self.options.max_output_tokens),
                 new_id=self.new_id,
-                in_mode=lambda mode: self._loop(model, catalogue, replace(setup, mode=mode), journal, pictures, files),
+                in_mode=fallback_in_mode if role == "fallback" else in_mode,
                 fallback=fallback,
             )
 
