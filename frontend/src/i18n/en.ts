@@ -397,6 +397,7 @@ export default {
     compaction_failed: 'The conversation could not be summed up. It goes on as it is.',
     max_turns: 'The run used up its {turns} steps. Send a message to go on.',
     model_fallback: 'The model could not be asked. {model} answers instead.',
+    summary_fallback: 'The model for summaries could not be asked. {model} sums up the conversation instead.',
     silent: 'The model said nothing, though it was asked again. Ask it anew, or choose another model.',
     mcp_failed: 'The MCP server {server} can’t be used. {reason}',
     mcp_needs_sign_in:

@@ -273,6 +273,7 @@ class RunServices:
                 capabilities=capabilities,
                 compactor=Compactor(
                     model=journal.traced(summarizes, "compact"),
+                    instead=journal.traced(model, "compact") if summarizes.info.id != info.id else None,
                     journal=journal,
                     write_transcript=files.write_transcript,
                     count_tokens=model.count_tokens,
