@@ -87,6 +87,8 @@ export default {
     writing: 'Writing',
     compacting: 'Summing up the conversation',
     preparing: 'Preparing the next step',
+    busy: 'The model’s provider is busy: trying again in {count} s',
+    failing: 'The model’s provider does not answer: trying again in {count} s',
   },
   faces: { label: 'Views', chat: 'Conversation', computer: 'Computer', live: 'Live' },
   model: {
@@ -395,12 +397,14 @@ export default {
     compaction_failed: 'The conversation could not be summed up. It goes on as it is.',
     max_turns: 'The run used up its {turns} steps. Send a message to go on.',
     model_fallback: 'The model could not be asked. {model} answers instead.',
+    summary_fallback: 'The model for summaries could not be asked. {model} sums up the conversation instead.',
     silent: 'The model said nothing, though it was asked again. Ask it anew, or choose another model.',
     mcp_failed: 'The MCP server {server} can’t be used. {reason}',
     mcp_needs_sign_in:
       'The MCP server {server} needs you to sign in: Settings, MCP servers. It is used from your next message on.',
     mcp_too_many: 'The MCP servers have {count} tools together, more than {most}. Left out: {tools}',
     mcp_left_out: 'Some tools of the MCP server {server} are left out: {tools}',
+    agent_kind_gone: 'There are no agents of the kind {kind} any more. This one goes on, and only looks.',
     unknown_preset: 'The preset {preset} is no longer available. {instead} is used instead.',
     secret_unreadable: 'A key of yours can’t be read with the server’s present SECRETS_KEY. {model} answers instead.',
     unknown_model: 'The chosen model is no longer available. {model} answers instead.',
@@ -608,7 +612,13 @@ export default {
     restored: 'The files are back as in “{name}”.',
     working: 'Working on it',
   },
-  code: { text: 'text', copy: 'Copy', copied: 'Copied', label: 'Code, {language}' },
+  code: {
+    text: 'text',
+    copy: 'Copy',
+    copied: 'Copied',
+    label: 'Code, {language}',
+    asWritten: 'As it is written, so that all of it is seen:',
+  },
   navigation: {
     cut: 'There is more than is shown',
     kind: {

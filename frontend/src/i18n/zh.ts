@@ -88,6 +88,8 @@ const zh: typeof en = {
     writing: '正在书写',
     compacting: '正在总结对话',
     preparing: '正在准备下一步',
+    busy: '模型服务繁忙，{count} 秒后重试',
+    failing: '模型服务没有应答，{count} 秒后重试',
   },
   faces: { label: '视图', chat: '对话', computer: '电脑', live: '实时' },
   model: {
@@ -391,11 +393,13 @@ const zh: typeof en = {
     compaction_failed: '无法总结这段对话，对话照原样继续。',
     max_turns: '这次运行已用完 {turns} 个步骤，发送一条消息即可继续。',
     model_fallback: '所选模型无法使用，改由 {model} 回答。',
+    summary_fallback: '用于总结的模型无法使用，改由 {model} 总结对话。',
     silent: '再次询问后，模型仍未作答。请重新提问，或换一个模型。',
     mcp_failed: '无法使用 MCP 服务器 {server}：{reason}',
     mcp_needs_sign_in: 'MCP 服务器 {server} 需要你登录：请前往“设置 → MCP 服务器”。登录后从下一条消息起可用。',
     mcp_too_many: 'MCP 服务器共有 {count} 个工具，超过 {most} 个，未提供：{tools}',
     mcp_left_out: 'MCP 服务器 {server} 的部分工具未提供：{tools}',
+    agent_kind_gone: '已经没有 {kind} 这种子智能体。它会继续，但只能查看。',
     unknown_preset: '预设 {preset} 已不可用，改用 {instead}。',
     secret_unreadable: '用服务器现在的 SECRETS_KEY 无法读取你的一个密钥，改由 {model} 回答。',
     unknown_model: '所选模型已不可用，改由 {model} 回答。',
@@ -602,7 +606,13 @@ const zh: typeof en = {
     restored: '文件已恢复到“{name}”。',
     working: '处理中',
   },
-  code: { text: '文本', copy: '复制', copied: '已复制', label: '代码，{language}' },
+  code: {
+    text: '文本',
+    copy: '复制',
+    copied: '已复制',
+    label: '代码，{language}',
+    asWritten: '以下为原文，排版后会有内容看不到：',
+  },
   navigation: {
     cut: '还有更多，未全部显示',
     kind: {

@@ -21,7 +21,7 @@ from backend_api.domain.agent.long_results import ResultLimits
 from backend_api.domain.agent.loop import AgentLoop
 from backend_api.domain.agent.model import UnknownModelError
 from backend_api.domain.agent.opening import Opening
-from backend_api.domain.agent.options import Options, defaults_of
+from backend_api.domain.agent.options import AgentMode, Options, defaults_of
 from backend_api.domain.agent.pictures import Pictures
 from backend_api.domain.agent.subagent_kinds import MAIN, SubagentKind
 from backend_api.domain.agent.team import LEAD, TEAMMATE, Membership, Team, Teammate
@@ -137,6 +137,13 @@ class _Loops:
         offering = replace(setup, tools=specs)
         system = Capabilities(services.capabilities, offering).system_prompt()
 
+        async def in_mode(mode: AgentMode) -> AgentLoop:
+            return await self._loop(model, replace(setup, mode=mode), journal)
+
+        async def fallback_in_mode(mode: AgentMode) -> AgentLoop:
+            whole = await in_mode(mode)
+            return whole.fallback or whole
+
         def loop(model: ChosenModel, role: ModelRole, fallback: AgentLoop | None = None) -> AgentLoop:
             info, summarizes = model.info, catalogue.role("compact") or model
             max_output_tokens = info.output_tokens(services.options.max_output_tokens)
@@ -153,6 +160,7 @@ class _Loops:
             )
             compactor = Compactor(
                 model=journal.traced(summarizes, "compact"),
+                instead=journal.traced(model, "compact") if summarizes.info.id != info.id else None,
                 journal=journal,
                 write_transcript=self._write_transcript,
                 count_tokens=model.count_tokens,
@@ -177,7 +185,7 @@ class _Loops:
                 opening=opening,
                 max_output_tokens=max_output_tokens,
                 new_id=services.new_id,
-                in_mode=lambda mode: self._loop(model, replace(setup, mode=mode), journal),
+                in_mode=fallback_in_mode if role == "fallback" else in_mode,
                 fallback=fallback,
             )
 
