@@ -22,8 +22,9 @@ from backend_api.application.previews.open_port import PreviewPolicy
 from backend_api.application.runs.masking import Mask
 from backend_api.application.skills.own_skills import OwnSkills
 from backend_api.bootstrap.app import Wire, create_app
-from backend_api.bootstrap.assembly import Policy, Ports, assemble
+from backend_api.bootstrap.assembly import assemble
 from backend_api.bootstrap.background_tasks import background_task
+from backend_api.bootstrap.gateway_ports import Policy, Ports
 from backend_api.bootstrap.listening import server_for
 from backend_api.bootstrap.user_settings import UserSettingsParts
 from backend_api.domain.agent.model import ModelInfo

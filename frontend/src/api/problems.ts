@@ -48,6 +48,11 @@ export function isTooLarge(error: unknown): boolean {
   return error instanceof ApiError && error.status === 413 && error.code !== 'disk_full'
 }
 
+/** What a form calls the field that an error is about: of `body.tools.0` it is `tools`. */
+export function fieldName({ field }: FieldError): string {
+  return field.split('.').findLast((part) => !/^\d+$/.test(part)) ?? ''
+}
+
 function parseProblem(text: string): Partial<Problem> | null {
   try {
     const value: unknown = JSON.parse(text)

@@ -1,5 +1,5 @@
 import { useI18n } from 'vue-i18n'
-import { ApiError, isTooLarge } from './problems'
+import { ApiError, fieldName, isTooLarge } from './problems'
 import type { FieldError } from './types'
 import { formatSizes } from '@/shared/lib/format'
 
@@ -23,10 +23,9 @@ export function useProblemText(): (error: unknown, file?: Pick<File, 'size'>) =>
       ? t('problem.fileTooLarge', { size: own })
       : t('problem.fileOverLimit', { size: own, most })
   }
-  const nameOf = ({ field }: FieldError): string => field.split('.').at(-1) ?? ''
   /** A whole sentence says by itself what it is about. */
   const told = (error: FieldError): string =>
-    error.message.endsWith('.') ? error.message : `${nameOf(error)}: ${error.message}`
+    error.message.endsWith('.') ? error.message : `${fieldName(error)}: ${error.message}`
   return (error, file) => {
     if (!(error instanceof ApiError)) return t('problem.unknown')
     if (file && isTooLarge(error)) return tooLarge(file.size, error.limitBytes)
@@ -34,7 +33,7 @@ export function useProblemText(): (error: unknown, file?: Pick<File, 'size'>) =>
       return t('problem.limitIn', { time: wait(error.retryAfterS) })
     const [only, ...others] = error.errors
     // Of some fields the page knows by itself what they take.
-    const own = only && others.length === 0 ? `problem.${error.code}_${nameOf(only)}` : ''
+    const own = only && others.length === 0 ? `problem.${error.code}_${fieldName(only)}` : ''
     if (own && te(own)) return t(own)
     const fields = error.errors.map(told).join('; ')
     return codeText(error.code, fields || error.detail) || t('problem.status', { status: error.status })

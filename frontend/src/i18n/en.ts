@@ -87,6 +87,8 @@ export default {
     writing: 'Writing',
     compacting: 'Summing up the conversation',
     preparing: 'Preparing the next step',
+    busy: 'The model’s provider is busy: trying again in {count} s',
+    failing: 'The model’s provider does not answer: trying again in {count} s',
   },
   faces: { label: 'Views', chat: 'Conversation', computer: 'Computer', live: 'Live' },
   model: {
@@ -395,12 +397,14 @@ export default {
     compaction_failed: 'The conversation could not be summed up. It goes on as it is.',
     max_turns: 'The run used up its {turns} steps. Send a message to go on.',
     model_fallback: 'The model could not be asked. {model} answers instead.',
+    summary_fallback: 'The model for summaries could not be asked. {model} sums up the conversation instead.',
     silent: 'The model said nothing, though it was asked again. Ask it anew, or choose another model.',
     mcp_failed: 'The MCP server {server} can’t be used. {reason}',
     mcp_needs_sign_in:
       'The MCP server {server} needs you to sign in: Settings, MCP servers. It is used from your next message on.',
     mcp_too_many: 'The MCP servers have {count} tools together, more than {most}. Left out: {tools}',
     mcp_left_out: 'Some tools of the MCP server {server} are left out: {tools}',
+    agent_kind_gone: 'There are no agents of the kind {kind} any more. This one goes on, and only looks.',
     unknown_preset: 'The preset {preset} is no longer available. {instead} is used instead.',
     secret_unreadable: 'A key of yours can’t be read with the server’s present SECRETS_KEY. {model} answers instead.',
     unknown_model: 'The chosen model is no longer available. {model} answers instead.',
@@ -608,7 +612,13 @@ export default {
     restored: 'The files are back as in “{name}”.',
     working: 'Working on it',
   },
-  code: { text: 'text', copy: 'Copy', copied: 'Copied', label: 'Code, {language}' },
+  code: {
+    text: 'text',
+    copy: 'Copy',
+    copied: 'Copied',
+    label: 'Code, {language}',
+    asWritten: 'As it is written, so that all of it is seen:',
+  },
   navigation: {
     cut: 'There is more than is shown',
     kind: {
@@ -752,7 +762,6 @@ export default {
     none: 'There are no servers yet.',
     source: { deployment: 'of this server', user: 'yours' },
     status: { unknown: 'Not tried yet.', failed: 'It can’t be used.' },
-    /** Of why one can't be used: exactly the server's words, by which the page finds its own. */
     ready: 'It works, with {count} tools.',
     off: 'Switched off.',
     name: 'Name',
@@ -785,13 +794,13 @@ export default {
     signInOpen: 'Open the sign-in page',
     signOut: 'Sign out',
     signedOut: 'You are signed out of {name}.',
-    client: 'Sign-in with a client of your own',
+    client: 'Sign in with your own OAuth client',
     clientHint:
-      'Only for servers at whose sign-in nobody is registered by itself: register a client there, with the callback address {callback}.',
+      'Only for servers whose sign-in does not register clients by itself: register one there, with the callback address {callback}.',
     clientId: 'Client ID',
     clientSecret: 'Client secret',
     clientSecretHint: 'If it has one. It is kept sealed and never shown.',
-    clientSecretKept: 'One is saved; empty keeps it.',
+    clientSecretKept: 'One is saved. Leave this empty to keep it.',
     tools: 'Only these tools',
     toolsHint: 'Names separated by commas; * stands for any characters. Empty: all.',
     save: 'Save',

@@ -17,7 +17,7 @@ export const enProblems = {
   ports_off: 'Opening ports of computers is switched off on this server.',
   port_refused: 'This port can’t be opened: the computer itself uses it, or it is not from 1024 to 65535.',
   port_not_found: 'This port is not open any more.',
-  too_many_ports: 'As many ports of this computer are open as may be. Close one first.',
+  too_many_ports: 'This computer has as many open ports as it may have. Close one first.',
   disk_full: 'The files use all the space they are allowed. Ask the agent to delete some, then try again.',
   approval_decided: 'This was already decided: what was decided is shown here.',
   wrong_password: 'This is not your current password.',

@@ -114,7 +114,7 @@ export const zhProblems = {
   skill_not_found: '没有这项技能。',
   skill_not_own: '这是服务器提供的技能，不能删除。',
   agent_not_found: '找不到这个智能体，可能已被删除。',
-  agent_name_taken: '所有人都已有同名的智能体，请换一个名称。',
+  agent_name_taken: '已有供所有人使用的同名智能体，请换一个名称。',
   too_many_agents: '你的智能体数量已到上限，请先删除一个。',
   mcp_program: '这是在对话的电脑中运行的程序：在那里发送下一条消息即可试用。',
   mcp_server_not_found: '找不到这个 MCP 服务器，可能已被删除。',
@@ -127,7 +127,7 @@ export const zhProblems = {
   mcp_refused: '它拒绝了访问（状态 401）。请检查请求头中的令牌或密钥。',
   mcp_status: '它返回了错误状态。（{detail}）',
   mcp_address_refused:
-    '不允许连接这个地址：自己的 MCP 服务器要有公网地址，端口为 80 或 443。部署者可以用 MCP_ALLOWED_HOSTS 放行其他地址。',
+    '不允许连接这个地址：自己的 MCP 服务器要有公网地址，端口为 80 或 443。管理员可以用 MCP_ALLOWED_HOSTS 放行其他地址。',
   mcp_unreachable: '无法连接到这个地址的服务器。',
   mcp_timed_out: '它没有及时响应。',
   mcp_bad_answer: '它的回应不符合 MCP 协议。',

@@ -181,9 +181,13 @@ class Settings(BaseSettings):
     @classmethod
     def _domain(cls, value: str) -> str:
         domain = value.strip().lower()
-        if domain and not _DOMAIN.fullmatch(domain):
+        name, _, port = domain.partition(":")
+        # No name stands below an address.
+        is_address = name.rpartition(".")[2].isdecimal()
+        if domain and (not _DOMAIN.fullmatch(domain) or is_address or int(port or 1) not in range(1, 65_536)):
             raise ValueError(
-                "is a domain whose names lead here, with a port or without, such as apps.example.org; or off"
+                "is a domain whose names lead here, and no address, with a port or without, such as apps.example.org; "
+                "or off"
             )
         return domain
 

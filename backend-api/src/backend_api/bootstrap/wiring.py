@@ -14,9 +14,10 @@ from backend_api.application.identity.limits import Limits
 from backend_api.application.sandbox.publish_changes import PublishSandboxChanges
 from backend_api.bootstrap.agent import Agent
 from backend_api.bootstrap.app import Wire
-from backend_api.bootstrap.assembly import Policy, Ports, assemble
+from backend_api.bootstrap.assembly import assemble
 from backend_api.bootstrap.background_tasks import background_task
 from backend_api.bootstrap.closing import Closing
+from backend_api.bootstrap.gateway_ports import Policy, Ports
 from backend_api.bootstrap.previews import preview_policy
 from backend_api.bootstrap.runtime import Plan, Runtime, open_runtime, plan
 from backend_api.bootstrap.settings import Settings, named_hosts

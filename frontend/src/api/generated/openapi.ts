@@ -277,15 +277,15 @@ export interface OptionsBody {
    */
   max_turns?: number | null
   /**
-   * Tools of GET /api/tools, by name or glob (`browser_*`), the agent may not use here, from its next call on; null: those that the person's defaults and the preset deny, in whose place an own list counts, also an empty one. Of a tool that several rules name the strictest counts: denied, then asked, then allowed.
+   * Tools of GET /api/tools, by name or glob (`browser_*`) in upper or lower case, the agent may not use here, from its next call on; null: those that the person's defaults and the preset deny, in whose place an own list counts, also an empty one. Of a tool that several rules name the strictest counts: denied, then asked, then allowed.
    */
   denied_tools?: string[] | null
   /**
-   * Tools, by name or glob, whose calls wait for approval even without enable_approval; null: as above. What only reads never asks.
+   * Tools, by name or glob in upper or lower case, whose calls wait for approval even without enable_approval; null: as above. What only reads never asks.
    */
   asked_tools?: string[] | null
   /**
-   * Tools, by name or glob, whose calls run without approval though enable_approval is true; null: as above.
+   * Tools, by name or glob exactly as they are written, whose calls run without approval though enable_approval is true; null: as above.
    */
   allowed_tools?: string[] | null
 }
@@ -335,15 +335,15 @@ export interface OptionsBody1 {
    */
   max_turns?: number | null
   /**
-   * Tools of GET /api/tools, by name or glob (`browser_*`), the agent may not use here, from its next call on; null: those that the person's defaults and the preset deny, in whose place an own list counts, also an empty one. Of a tool that several rules name the strictest counts: denied, then asked, then allowed.
+   * Tools of GET /api/tools, by name or glob (`browser_*`) in upper or lower case, the agent may not use here, from its next call on; null: those that the person's defaults and the preset deny, in whose place an own list counts, also an empty one. Of a tool that several rules name the strictest counts: denied, then asked, then allowed.
    */
   denied_tools?: string[] | null
   /**
-   * Tools, by name or glob, whose calls wait for approval even without enable_approval; null: as above. What only reads never asks.
+   * Tools, by name or glob in upper or lower case, whose calls wait for approval even without enable_approval; null: as above. What only reads never asks.
    */
   asked_tools?: string[] | null
   /**
-   * Tools, by name or glob, whose calls run without approval though enable_approval is true; null: as above.
+   * Tools, by name or glob exactly as they are written, whose calls run without approval though enable_approval is true; null: as above.
    */
   allowed_tools?: string[] | null
 }
@@ -723,15 +723,15 @@ export interface OptionsBody2 {
    */
   max_turns?: number | null
   /**
-   * Tools of GET /api/tools, by name or glob (`browser_*`), the agent may not use here, from its next call on; null: those that the person's defaults and the preset deny, in whose place an own list counts, also an empty one. Of a tool that several rules name the strictest counts: denied, then asked, then allowed.
+   * Tools of GET /api/tools, by name or glob (`browser_*`) in upper or lower case, the agent may not use here, from its next call on; null: those that the person's defaults and the preset deny, in whose place an own list counts, also an empty one. Of a tool that several rules name the strictest counts: denied, then asked, then allowed.
    */
   denied_tools?: string[] | null
   /**
-   * Tools, by name or glob, whose calls wait for approval even without enable_approval; null: as above. What only reads never asks.
+   * Tools, by name or glob in upper or lower case, whose calls wait for approval even without enable_approval; null: as above. What only reads never asks.
    */
   asked_tools?: string[] | null
   /**
-   * Tools, by name or glob, whose calls run without approval though enable_approval is true; null: as above.
+   * Tools, by name or glob exactly as they are written, whose calls run without approval though enable_approval is true; null: as above.
    */
   allowed_tools?: string[] | null
 }

@@ -76,6 +76,34 @@ it('says that a teammate waits for a computer, and that the agent thinks once it
   expect((await show([...events, { ...computer, ...there }])).container.textContent).toBe('Thinking')
 })
 
+it('says that the provider is waited for, as long as it is', async () => {
+  const { container, stream } = await show([queued('message'), started])
+  await vi.waitFor(() => expect(stream()).toBeTruthy())
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'] })
+  const tell = (fields: object) => {
+    stream()?.send(`data: ${JSON.stringify({ ...base, seq: null, ...fields })}\n\n`)
+  }
+  const until = async (text: string) => {
+    for (let tries = 0; tries < 400 && container.textContent !== text; tries += 1)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    expect(container.textContent).toBe(text)
+  }
+  const retry = { type: 'llm.retry', code: 'model_rate_limit', attempt: 2, most: 4, wait_s: 3.2 }
+  tell(retry)
+  await until('The model’s provider is busy: trying again in 4 s')
+  vi.advanceTimersByTime(2000)
+  await nextTick()
+  expect(container.textContent).toBe('The model’s provider is busy: trying again in 2 s')
+  vi.advanceTimersByTime(2000)
+  await nextTick()
+  expect(container.textContent).toBe('Thinking')
+  tell({ ...retry, code: 'model_unavailable', attempt: 3, wait_s: 30 })
+  await until('The model’s provider does not answer: trying again in 30 s')
+  tell({ type: 'thinking.delta', message_id: 'm', offset: 0, text: 'so', seen_seq: 1 })
+  await until('')
+  expect(useConversation().transcript.retry).toBeNull()
+})
+
 it('says that something is prepared once a text stands still', async () => {
   const { container, stream } = await show([queued('message'), started])
   await vi.waitFor(() => expect(stream()).toBeTruthy())

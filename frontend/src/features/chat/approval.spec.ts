@@ -145,7 +145,7 @@ describe('an approval', () => {
     const item = { ...asked(4), calls: [first, second] } as ApprovalItem
     for (const [locale, told] of [
       ['en', 'The provider of the model holds this back until you allow it. It says:'],
-      ['zh', '模型的提供商要你允许才会继续，它的说明：'],
+      ['zh', '模型服务要求先得到你的允许，它的说明：'],
     ] as const) {
       i18n.global.locale.value = locale
       const { container } = render(ApprovalCard, { props: { item, sessionId: 's' }, global: { plugins: [i18n] } })

@@ -44,13 +44,15 @@ function reduceOfAgent(state: Transcript, event: StoredEvent): Transcript {
 function reduceLive(state: Transcript, event: LiveEvent): Transcript {
   switch (event.type) {
     case 'message.delta':
-      return layDelta(state, event, 'assistant')
+      return layDelta(answered(state), event, 'assistant')
     case 'thinking.delta':
-      return layDelta(state, event, 'thinking')
+      return layDelta(answered(state), event, 'thinking')
     case 'tool.output':
       return changeTool(state, event.call_id, (item) => withOutput(item, event))
     case 'context.usage':
       return { ...state, contextTokens: event.used }
+    case 'llm.retry':
+      return { ...state, retry: event }
     default:
       return unknown(event, state)
   }
@@ -69,7 +71,7 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
       const told = { model: event.model, startedAt: event.at, waitedMs, isSummingUp }
       const run = { id: event.run_id, status: 'running' as const, ...told }
       const goesOn = before?.status === 'running'
-      const settled = { ...dropLive(state), run }
+      const settled = { ...dropLive(answered(state)), run }
       return goesOn ? append(settled, { ...note(key, 'notice', ''), code: HANDED_OVER }) : settled
     }
     case 'run.finished':
@@ -163,7 +165,7 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
       return { ...append(state, item), contextTokens: after }
     }
     case 'usage.updated':
-      return { ...state, usage: event.usage, contextTokens: event.context || state.contextTokens }
+      return { ...answered(state), usage: event.usage, contextTokens: event.context || state.contextTokens }
     case 'instructions.found': {
       const params = { path: allSeen(event.path) }
       return append(state, { ...note(key, 'notice', event.path), code: 'instructions', params })
@@ -175,6 +177,11 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
     default:
       return unknown(event, state)
   }
+}
+
+/** The provider is waited for no longer. */
+function answered(state: Transcript): Transcript {
+  return state.retry === null ? state : { ...state, retry: null }
 }
 
 /** The compiler lists what is not handled; a newer server's events are passed over at run time. */
@@ -228,7 +235,7 @@ function finishRun(state: Transcript, event: RunFinishedEvent): Transcript {
   const told = { status, reason, code, retryable, files, durationMs, usage }
   const end: Item = { kind: 'end', key: `end:${event.seq}`, runId, ...told }
   const run = { id: runId, status, model: state.run?.model ?? null, startedAt: state.run?.startedAt ?? event.at }
-  return { ...dropLive(state), items: [...items, end], run, usage: event.usage }
+  return { ...dropLive(answered(state)), items: [...items, end], run, usage: event.usage }
 }
 
 const isErrorOf = (item: Item, reason: string | null): boolean =>

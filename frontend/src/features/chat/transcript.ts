@@ -4,6 +4,7 @@ import type {
   BodyReference,
   ComputerStatus,
   Display,
+  ModelRetryEvent,
   OpenPort,
   PlanDecidedEvent,
   PlanUpdatedEvent,
@@ -216,6 +217,8 @@ export interface Transcript {
   readonly modelCalls: readonly ModelCall[]
   /** How many tokens the agent's model read and wrote last, null where nobody has told. */
   readonly contextTokens: number | null
+  /** The model's provider failed, and is asked again after a while; null once anything else came of the run. */
+  readonly retry: ModelRetryEvent | null
   readonly title: string | null
   readonly model: string | null
   /** Grows with each change of files, so that whoever shows files knows to look again. */
@@ -263,6 +266,7 @@ export const emptyTranscript: Transcript = {
   ports: [],
   modelCalls: [],
   contextTokens: null,
+  retry: null,
   title: null,
   model: null,
   filesVersion: 0,

@@ -7,7 +7,7 @@ import type { OpenPort } from '@/api/types'
 import { i18n } from '@/i18n'
 import { json, startFakeServer } from '@/shared/testing/fakeServer'
 import PortLine from './PortLine.vue'
-import { tellOpenPorts } from './told'
+import { provideOpenPorts } from './providedPorts'
 
 afterEach(() => {
   cleanup()
@@ -24,7 +24,7 @@ it('leads to what a call opened as long as that is open', async () => {
     { id: 'port_1', port: 3000, label: 'Shop', opened_at: '2026-01-01T00:00:00Z', opened_by: 'agent' },
   ])
   const Conversation = defineComponent(() => {
-    tellOpenPorts(() => ports.value)
+    provideOpenPorts(() => ports.value)
     return () => h(PortLine, { sessionId: 's', number: 3000 })
   })
   render(Conversation, { global: { plugins: [i18n] } })

@@ -1,4 +1,4 @@
 export { withPort } from './openPorts'
 export { default as PortLine } from './PortLine.vue'
 export { default as PortsPanel } from './PortsPanel.vue'
-export { tellOpenPorts } from './told'
+export { provideOpenPorts } from './providedPorts'

@@ -4,6 +4,7 @@ import { useI18n } from 'vue-i18n'
 import { call } from '@/api/client'
 import type { PortAddress } from '@/api/types'
 import { useProblemText } from '@/api/useProblemText'
+import { openTab, webAddress } from '@/shared/lib/openTab'
 
 /** An address is told for at least so long, whatever the clock here says. */
 const SHORTEST_MS = 5_000
@@ -28,9 +29,7 @@ export function usePortAddress(sessionId: () => string) {
     try {
       const path = `/sessions/${sessionId()}/ports/${portId}/address`
       const { url, expires_at } = await call<PortAddress>('POST', path)
-      const address = new URL(url, location.href)
-      if (!/^https?:$/.test(address.protocol)) throw new TypeError('not an address of the web')
-      return { url: address.href, expires_at }
+      return { url: webAddress(url), expires_at }
     } catch (error) {
       problem.value = problemText(error)
       return null
@@ -40,16 +39,13 @@ export function usePortAddress(sessionId: () => string) {
   }
   async function open(portId: string): Promise<void> {
     if (isAsked.value) return
-    // At once: a tab that comes later than the press that asks for it is held back.
-    const tab = window.open('', '_blank')
+    const tab = openTab()
     if (!tab) {
       problem.value = t('ports.blocked')
       return
     }
-    // What a program in the computer serves has no hold of this page.
-    tab.opener = null
     const address = await ask(portId)
-    if (address) tab.location.replace(address.url)
+    if (address) tab.goTo(address.url)
     else tab.close()
   }
   async function copy(portId: string): Promise<void> {

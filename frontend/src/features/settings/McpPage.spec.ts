@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { McpServer } from '@/api/types'
 import { i18n, setLanguage } from '@/i18n'
 import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
+import { routerAt } from '@/shared/testing/routerAt'
 import { valuesIn } from './mcpServers'
 import McpPage from './McpPage.vue'
 
@@ -39,18 +40,18 @@ afterEach(async () => {
   await setLanguage('en')
 })
 
-function show(list: McpServer[], answers: Parameters<typeof startFakeServer>[0] = {}) {
+async function show(list: McpServer[], answers: Parameters<typeof startFakeServer>[0] = {}, path = '/') {
   const server = startFakeServer({ 'GET /mcp': () => json(list), ...answers })
-  render(McpPage, { global: { plugins: [i18n] } })
+  render(McpPage, { global: { plugins: [i18n, await routerAt(path)] } })
   return server
 }
-const sent = (server: ReturnType<typeof show>, method: string) =>
+const sent = (server: Awaited<ReturnType<typeof show>>, method: string) =>
   server.calls.filter((one) => one.method === method).map(({ path, body }) => ({ path, body }))
 
 describe('the page of MCP servers', () => {
   it('adds one by the keyboard alone and gives the focus back', async () => {
     const list = [shared]
-    const server = show(list, {
+    const server = await show(list, {
       'PUT /mcp/wiki': () => {
         list.push(wiki)
         return json(wiki)
@@ -81,7 +82,7 @@ describe('the page of MCP servers', () => {
   it('adds a program with its arguments and variables, which is not tried by itself', async () => {
     const program: McpServer = { ...wiki, type: 'stdio', url: null, command: 'npx', args: ['-y', 'notes'], headers: [] }
     const list = [shared]
-    const server = show(list, {
+    const server = await show(list, {
       'PUT /mcp/notes': () => {
         list.push({ ...program, name: 'notes' })
         return json(program)
@@ -116,20 +117,17 @@ describe('the page of MCP servers', () => {
     expect(screen.queryByRole('button', { name: 'Test connection' })).toBeNull()
   })
   it('tries a program in the computer of the conversation that is shown', async () => {
-    window.history.replaceState(null, '', '/s/abc?settings=mcp')
     const program: McpServer = { ...wiki, type: 'stdio', url: null, command: 'npx', headers: [] }
-    const server = show([program], {
-      'POST /mcp/wiki/test': () => json({ ...program, status: 'ready', tools: ['mcp__wiki__get'] }),
-    })
+    const tried = { 'POST /mcp/wiki/test': () => json({ ...program, status: 'ready', tools: ['mcp__wiki__get'] }) }
+    const server = await show([program], tried, '/s/abc')
     await userEvent.click(await screen.findByRole('button', { name: /^wiki/ }))
     await userEvent.click(screen.getByRole('button', { name: 'Test in this conversation’s computer' }))
     expect(await screen.findByText(/wiki works/)).toBeTruthy()
     expect(screen.getByText('It works, with 1 tools.')).toBeTruthy()
     expect(server.calls.at(-1)?.path).toBe('/mcp/wiki/test?session_id=abc')
-    window.history.replaceState(null, '', '/')
   })
   it('keeps values that are not written anew, and says in the form what is refused', async () => {
-    const server = show([wiki], { 'PUT /mcp/wiki': () => problem(422, 'invalid', 'Give Authorization anew.') })
+    const server = await show([wiki], { 'PUT /mcp/wiki': () => problem(422, 'invalid', 'Give Authorization anew.') })
     await userEvent.click(await screen.findByRole('button', { name: 'Edit wiki' }))
     const url = screen.getByLabelText('Address')
     await userEvent.clear(url)
@@ -140,8 +138,22 @@ describe('the page of MCP servers', () => {
     expect((await screen.findByRole('alert')).textContent).toContain('Give Authorization anew.')
     expect(sent(server, 'PUT')[0]?.body).toMatchObject({ env: { TOKEN: null }, headers: { Authorization: null } })
   })
+  it('says at the client secret that it has to be given anew', async () => {
+    const message = 'Give the client secret anew: it was not given for this server.'
+    const refusal = { code: 'invalid', detail: '', errors: [{ field: 'body.oauth', message, code: 'invalid' }] }
+    const own = { ...wiki, client_id: 'us', has_client_secret: true }
+    await show([own], { 'PUT /mcp/wiki': () => json(refusal, 422) })
+    await userEvent.click(await screen.findByRole('button', { name: 'Edit wiki' }))
+    await userEvent.click(screen.getByText('Sign in with your own OAuth client'))
+    expect(screen.queryByLabelText('Client secret')).toBeNull()
+    await userEvent.click(screen.getByRole('button', { name: 'Save' }))
+    expect((await screen.findByRole('alert')).textContent).toBe(message)
+    const secret = screen.getByLabelText('Client secret')
+    expect(secret.getAttribute('aria-invalid')).toBe('true')
+    await vi.waitFor(() => expect(document.activeElement).toBe(secret))
+  })
   it('tries one of everybody and one of one’s own, and shows their tools and what is wrong', async () => {
-    show([shared, wiki], {
+    await show([shared, wiki], {
       'POST /mcp/shared/test': () => json({ ...shared, status: 'ready', tools: ['mcp__shared__get'] }),
       'POST /mcp/wiki/test': () => json({ ...wiki, status: 'failed', error: 'It answers with the status 503.' }),
     })
@@ -158,11 +170,11 @@ describe('the page of MCP servers', () => {
   })
   it('keeps the secret of a client that stays the same, and asks for that of another one', async () => {
     const own: McpServer = { ...wiki, headers: [], client_id: 'mine', has_client_secret: true }
-    const server = show([own], { 'PUT /mcp/wiki': () => json(own) })
+    const server = await show([own], { 'PUT /mcp/wiki': () => json(own) })
     const saved = async (id: string, secret: string) => {
       await userEvent.click(await screen.findByRole('button', { name: 'Edit wiki' }))
       if (!screen.queryByLabelText('Client ID'))
-        await userEvent.click(screen.getByText('Sign-in with a client of your own'))
+        await userEvent.click(screen.getByText('Sign in with your own OAuth client'))
       await userEvent.clear(await screen.findByLabelText('Client ID'))
       if (id) await userEvent.type(screen.getByLabelText('Client ID'), id)
       if (secret) await userEvent.type(screen.getByLabelText('Client secret'), secret)
@@ -177,7 +189,7 @@ describe('the page of MCP servers', () => {
   })
   it('switches one off, and deletes it once that is confirmed', async () => {
     let list = [wiki]
-    const server = show([], {
+    const server = await show([], {
       'GET /mcp': () => json(list),
       'PUT /mcp/wiki': () => {
         list = [{ ...wiki, enabled: false }]
@@ -198,7 +210,7 @@ describe('the page of MCP servers', () => {
   })
   it('says it in Chinese, too, also why one can’t be used where it knows the words', async () => {
     await setLanguage('zh')
-    show([{ ...wiki, status: 'failed', code: 'mcp_timed_out', error: 'It did not answer within 10 seconds.' }])
+    await show([{ ...wiki, status: 'failed', code: 'mcp_timed_out', error: 'It did not answer within 10 seconds.' }])
     expect(await screen.findByText('它没有及时响应。')).toBeTruthy()
     expect(await screen.findByRole('button', { name: '添加服务器' })).toBeTruthy()
   })

@@ -3,11 +3,11 @@ import userEvent from '@testing-library/user-event'
 import { cleanup, render, screen, within } from '@testing-library/vue'
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createMemoryHistory, createRouter } from 'vue-router'
 import type { Schedule, Session } from '@/api/types'
 import { useSessions } from '@/features/sessions'
 import { i18n, setLanguage } from '@/i18n'
 import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
+import { routerAt } from '@/shared/testing/routerAt'
 import { ownZone } from './scheduleTimes'
 import SchedulesPage from './SchedulesPage.vue'
 
@@ -52,11 +52,7 @@ async function show(list: () => Schedule[], answers: Parameters<typeof startFake
     'GET /presets': presets,
     ...answers,
   })
-  const component = { template: '<div />' }
-  const routes = ['/', '/s/:id'].map((one) => ({ path: one, component }))
-  const router = createRouter({ history: createMemoryHistory(), routes })
-  await router.push(path)
-  render(SchedulesPage, { global: { plugins: [i18n, router] } })
+  render(SchedulesPage, { global: { plugins: [i18n, await routerAt(path)] } })
   return server
 }
 const sent = (server: Awaited<ReturnType<typeof show>>, method: string) =>

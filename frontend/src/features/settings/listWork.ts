@@ -1,10 +1,10 @@
 import { onScopeDispose, ref, shallowRef } from 'vue'
-import { ApiError } from '@/api/problems'
+import { ApiError, fieldName } from '@/api/problems'
 import { useProblemText } from '@/api/useProblemText'
 
 function fieldOf(error: unknown): string {
   const [only, ...others] = error instanceof ApiError ? error.errors : []
-  return only && others.length === 0 ? (only.field.split('.').findLast((part) => !/^\d+$/.test(part)) ?? '') : ''
+  return only && others.length === 0 ? fieldName(only) : ''
 }
 
 /**

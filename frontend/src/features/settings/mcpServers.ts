@@ -40,9 +40,6 @@ export function bodyOf(server: McpServer, change: Partial<ChangeMcpServerBody> =
   }
 }
 
-/** The conversation that is shown behind the settings, '' for none. */
-export const shownSession = (): string => /^\/s\/([^/]+)/.exec(window.location.pathname)?.[1] ?? ''
-
 /** The MCP servers of this person's conversations, and what is done about one's own. `onBack`: from signing in. */
 export function useMcpServers(onBack: (name: string) => void) {
   const { during, changing, ...work } = useListWork<McpServer, 'save' | 'delete' | 'test' | 'signIn' | 'signOut'>(
@@ -54,7 +51,7 @@ export function useMcpServers(onBack: (name: string) => void) {
   const remove = (name: string): Promise<boolean> => changing('delete', name, () => call('DELETE', path(name)))
   /** Of one of everybody the outcome is shown here alone, as nobody keeps it. A program is tried in the computer of a
    * conversation. */
-  const test = (name: string, session = ''): Promise<boolean> =>
+  const test = (name: string, session: string | null = null): Promise<boolean> =>
     during('test', name, async () => {
       const where = session ? `?session_id=${encodeURIComponent(session)}` : ''
       const tried = await call<McpServer>('POST', `${path(name)}/test${where}`)

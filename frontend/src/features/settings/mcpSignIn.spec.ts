@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { McpServer } from '@/api/types'
 import { i18n } from '@/i18n'
 import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
+import { routerAt } from '@/shared/testing/routerAt'
 import McpPage from './McpPage.vue'
 
 const needs: McpServer = {
@@ -36,9 +37,9 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 
-function show(list: McpServer[], answers: Parameters<typeof startFakeServer>[0] = {}) {
+async function show(list: McpServer[], answers: Parameters<typeof startFakeServer>[0] = {}) {
   const server = startFakeServer({ 'GET /mcp': () => json(list), ...answers })
-  render(McpPage, { global: { plugins: [i18n] } })
+  render(McpPage, { global: { plugins: [i18n, await routerAt('/')] } })
   return server
 }
 
@@ -50,7 +51,7 @@ describe('signing in at an MCP server', () => {
       'open',
       vi.fn(() => tab),
     )
-    const server = show([], {
+    const server = await show([], {
       'GET /mcp': () => json(list),
       'POST /mcp/wiki/sign-in': () => json({ url: 'https://auth.example.org/authorize?state=s' }),
       'POST /mcp/wiki/test': () => json({ ...needs, status: 'ready', code: null, error: null, signed_in: true }),
@@ -75,7 +76,7 @@ describe('signing in at an MCP server', () => {
   })
   it('leads to the sign-in by a link where no tab may be opened, and closes the tab where it can’t begin', async () => {
     let answer = json({ url: 'https://auth.example.org/authorize' })
-    show([needs], { 'POST /mcp/wiki/sign-in': () => answer })
+    await show([needs], { 'POST /mcp/wiki/sign-in': () => answer })
     const open = vi.fn<() => unknown>(() => null)
     vi.stubGlobal('open', open)
     await userEvent.click(await screen.findByRole('button', { name: 'Sign in' }))

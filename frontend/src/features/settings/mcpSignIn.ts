@@ -1,6 +1,7 @@
 import { useEventListener } from '@vueuse/core'
 import { ref } from 'vue'
 import { call } from '@/api/client'
+import { openTab, webAddress } from '@/shared/lib/openTab'
 
 /**
  * Signing in at an MCP server in a tab of its own. `during` does the work; once the person is back on this page, `onBack`
@@ -17,14 +18,12 @@ export function useMcpSignIn(
   /** To be called by a click: only that may open a tab. */
   async function signIn(name: string): Promise<boolean> {
     blocked.value = null
-    const tab = window.open('about:blank', '_blank')
-    // What is shown there is another's page, which must not lead this one elsewhere.
-    if (tab) tab.opener = null
+    const tab = openTab()
     const isBegun = await during(name, async () => {
-      const { url } = await call<{ url: string }>('POST', `/mcp/${encodeURIComponent(name)}/sign-in`)
-      if (!/^https?:\/\//i.test(url)) throw new Error('no address of a page')
+      const begun = await call<{ url: string }>('POST', `/mcp/${encodeURIComponent(name)}/sign-in`)
+      const url = webAddress(begun.url)
       awaited = name
-      if (tab) tab.location.replace(url)
+      if (tab) tab.goTo(url)
       else blocked.value = { name, url }
     })
     if (!isBegun) tab?.close()

@@ -41,6 +41,17 @@ describe('rules', () => {
     expect(ruleOf('x', {})).toBe('usual')
     expect(countRules(lists)).toBe(4)
   })
+  it('that protect name a tool in upper or lower case', () => {
+    const lists = { denied_tools: ['Shell_*'], asked_tools: ['FILE_WRITE'], allowed_tools: ['File_edit'] }
+    expect(['shell_exec', 'file_write', 'file_edit'].map((name) => ruleOf(name, lists))).toEqual([
+      'denied',
+      'asked',
+      'usual',
+    ])
+    expect(withRule({ denied_tools: ['FILE_*'] }, 'file_write', 'usual', tools)).toEqual({
+      denied_tools: ['file_read', 'file_edit'],
+    })
+  })
   it('change for one tool, and leave the others of a glob as they were', () => {
     expect(withRule({}, 'shell_exec', 'denied', tools)).toEqual({ denied_tools: ['shell_exec'] })
     expect(withRule({ asked_tools: ['file_*', 'x'] }, 'file_write', 'denied', tools)).toEqual({

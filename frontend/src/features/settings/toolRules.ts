@@ -29,9 +29,18 @@ function matches(name: string, rule: string): boolean {
   return /^\**$/.test(rule.slice(next))
 }
 
+/** As the server reads them: those that protect name a tool in upper or lower case. */
+function isRuled(rule: keyof typeof FIELDS, name: string, rules: readonly string[] | null | undefined): boolean {
+  if (rule === 'allowed') return isNamed(name, rules)
+  return isNamed(
+    name.toLowerCase(),
+    rules?.map((one) => one.toLowerCase()),
+  )
+}
+
 /** Of several rules that name a tool the strictest counts. */
 export function ruleOf(name: string, lists: RuleLists): ToolRule {
-  return RULES.find((rule) => isNamed(name, lists[FIELDS[rule]])) ?? 'usual'
+  return RULES.find((rule) => isRuled(rule, name, lists[FIELDS[rule]])) ?? 'usual'
 }
 
 /** What may be chosen for a tool: what only reads never asks. */
@@ -51,13 +60,15 @@ export function withRule(
   for (const one of RULES) {
     const field = FIELDS[one]
     const list = lists[field] ?? []
-    if (isNamed(name, list) === (one === rule)) continue
+    if (isRuled(one, name, list) === (one === rule)) continue
     const others = tools.filter((tool) => tool.name !== name && (one === 'denied' || !tool.read_only))
     changed[field] =
       one === rule
         ? [...list, name]
         : list.flatMap((glob) =>
-            isNamed(name, [glob]) ? others.map((tool) => tool.name).filter((other) => isNamed(other, [glob])) : [glob],
+            isRuled(one, name, [glob])
+              ? others.map((tool) => tool.name).filter((other) => isRuled(one, other, [glob]))
+              : [glob],
           )
   }
   return changed

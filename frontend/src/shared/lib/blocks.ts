@@ -9,6 +9,8 @@ export interface Block {
   /** Markdown source of prose; the text inside a code fence. */
   readonly source: string
   readonly language: string
+  /** The whole line that a fence begins with, whose first word is the language. */
+  readonly info: string
 }
 
 export const markdown = new MarkdownIt({ html: false, linkify: true, breaks: false })
@@ -52,10 +54,12 @@ function parse(text: string, offset: number): Block[] {
     if (token.level !== 0 || token.nesting < 0 || !token.map) continue
     const [first, end] = token.map
     if (token.type === 'fence') {
-      const language = token.info.trim().split(/\s+/)[0] ?? ''
-      blocks.push({ start: offset + at(first), kind: 'code', source: token.content, language })
+      const info = token.info.trim()
+      const language = info.split(/\s+/)[0] ?? ''
+      blocks.push({ start: offset + at(first), kind: 'code', source: token.content, language, info })
     } else {
-      blocks.push({ start: offset + at(first), kind: 'prose', source: text.slice(at(first), at(end)), language: '' })
+      const source = text.slice(at(first), at(end))
+      blocks.push({ start: offset + at(first), kind: 'prose', source, language: '', info: '' })
     }
   }
   return blocks

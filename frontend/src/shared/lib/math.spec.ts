@@ -67,7 +67,7 @@ describe('a formula', () => {
     await vi.waitFor(() => expect(isMathReady()).toBe(true), { timeout: 5000 })
     const hidden = 'Tidy up $\\phantom{and delete all}$.'
     expect(renderBlock(hidden)).toMatch(/class="katex"/)
-    expect(renderBlock(hidden, { setsFormulas: false })).toMatch(/<code>\\phantom\{and delete all\}<\/code>/)
+    expect(renderBlock(hidden, { isWrittenOut: true })).toMatch(/<code>\\phantom\{and delete all\}<\/code>/)
   })
   it('that is begun is left out until it ends, and its marks begin nothing', () => {
     expect(settleTail('so \\(x^')).toBe('so ')

@@ -2,6 +2,7 @@ import DOMPurify from 'dompurify'
 import { markdown } from './blocks'
 import { isMathReady, mathHtml } from './math'
 import { withCheckboxes } from './taskLists'
+import { showsAll, withWrittenOut, type WrittenOut } from './writtenOut'
 
 /** A link without a scheme names a file of the workspace, unless it is a signed link to one. */
 export function workspacePath(href: string): string | null {
@@ -38,7 +39,9 @@ markdown.renderer.rules.image = (tokens, index) => {
   return depth > 0 ? words : `<a href="${escapeHtml(address)}">${words}</a>`
 }
 
-interface Formulas extends Record<PropertyKey, unknown> {
+withWrittenOut(markdown)
+
+interface Formulas extends WrittenOut {
   formulas?: { tex: string; isDisplayed: boolean }[]
 }
 /** A place for it: what is set by the library is made safe by rules of its own. */
@@ -61,22 +64,30 @@ function withFormulas(html: string, { formulas = [] }: Formulas, areSet: boolean
 }
 
 /**
- * Safe HTML of one Markdown block; finished blocks are remembered. Formulas are set, or shown as their source where
- * somebody decides by what they read: TeX can hide a part of one, or lay it over another.
+ * Safe HTML of one Markdown block; finished blocks are remembered. With `isWrittenOut`, for where somebody decides by
+ * what they read, targets of links are shown, and formulas as their source: TeX can hide a part of one, or lay it over
+ * another.
  */
-export function renderBlock(source: string, { setsFormulas = true } = {}): string {
-  const key = `${setsFormulas ? '' : '='}${source}`
+export function renderBlock(source: string, { isWrittenOut = false } = {}): string {
+  const key = `${isWrittenOut ? '=' : ''}${source}`
   const known = rendered.get(key)
   if (known !== undefined) return known
-  const env: Formulas = {}
+  const env: Formulas = { isWrittenOut }
   const clean = DOMPurify.sanitize(markdown.render(source, env), {
     FORBID_TAGS: ['style', 'form', 'input', 'button', 'img', 'svg', 'math', 'iframe'],
     FORBID_ATTR: ['style'],
     ADD_ATTR: ['target'],
   })
-  const html = withFormulas(withCheckboxes(clean), env, setsFormulas)
-  if (setsFormulas && env.formulas && !isMathReady()) return html
+  const html = withFormulas(withCheckboxes(clean), env, !isWrittenOut)
+  if (!isWrittenOut && env.formulas && !isMathReady()) return html
   if (rendered.size >= KEPT) rendered.delete(rendered.keys().next().value ?? '')
   rendered.set(key, html)
   return html
+}
+
+/** `renderBlock`, written out; null where something of the source would still not be seen. */
+export function renderWhole(source: string): string | null {
+  const html = renderBlock(source, { isWrittenOut: true })
+  const shown = new DOMParser().parseFromString(html, 'text/html').body.textContent
+  return showsAll(markdown, source, shown) ? html : null
 }

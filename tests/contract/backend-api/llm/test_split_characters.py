@@ -23,7 +23,7 @@ from backend_api.domain.agent.model import (
 from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
 from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
 from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
-from backend_api.infrastructure.llm.wire import arguments_of
+from backend_api.infrastructure.llm.tool_calls import arguments_of
 from support.model_answers import Answer, Call, frames_of
 from support.model_seals import Form
 from support.scripted import HandlerBox

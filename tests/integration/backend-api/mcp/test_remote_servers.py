@@ -189,13 +189,16 @@ async def test_a_stream_that_is_ended_at_once_again_and_again_is_asked_for_once_
 
 
 async def test_a_call_that_hangs_or_a_server_that_dies_is_told_and_closing_takes_no_time() -> None:
+    called = asyncio.Event()
+
     async def hang(*_: object) -> None:
+        called.set()
         await asyncio.sleep(60)
 
     says: Mapping[str, Any] = {"tools_list": listed({"name": "hang"}), "tools_call": hang}
     async with hostile_server(**says) as server, connected(server.url) as connection:
         calling = asyncio.create_task(connection.call("hang", call()))
-        await asyncio.sleep(0.1)
+        await asyncio.wait_for(called.wait(), 5)
         since = time.perf_counter()
         await connection.close()
         [ended] = await asyncio.gather(calling, return_exceptions=True)

@@ -166,6 +166,9 @@ def test_a_rule_names_a_tool_exactly_or_by_a_glob_and_one_that_would_not_act_is_
     assert "There is no tool file" in refusal("never", {}, {"asked_tools": ["file"]})
     assert "There is no tool [f]ile_write" in refusal("never", {}, {"denied_tools": ["[f]ile_write"]})
     assert "these never ask" in refusal("never", {}, {"asked_tools": ["file_r*"]})
+    for field in ("denied_tools", "asked_tools"):
+        assert not refusal("never", {}, {field: ["File_*", "MCP__github__*"]})
+    assert "There is no tool File_*" in refusal("never", asks, {"allowed_tools": ["File_*"]})
     allowed = {"allowed_tools": ["file_write"]}
     assert refusal("never", allowed, allowed).startswith("body.options.allowed_tools: allowed_tools acts only")
 

@@ -11,9 +11,11 @@ from backend_api.domain.agent.events import Usage
 from backend_api.domain.agent.model import (
     FinishPart,
     ModelAuthError,
+    ModelError,
     ModelRateLimitError,
     ModelRequest,
     ModelUnavailableError,
+    NextAttempt,
     Part,
     TextPart,
     UsagePart,
@@ -49,6 +51,22 @@ async def test_retry_after_is_honoured() -> None:
     parts = await ask(ScriptedModel([limited], [TextPart("ok"), FinishPart("stop")]), sleeps)
     assert sleeps == [42]
     assert parts[0] == TextPart("ok")
+
+
+async def test_who_asks_is_told_of_a_failed_attempt_before_the_wait() -> None:
+    sleeps: list[float] = []
+    told: list[tuple[ModelError, NextAttempt, int]] = []
+
+    def tell(error: ModelError, following: NextAttempt) -> None:
+        told.append((error, following, len(sleeps)))
+
+    request = replace(REQUEST, on_failed_attempt=tell)
+    limited = ModelRateLimitError("slow", may_retry=True, retry_after_s=4)
+    await ask(ScriptedModel([limited], [BUSY], [TextPart("ok"), FinishPart("stop")]), sleeps, request=request)
+    assert told == [
+        (limited, NextAttempt(number=2, most=4, wait_s=4), 0),
+        (BUSY, NextAttempt(number=3, most=4, wait_s=2.5), 1),
+    ]
 
 
 async def test_a_wait_of_hours_is_not_waited() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from backend_api.domain.agent.tool_rules import is_named
+from backend_api.domain.agent.tool_rules import is_named, is_named_in_any_case
 
 LETTERS = some.text("ab_", max_size=8)
 RULES = some.text("ab_*?", max_size=10)
@@ -25,9 +25,17 @@ def test_nothing_else_stands_for_anything(rule: str) -> None:
     assert not is_named("a", [rule])
 
 
+@given(LETTERS, RULES)
+def test_what_protects_names_in_any_case_whatever_it_names_exactly(name: str, rule: str) -> None:
+    assert is_named_in_any_case(name, [rule]) == is_named(name, [rule])
+    assert is_named_in_any_case(name.upper(), [rule]) == is_named(name, [rule])
+    assert is_named_in_any_case(name, [rule.upper()]) == is_named(name, [rule])
+
+
 def test_all_rules_that_a_request_may_have_cost_little_however_they_are_made() -> None:
     pieces = ["b*r*o*w*s*e*r*_*s*c", "?*" * 17, "*" * 199 + "t", "*r" * 100, "*?" * 9 + "z"]
     rules = [f"{piece[:190]}*{number}"[:200] for number in range(120) for piece in pieces]
     began = time.process_time()
     assert not any(is_named("browser_screenshot", [rule]) for rule in rules)
+    assert not is_named_in_any_case("browser_screenshot", rules)
     assert time.process_time() - began < 0.1

@@ -206,7 +206,13 @@ def test_ports_have_a_domain_where_one_is_named_and_in_local_mode(
     assert load_settings().ports_domain == domain
 
 
-@pytest.mark.parametrize("said", ["https://apps.example.org", "*.example.org", "a b", "apps.example.org/x"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        *("https://apps.example.org", "*.example.org", "a b", "apps.example.org/x"),
+        *("127.0.0.1", "127.0.0.1:8000", "apps.example.org:0", "apps.example.org:65536"),
+    ],
+)
 def test_what_is_no_domain_stops_the_start(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
     monkeypatch.setenv("PREVIEW_DOMAIN", said)
     with pytest.raises(SettingsError, match="PREVIEW_DOMAIN"):

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import get_args
+
+from backend_api.domain.mcp.ports import McpCause
+from backend_api.interfaces.http.mcp import McpCode
 
 ROOT = Path(__file__).resolve().parents[4]
 _FOLDERS = ("backend-api", "contracts", "service-kit")
@@ -25,3 +29,8 @@ def test_the_page_has_chinese_words_for_every_code_of_the_gateway() -> None:
     found = codes()
     assert {"disk_full", "limit", "model_auth", "token_budget"} <= found, "the codes are written otherwise by now"
     assert found - words_in("zhProblems.ts") - words_in("zh.ts") == set()
+
+
+def test_why_an_mcp_server_cannot_be_used_has_a_code_with_chinese_words() -> None:
+    assert {f"mcp_{cause}" for cause in get_args(McpCause)} == set(get_args(McpCode))
+    assert set(get_args(McpCode)) - words_in("zhProblems.ts") == set()

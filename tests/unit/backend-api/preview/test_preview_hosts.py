@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,9 +20,9 @@ from backend_api.domain.previews.entity import (
 from backend_api.interfaces.http.preview_hosts import port_of, preview_address, preview_label
 from backend_api.interfaces.http.use_cases import WebOptions
 from backend_api.interfaces.preview.cookies import cookie_header, read_cookies
-from backend_api.interfaces.preview.pages import wants_chinese
 from contracts import ports as wire
 
+ROOT = Path(__file__).resolve().parents[4]
 ID = "a234567a234567a234567a2345"
 
 
@@ -99,24 +101,11 @@ def test_a_cookie_is_the_hosts_own_and_of_many_that_are_planted_a_few_are_looked
     assert read_cookies(scope("h", scheme="https", cookie="preview-access=a; __Host-preview-access=b")) == ["b"]
 
 
-@pytest.mark.parametrize(
-    ("said", "is_chinese"),
-    [
-        ("", False),
-        ("zh", True),
-        ("zh-TW,en;q=0.9", True),
-        ("en,zh", False),
-        ("en;q=0.1,zh;q=0.2", True),
-        ("fr, zh;q=x, en;q=0", False),
-        ("de,zh;q=0.3", True),
-    ],
-)
-def test_a_page_is_in_the_language_that_is_wanted_more(said: str, is_chinese: bool) -> None:
-    assert wants_chinese(said) is is_chinese
-
-
-def test_the_gateway_and_the_computer_mean_the_same_ports() -> None:
+def test_the_gateway_the_computer_and_the_page_mean_the_same_ports() -> None:
     assert (FIRST_PORT, LAST_PORT, RESERVED_PORTS) == (wire.FIRST_PORT, wire.LAST_PORT, wire.RESERVED_PORTS)
+    page = (ROOT / "frontend" / "src" / "features" / "ports" / "openPorts.ts").read_text(encoding="utf-8")
+    numbers = re.findall(r"(?:FIRST|LAST)_PORT = ([0-9_]+)", page)
+    assert [int(number) for number in numbers] == [FIRST_PORT, LAST_PORT]
 
 
 def test_a_label_is_one_line_that_can_be_seen() -> None:

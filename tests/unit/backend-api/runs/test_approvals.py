@@ -190,6 +190,12 @@ async def test_what_a_rule_allows_runs_though_the_session_wants_to_be_asked() ->
     assert tools.started == [("write", {"what": 0})]
 
 
+async def test_what_allows_names_a_tool_only_as_it_is_written() -> None:
+    stage, model, tools = Stage(), ScriptedModel(calling("write"), SAID), box()
+    await asked(stage, model, tools, allowed_tools=["Write", "WR*"])
+    assert tools.started == []
+
+
 async def test_after_approve_all_no_rule_asks_either() -> None:
     stage, model, tools = Stage(), ScriptedModel(calling("write"), calling("write"), SAID), box()
     session, run_id = await asked(stage, model, tools, asked_tools=["write"])

@@ -16,9 +16,12 @@ from backend_api.domain.agent.events import ContextCompacted, ContextOpened, Not
 from backend_api.domain.agent.model import (
     AssistantTurn,
     FinishPart,
+    ModelAuthError,
     ModelContextError,
+    ModelError,
     ModelInfo,
     ModelRequest,
+    ModelRequestError,
     ModelUnavailableError,
     NoteTurn,
     TextPart,
@@ -205,6 +208,43 @@ async def test_the_model_of_that_role_is_asked_and_its_cost_is_its_own() -> None
     assert (len(other.requests), len(model.requests)) == (1, 3)
     assert other.requests[0].model == "brief"
     assert set(stage.payloads(session, UsageUpdated)[-1].usage.by_model) == {"brief", "scripted"}
+
+
+@pytest.mark.parametrize("fault", [ModelAuthError("No key."), ModelUnavailableError("Down.")])
+async def test_where_the_model_of_that_role_fails_the_agents_own_is_asked_once_and_that_is_told(
+    fault: ModelError,
+) -> None:
+    other = ChosenModel(info=ModelInfo(id="brief", label="Brief", provider="test"), chat=ScriptedModel([fault]))
+    model = ScriptedModel(look(300), look(690), SUMMARY, DONE)
+    stage, session = await told(model, "look", roles={"compact": other})
+    assert [is_summary(request) for request in model.requests] == [False, False, True, False]
+    assert [one.summary for one in stage.payloads(session, ContextCompacted)] == ["They want it looked at; done twice."]
+    (notice,) = stage.payloads(session, Notice)
+    assert (notice.code, notice.params) == ("summary_fallback", {"model": "Scripted"})
+    assert notice.text == f"{fault.detail} Scripted sums up the conversation instead."
+    assert set(stage.payloads(session, UsageUpdated)[-1].usage.by_model) == {"scripted"}, "nothing was used of it"
+
+
+@pytest.mark.parametrize(
+    "fails",
+    [[ModelRequestError("Bad.")], [used(720), STOP], [used(720), TextPart("Half"), FinishPart("length")]],
+)
+async def test_where_what_it_is_sent_or_says_is_why_the_agents_own_is_not_asked(fails: Script) -> None:
+    other = ChosenModel(info=ModelInfo(id="brief", label="Brief", provider="test"), chat=ScriptedModel(fails))
+    model = ScriptedModel(look(300), look(690), DONE)
+    stage, session = await told(model, "look", roles={"compact": other})
+    assert not any(is_summary(request) for request in model.requests)
+    assert [notice.code for notice in stage.payloads(session, Notice)] == ["compaction_failed"]
+
+
+async def test_where_both_fail_that_of_the_role_is_told() -> None:
+    down = ScriptedModel([ModelAuthError("No key.")])
+    other = ChosenModel(info=ModelInfo(id="brief", label="Brief", provider="test"), chat=down)
+    model = ScriptedModel(look(300), look(690), [ModelUnavailableError("Down.")], DONE)
+    stage, session = await told(model, "look", roles={"compact": other})
+    assert [is_summary(request) for request in model.requests] == [False, False, True, False]
+    (notice,) = stage.payloads(session, Notice)
+    assert notice.text == "The conversation could not be summed up: No key."
 
 
 async def test_a_stop_in_the_middle_changes_nothing() -> None:

@@ -10,10 +10,12 @@ import pytest
 from backend_api.bootstrap.capabilities import COMPACT_THRESHOLD
 from backend_api.domain.agent.capabilities.compaction import compaction
 from backend_api.domain.agent.capabilities.pictures import PICTURES
+from backend_api.domain.agent.capabilities.plan_mode import PLAN_MODE
 from backend_api.domain.agent.catalogue import ChosenModel
 from backend_api.domain.agent.events import (
     ContextCompacted,
     ContextOpened,
+    LlmRequest,
     Notice,
     RunFinished,
     ToolFinished,
@@ -42,6 +44,8 @@ from backend_api.domain.agent.prices import Prices
 from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.infrastructure.llm.calls import ModelCalls, RetryPolicy
+from backend_api.infrastructure.tools.local import MainAgentTools
+from backend_api.infrastructure.tools.plan_mode import plan_mode_tools
 from support.acting import Acting, Tools, call, hand_on, look_and_tell, looking
 from support.photographs import png
 from support.scripted import SCRIPTED, HandlerBox, OnOutput, ScriptedModel
@@ -123,6 +127,19 @@ async def test_it_is_not_asked_once_anything_came_shown_or_not(part: Any) -> Non
     session = await stage.open_session(title="named", enable_thinking=False)
     _, end = await play(stage, ScriptedModel([part, BUSY]), second, session)
     assert (end.status, second.requests) == ("failed", [])
+
+
+async def test_calls_of_one_that_answers_instead_are_told_as_such_also_in_another_mode() -> None:
+    stage = Stage()
+    second = ScriptedModel([call("enter_plan_mode"), CALLS], [TextPart("Here."), STOP])
+    session = await stage.open_session(title="named", enable_tracing=True)
+    first, tools = ScriptedModel([ModelAuthError("No key.")]), MainAgentTools(plan_mode_tools())
+    async with working(worker_for(stage, first, tools, roles={"fallback": ready(second)}, table=having(PLAN_MODE))):
+        await stage.until_finished(await stage.say(session, "go"))
+    assert [one.mode for one in stage.payloads(session, ContextOpened)] == ["normal", "plan"]
+    told = [(one.model, one.role) for one in stage.payloads(session, LlmRequest)]
+    assert told == [("scripted", "agent"), ("other", "fallback"), ("other", "fallback")]
+    assert len(first.requests) == 1
 
 
 async def test_where_it_fails_too_the_chosen_models_fault_is_told() -> None:

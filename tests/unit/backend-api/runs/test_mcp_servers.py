@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
 from backend_api.application.mcp.run_servers import McpServers
 from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
 from backend_api.application.runs.worker import Worker
@@ -361,11 +363,14 @@ async def test_plan_mode_has_none_of_them_whatever_they_say_of_themselves() -> N
     assert server.calls == []
 
 
-async def test_rules_name_them_exactly_and_by_globs() -> None:
+@pytest.mark.parametrize("name", ["box", "Box"])
+async def test_rules_name_them_exactly_and_by_globs(name: str) -> None:
     stage, server = Stage(), Server()
     model = ScriptedModel(calls("get", "put"), DONE)
     async with working(worker(stage, model, server, approval_timeout_s=0.3)):
-        session = await stage.open_session(title="named", asked_tools=["mcp__box__p*"], denied_tools=["mcp__box__get"])
+        session = await stage.open_session(
+            title="named", asked_tools=[f"mcp__{name}__p*"], denied_tools=[f"mcp__{name}__get"]
+        )
         run = await stage.say(session, "go")
         await asyncio.sleep(0)
         while not (finished := stage.payloads(session, ToolFinished)):

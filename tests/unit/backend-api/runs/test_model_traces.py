@@ -17,7 +17,15 @@ from backend_api.application.runs.model_traces import ModelTraces
 from backend_api.domain.agent.capabilities.compaction import compaction
 from backend_api.domain.agent.capabilities.current_date import CURRENT_DATE
 from backend_api.domain.agent.catalogue import ChosenModel
-from backend_api.domain.agent.events import Event, LlmRequest, LlmResponse, RunFinished, SubagentStarted, Usage
+from backend_api.domain.agent.events import (
+    Event,
+    LlmRequest,
+    LlmResponse,
+    ModelRetry,
+    RunFinished,
+    SubagentStarted,
+    Usage,
+)
 from backend_api.domain.agent.model import (
     FinishPart,
     ModelRequest,
@@ -204,6 +212,10 @@ async def test_a_model_that_answers_instead_is_told_apart_and_attempts_stand_wit
     assert [(one.role, one.model, one.provider) for one in requests(stage, session)] == [
         ("agent", "scripted", "test"),
         ("fallback", "other", "elsewhere"),
+    ]
+    told = [one.payload for one in stage.stream.published if isinstance(one.payload, ModelRetry)]
+    assert [(one.code, one.attempt, one.most) for one in told] == [
+        ("model_unavailable", attempt, 4) for attempt in (2, 3, 4)
     ]
     failed, answered = responses(stage, session)
     assert (failed.outcome, failed.code, failed.error) == ("error", "model_unavailable", "Busy, says [masked].")

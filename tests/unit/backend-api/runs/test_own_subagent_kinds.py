@@ -7,11 +7,20 @@ from dataclasses import replace
 from typing import Any
 
 from backend_api.application.subagents.kinds_of_users import KindsOfUsers
-from backend_api.domain.agent.events import ApprovalRequested, ContextOpened, Notice, SubagentStarted, ToolFinished
+from backend_api.domain.agent.events import (
+    ApprovalRequested,
+    ContextOpened,
+    Notice,
+    SubagentStarted,
+    ToolCalled,
+    ToolFinished,
+)
 from backend_api.domain.agent.model import FinishPart, TextPart
 from backend_api.domain.agent.options import Options
 from backend_api.domain.agent.presets import Preset, Presets, PresetText
+from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.subagent_kinds import BUILT_IN, SubagentKind
+from backend_api.domain.agent.threads import subagent_of
 from backend_api.domain.agent.tools import Done
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.memory.store import MemoryStore
@@ -71,6 +80,36 @@ async def test_the_main_agent_is_told_of_those_of_its_user_and_the_agent_how_it_
     assert started.kind == "baker"
     assert started.definition is not None
     assert (started.definition.prompt, started.definition.tools) == ("Bake at 220 °C.", ["file_*", "look"])
+
+
+async def test_one_of_a_kind_that_the_product_has_no_more_goes_on_and_only_looks_and_says_so_once() -> None:
+    store = MemoryStore()
+    ledger = DiesAfter(store, 10_000)
+    stage = Stage(store, ledger=ledger)
+    session = await stage.open_session(title="named")
+    run = await stage.say(session, "go")
+    lease = await stage.ledger.claim("earlier version", lease_s=-1, model="m")
+    assert lease is not None
+    arguments = {"description": "It", "prompt": "it", "agent_type": "scout"}
+    handed = ToolCalled(call_id="c", name="task", arguments=arguments, phrase="", read_only=True, turn=1)
+    began = SubagentStarted(subagent_id=subagent_of("c"), kind="scout", task="it", parent_call_id="c")
+    await stage.ledger.record(lease, [Recorded(payload=handed), Recorded(payload=began)])
+
+    async def die() -> None:
+        ledger.has_died.set()
+        await asyncio.Event().wait()
+
+    kinds, model, boxes = await kinds_of(stage), Acting(hand_on("it"), look_and_tell), [looking(before=die), looking()]
+    for box in boxes:
+        box.add("change", do_nothing)
+    async with working(worker_for(stage, model, Tools(boxes[0]), kinds=kinds)):
+        await asyncio.wait_for(ledger.has_died.wait(), 10)
+        stage.lapse(run)
+        async with working(worker_for(stage, model, Tools(boxes[1]), kinds=kinds, name="worker_2")):
+            assert (await stage.until_finished(run)).status == "completed"
+    assert [[tool.name for tool in request.tools] for request in model.of("it")] == [["look"]] * 3
+    (notice,) = stage.payloads(session, Notice)
+    assert (notice.code, notice.params, notice.agent_id) == ("agent_kind_gone", {"kind": "scout"}, subagent_of("c"))
 
 
 async def test_those_of_another_user_are_neither_told_nor_asked() -> None:

@@ -17,7 +17,8 @@ from backend_api.application.runs.run_stream import (
     RunStream,
     Throttle,
 )
-from backend_api.domain.agent.events import ContextUsage, Event, MessageDelta, MessageUser
+from backend_api.domain.agent.events import ContextUsage, Event, MessageDelta, MessageUser, ModelRetry
+from backend_api.domain.agent.model import ModelRateLimitError, NextAttempt
 from backend_api.domain.conversation.entity import RunId, SessionId
 from support.stage import RecordingStream, until
 
@@ -121,6 +122,20 @@ async def test_how_full_the_context_is_goes_along_with_what_is_stored_next() -> 
         (2, "message.user"),
     ]
     assert recording.published[0].payload == ContextUsage(used=700, max=1_000, ratio=0.7)
+
+
+async def test_that_a_provider_is_waited_for_is_told_at_once_and_not_by_a_writer_that_lost_its_run() -> None:
+    for may_show in (True, False):
+        recording = RecordingStream()
+        stream = RunStream(recording, SessionId("s"), RunId("r"), may_show=lambda told=may_show: told)
+        running = asyncio.create_task(stream.deliver())
+        following = NextAttempt(number=2, most=4, wait_s=4.04)
+        stream.show_retry(ModelRateLimitError("The key k-123 has no room.", may_retry=True), following)
+        await stream.drain(10.0)
+        running.cancel()
+        retry = ModelRetry(code="model_rate_limit", attempt=2, most=4, wait_s=4.0)
+        told = [(event.seq, event.run_id, event.payload) for event in recording.published]
+        assert told == ([(None, "r", retry)] if may_show else [])
 
 
 async def test_a_writer_that_lost_its_run_does_not_tell_how_full_the_context_is() -> None:

@@ -14,6 +14,7 @@ from backend_api.domain.conversation.entity import Session, SessionId, SessionSt
 from backend_api.domain.conversation.ports import SessionRepository
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RateLimiter
+from backend_api.domain.stored_time import to_millisecond
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +35,7 @@ class CreateSession:
         rules.check_preset(preset)
         rules.check(model, options, options, preset=preset)
         await self.limiter.hit(f"sessions:{user_id}", limit=self.limits.sessions_per_minute, window_s=60)
-        now = datetime.now(UTC)
-        now = now.replace(microsecond=now.microsecond // 1000 * 1000)
+        now = to_millisecond(datetime.now(UTC))
         session = Session(
             id=SessionId(uuid.uuid4().hex),
             user_id=user_id,

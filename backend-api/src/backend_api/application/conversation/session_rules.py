@@ -10,7 +10,7 @@ from backend_api.domain.agent.capabilities.teams import SPAWN
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.agent.options import NO_OPTIONS, Options, session_options
 from backend_api.domain.agent.presets import Preset, Presets
-from backend_api.domain.agent.tool_rules import FOREIGN_PREFIX, is_named
+from backend_api.domain.agent.tool_rules import FOREIGN_PREFIX, is_named, is_named_in_any_case
 from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.conversation.entity import MAX_TITLE_CHARACTERS, Session
 from backend_api.domain.errors import InvalidError
@@ -27,10 +27,12 @@ def check_title(title: str | None) -> None:
 def check_tools(tools: Sequence[ToolSpec], kind: str, rules: Sequence[str], *, field: str) -> None:
     """Whether rules of this kind name tools for which they act, or those of MCP servers, which a run finds. Raises
     `InvalidError` for `field`."""
+    in_any_case = kind != "allowed_tools"
+    names = is_named_in_any_case if in_any_case else is_named
     for rule in rules:
-        if rule.startswith(FOREIGN_PREFIX):
+        if (rule.casefold() if in_any_case else rule).startswith(FOREIGN_PREFIX):
             continue
-        named = [tool for tool in tools if is_named(tool.name, [rule])]
+        named = [tool for tool in tools if names(tool.name, [rule])]
         if not named:
             reason = f"There is no tool {rule}. GET /api/tools lists them; * stands for any characters."
             raise InvalidError(reason, field=field)

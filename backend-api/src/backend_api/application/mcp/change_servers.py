@@ -28,6 +28,7 @@ from backend_api.domain.mcp.own import (
 )
 from backend_api.domain.mcp.ports import McpCause, McpConnector, McpServerError, Place
 from backend_api.domain.mcp.sign_in import SignIn, binding_of, may_sign_in, server_key
+from backend_api.domain.stored_time import to_millisecond
 
 TRIAL_S = 10.0
 PROGRAM_S = 60.0
@@ -93,7 +94,7 @@ class ChangeMcpServers:
         """Only of the user's own. Raises `McpServerNotFoundError`, `LimitError`, `StoreUnavailableError`."""
         await self._count(user_id)
         if not await self.servers.store.delete(user_id, name):
-            raise McpServerNotFoundError("You have no MCP server of this name.")
+            raise McpServerNotFoundError
         await self.sign_ins.store.delete(user_id, f"user:{name}")
 
     async def test(self, user_id: UserId, name: str, session_id: SessionId | None = None) -> ShownMcpServer:
@@ -107,9 +108,7 @@ class ChangeMcpServers:
         if shared is not None:
             trial = await self._tried(user_id, shared, session_id)
             return self._shown_of(shared, trial, await self.sign_ins.of(user_id))
-        own = await self._own(user_id, name)
-        if own is None:
-            raise McpServerNotFoundError("You have no MCP server of this name.")
+        own = await self._existing(user_id, name)
         target = self.servers.target(user_id, own)
         if target is None:
             return self._shown(user_id, own, {})
@@ -117,18 +116,14 @@ class ChangeMcpServers:
         if await self.servers.store.keep_trial(user_id, own, trial):
             return self._shown(user_id, replace(own, trial=trial), await self.sign_ins.of(user_id))
         # It was changed or deleted meanwhile, and the outcome is another one's.
-        known = await self._own(user_id, name)
-        if known is None:
-            raise McpServerNotFoundError("You have no MCP server of this name.")
+        known = await self._existing(user_id, name)
         return self._shown(user_id, known, await self.sign_ins.of(user_id))
 
     async def _tried(self, user_id: UserId, target: McpTarget, session_id: SessionId | None) -> McpTrial:
         if target.is_program and session_id is None:
             raise McpProgramError
         within_s = TRIAL_S + (PROGRAM_S if target.is_program else 0)
-        now = datetime.now(UTC)
-        # As exact as it is stored.
-        config, at = target.server.config, now.replace(microsecond=now.microsecond // 1000 * 1000)
+        config, at = target.server.config, to_millisecond(datetime.now(UTC))
         try:
             async with asyncio.timeout(within_s):
                 connection = await self.connector.connect(target, Place(session_id or "", user_id))
@@ -154,6 +149,12 @@ class ChangeMcpServers:
 
     async def _own(self, user_id: UserId, name: str) -> OwnMcpServer | None:
         return next((own for own in await self.servers.store.of(user_id) if own.server.name == name), None)
+
+    async def _existing(self, user_id: UserId, name: str) -> OwnMcpServer:
+        own = await self._own(user_id, name)
+        if own is None:
+            raise McpServerNotFoundError
+        return own
 
     async def _count(self, user_id: UserId) -> None:
         await self.limiter.hit(f"settings:{user_id}", limit=self.limits.settings_per_minute, window_s=60)

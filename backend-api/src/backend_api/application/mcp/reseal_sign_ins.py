@@ -2,47 +2,36 @@
 
 from __future__ import annotations
 
-import logging
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from functools import partial
 
 from backend_api.application.mcp.user_sign_ins import bound_to
-from backend_api.domain.errors import StoreUnavailableError
+from backend_api.application.settings.resealing import ResealingMessages, SealedRecord, reseal
 from backend_api.domain.mcp.sign_in import SealedSignIns
-from backend_api.domain.settings.errors import SecretUnreadableError
 from backend_api.domain.settings.ports import SecretBox
 
-logger = logging.getLogger(__name__)
+MESSAGES = ResealingMessages(
+    store_away="sign-ins at MCP servers were not looked through",
+    resealed="sign-ins at MCP servers were sealed under the first SECRETS_KEY",
+    unreadable=(
+        "SECRETS_KEY does not open all sign-ins of users at MCP servers. They are kept, and not used: put the key they "
+        "were stored under behind the present one."
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class ResealSignIns:
-    """Once, at a start. What can't be opened is left as it is, and told by name of the setting that is wrong."""
+    """As `reseal` says."""
 
     store: SealedSignIns
     box: SecretBox
 
     async def __call__(self) -> None:
-        try:
-            await self._reseal()
-        except StoreUnavailableError as error:
-            logger.warning("sign-ins at MCP servers were not looked through", extra={"reason": error.detail})
+        await reseal(self._records(), self.box, MESSAGES)
 
-    async def _reseal(self) -> None:
-        resealed = unreadable = 0
+    async def _records(self) -> AsyncIterator[SealedRecord]:
         async for sign_in in self.store.sealed_otherwise(self.box.key_id or ""):
-            if sign_in.sealed is None:
-                continue
-            try:
-                text = self.box.open(sign_in.sealed, bound_to=bound_to(sign_in))
-            except SecretUnreadableError:
-                unreadable += 1
-                continue
-            resealed += await self.store.reseal(sign_in, self.box.seal(text, bound_to=bound_to(sign_in)))
-        if resealed:
-            logger.info("sign-ins at MCP servers were sealed under the first SECRETS_KEY", extra={"sign_ins": resealed})
-        if unreadable:
-            logger.error(
-                "SECRETS_KEY does not open all sign-ins of users at MCP servers. They are kept, and not used: put the "
-                "key they were stored under behind the present one.",
-                extra={"sign_ins": unreadable},
-            )
+            if sign_in.sealed is not None:
+                yield SealedRecord(sign_in.sealed, bound_to(sign_in), partial(self.store.reseal, sign_in))

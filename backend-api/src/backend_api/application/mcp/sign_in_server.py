@@ -121,7 +121,7 @@ class SignInMcpServer:
     async def _target(self, user_id: UserId, name: str) -> McpTarget:
         target = await self.servers.find(user_id, name)
         if target is None:
-            raise McpServerNotFoundError("You have no MCP server of this name.")
+            raise McpServerNotFoundError
         return target
 
     async def _taken(self, state: str) -> PendingSignIn:

@@ -14,6 +14,7 @@ from backend_api.domain.mcp.entity import McpTarget
 from backend_api.domain.mcp.sign_in import Grant, OAuthClient, SignIn, SignIns, binding_of, server_key
 from backend_api.domain.settings.errors import SecretUnreadableError
 from backend_api.domain.settings.ports import SecretBox
+from backend_api.domain.stored_time import to_millisecond
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +44,12 @@ class SignInsOfUsers:
 
     def needed(self, user_id: UserId, target: McpTarget, at: datetime | None = None) -> SignIn:
         """The server asks the user to sign in."""
-        now = at or datetime.now(UTC)
         return SignIn(
             user_id=user_id,
             server=server_key(target.server),
             binding=binding_of(target),
             version=uuid.uuid4().hex,
-            # As exact as it is stored.
-            at=now.replace(microsecond=now.microsecond // 1000 * 1000),
+            at=to_millisecond(at or datetime.now(UTC)),
         )
 
 

@@ -13,7 +13,6 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Protocol
 
 from backend_api.application.conversation.event_json import dump
@@ -34,6 +33,7 @@ from backend_api.domain.agent.model import (
     FinishPart,
     ModelError,
     ModelRequest,
+    NextAttempt,
     Part,
     TextPart,
     ThinkingPart,
@@ -280,7 +280,13 @@ class _TracedModel:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
         traces = self.traces
         call = traces.begin(request, self.model, self.role, self.agent_id)
-        told = replace(request, on_failed_attempt=partial(traces.failed_attempt, call))
+
+        def failed_attempt(error: ModelError, following: NextAttempt) -> None:
+            traces.failed_attempt(call, error)
+            if request.on_failed_attempt is not None:
+                request.on_failed_attempt(error, following)
+
+        told = replace(request, on_failed_attempt=failed_attempt)
         try:
             async with aclosing(self.model.chat.stream(told)) as parts:
                 async for part in parts:

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, TypeVar, assert_never
 
 from backend_api.application import measures
+from backend_api.application.runs.agent_loops import agent_loop
 from backend_api.application.runs.computer_keeper import keep_computer_until_cancelled
 from backend_api.application.runs.histories import History
 from backend_api.application.runs.lease_keeper import LeaseKeeper
@@ -36,6 +37,7 @@ write, however long it goes on."""
 TITLE_GRACE_S = 0.1
 DELIVER_S = 0.5
 NAME_S = 2.0
+"""So long a run that ends or waits leaves its conversation to be named."""
 CUT_S = 1.5
 DRAIN_S = 2.0
 STOPPED = "Stopped before it ended."
@@ -247,7 +249,7 @@ class RunActor:
     async def _answer(self) -> Ending | None:
         """The agent at work, until it is done or failed; None where the run waits now."""
         try:
-            async with self._services.agent_loop(self._lease, self._journal) as loop:
+            async with agent_loop(self._services, self._lease, self._journal) as loop:
                 return await loop.run_turns()
         except (LeaseLostError, DrainedError, StoreUnavailableError):
             raise

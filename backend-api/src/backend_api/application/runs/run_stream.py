@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from backend_api.application import measures
-from backend_api.domain.agent.events import ContextUsage, Event, LivePayload, StoredPayload
+from backend_api.domain.agent.events import ContextUsage, Event, LivePayload, ModelRetry, StoredPayload
+from backend_api.domain.agent.model import ModelError, NextAttempt
 from backend_api.domain.conversation.entity import RunId, SessionId
 from backend_api.domain.conversation.live_text import MESSAGE, OUTPUT, THINKING, TextKey, ended_text, live_text
 from backend_api.domain.conversation.ports import SessionStream
@@ -101,12 +102,9 @@ class RunStream:
     def show_stored(self, events: Sequence[Event]) -> None:
         """Tell of stored events, after all text put in before."""
         context, self._context = self._context, None
-        self._stored_waiting += 1
-        self._urgent.set()
         if context is not None and self._may_show():
-            at, ids = datetime.now(UTC), {"session_id": self._session_id, "run_id": self._run_id}
-            events = [Event(seq=None, at=at, **ids, payload=context), *events]
-        self._put(list(events))
+            events = [self._now(context), *events]
+        self._put_urgent(events)
 
     def show_text(self, message_id: str, text: str) -> None:
         self._show(MESSAGE + message_id, text)
@@ -122,6 +120,11 @@ class RunStream:
     def show_context(self, used: int, size: int) -> None:
         """Told together with what is stored next, as alone it would be one more command of Redis for each answer."""
         self._context = ContextUsage(used=used, max=size, ratio=round(used / size, 4) if size else 0.0)
+
+    def show_retry(self, error: ModelError, following: NextAttempt) -> None:
+        if self._may_show():
+            attempt, most, wait_s = following.number, following.most, round(following.wait_s, 1)
+            self._put_urgent([self._now(ModelRetry(code=error.code, attempt=attempt, most=most, wait_s=wait_s))])
 
     def open_message(self, seen_seq: int) -> None:
         """Another one begins; the model has read what the user said up to `seen_seq`."""
@@ -181,6 +184,15 @@ class RunStream:
             last.texts.append(text)
         else:
             self._put(_Piece(key, offset, self._seen_seq, [text]))
+
+    def _now(self, payload: LivePayload) -> Event:
+        at = datetime.now(UTC)
+        return Event(seq=None, at=at, session_id=self._session_id, run_id=self._run_id, payload=payload)
+
+    def _put_urgent(self, events: Sequence[Event]) -> None:
+        self._stored_waiting += 1
+        self._urgent.set()
+        self._put(list(events))
 
     def _put(self, item: _Piece | list[Event]) -> None:
         if len(self._waiting) >= MAX_WAITING:

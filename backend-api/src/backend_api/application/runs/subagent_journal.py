@@ -24,6 +24,7 @@ from backend_api.domain.agent.events import (
     Usage,
     UsageUpdated,
 )
+from backend_api.domain.agent.model import ModelError, NextAttempt
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.tasks import TaskBoard
 from backend_api.domain.agent.threads import subagent_of
@@ -45,6 +46,9 @@ class Unshown:
 
     def show_context(self, used: int, size: int) -> None:
         del used, size
+
+    def show_retry(self, error: ModelError, following: NextAttempt) -> None:
+        del error, following
 
 
 class SubagentJournal:

@@ -12,6 +12,7 @@ from backend_api.application.runs.subagent_journal import SubagentJournal
 from backend_api.domain.agent.ending import Ending
 from backend_api.domain.agent.events import (
     MAX_PREVIEW_CHARACTERS,
+    Notice,
     SubagentDefinition,
     SubagentFinished,
     SubagentStarted,
@@ -26,6 +27,7 @@ from backend_api.domain.agent.tools import Done, ToolCall, Waits
 
 TOO_LONG = "The agent was ended because it did not finish within {seconds:g} s. Part of it may have happened."
 SILENT = "The agent ended without an answer."
+KIND_GONE = "There are no agents of the kind {name} any more. This one goes on, and only looks."
 UNKNOWN = "agent_type: there is no agent of the kind {name!r}. There are: {known}."
 LoopOf = Callable[[SubagentKind, Journal], Awaitable[AgentLoop]]
 
@@ -62,7 +64,7 @@ class Subagents:
         deadline = asyncio.timeout(assignment.within_s)
         try:
             async with deadline:
-                ending = await self._work(journal, kind_of(started))
+                ending = await self._work(journal, started)
                 if ending is None:
                     return Waits(journal.waits)
         except TimeoutError:
@@ -75,8 +77,12 @@ class Subagents:
             ending = Ending(status="failed", reason=error.detail)
         return await self._done(journal, ending)
 
-    async def _work(self, journal: SubagentJournal, kind: SubagentKind) -> Ending | None:
-        loop = await self.loop_of(kind, journal)
+    async def _work(self, journal: SubagentJournal, started: SubagentStarted) -> Ending | None:
+        loop = await self.loop_of(kind_of(started), journal)
+        # Told with the opening that it makes necessary, so once.
+        if _is_gone(started) and loop.opening.after((await journal.conversation()).opened, is_due=False):
+            text = KIND_GONE.format(name=started.kind)
+            loop.notices = [*loop.notices, Notice(text=text, code="agent_kind_gone", params={"kind": started.kind})]
         ending = await loop.run_turns()
         if ending is not None and ending.said:
             await journal.record(ending.said)
@@ -105,10 +111,16 @@ def _started(agent_id: str, call: ToolCall, kind: SubagentKind, task: str) -> Su
     return SubagentStarted(subagent_id=agent_id, kind=kind.name, task=task, parent_call_id=call.call_id, definition=own)
 
 
+def _is_gone(started: SubagentStarted) -> bool:
+    return started.definition is None and not is_built_in(started.kind)
+
+
 def kind_of(started: SubagentStarted) -> SubagentKind:
-    """The kind of an agent as it was when that began."""
+    """The kind of an agent as it was when that began. Of one that another version had built in nothing is known but its
+    name, so that no tool is left that changes anything."""
     own = started.definition
     if own is None:
-        return {kind.name: kind for kind in BUILT_IN}[started.kind]
+        unknown = SubagentKind(name=started.kind, description="", only_reads=True)
+        return find_kind(BUILT_IN, started.kind) or unknown
     tools = None if own.tools is None else frozenset(own.tools)
     return SubagentKind(name=started.kind, description="", prompt=own.prompt, tools=tools, model=own.model)

@@ -16,6 +16,7 @@ from backend_api.domain.notifier import Notifier, Topic
 from backend_api.domain.schedules.entity import Schedule, ScheduleId
 from backend_api.domain.schedules.errors import ScheduleBusyError
 from backend_api.domain.schedules.ports import Schedules
+from backend_api.domain.stored_time import to_millisecond
 
 MAX_ATTEMPTS = 10
 
@@ -33,13 +34,12 @@ class CreateSchedule:
     async def __call__(self, user_id: UserId, chosen: Mapping[str, Any]) -> Schedule:
         """`chosen` are fields of a `Schedule`; its times as in `ScheduleRules`."""
         await self.limiter.hit(f"schedules:{user_id}", limit=self.limits.settings_per_minute, window_s=60)
-        now = datetime.fromtimestamp(self.rules.clock(), UTC)
         empty = Schedule(
             id=ScheduleId(uuid.uuid4().hex),
             user_id=user_id,
             text="",
             timezone="UTC",
-            created_at=now.replace(microsecond=now.microsecond // 1000 * 1000),
+            created_at=to_millisecond(datetime.fromtimestamp(self.rules.clock(), UTC)),
         )
         schedule = await self.rules.changed(empty, {"session_id": None, "paused": False} | {**chosen})
         await self.schedules.add(schedule, at_most=self.limits.schedules_in_all)

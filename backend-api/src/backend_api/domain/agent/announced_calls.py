@@ -28,8 +28,8 @@ class Announced:
     tool: Tool | None
     broken: str | None = None
     asks: Ask | None = None
-    is_held: bool = False
-    """Whether it was held for approval, and is recorded as started once it is."""
+    needs_approval: bool = False
+    """Whether it was recorded so, and is recorded as started once it may start."""
     is_approved: bool = False
 
     @property

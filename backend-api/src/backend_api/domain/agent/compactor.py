@@ -11,6 +11,7 @@ from backend_api.domain.agent.capability import Compact
 from backend_api.domain.agent.catalogue import ChosenModel
 from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import ContextCompacted, Notice, Usage
+from backend_api.domain.agent.fallback import sums_up_instead
 from backend_api.domain.agent.journal import Journal
 from backend_api.domain.agent.model import ModelRequest
 from backend_api.domain.agent.sizes import CountTokens, estimated_tokens, tokens_of
@@ -28,6 +29,8 @@ class Compactor:
     """Keeps nothing: a worker that takes the run over in the middle of a summary asks for it anew."""
 
     model: ChosenModel
+    instead: ChosenModel | None
+    """The agent's own, asked where the other one fails and not because of what it is sent; None where they are one."""
     journal: Journal
     write_transcript: WriteTranscript
     count_tokens: CountTokens = estimated_tokens
@@ -39,19 +42,43 @@ class Compactor:
         """Whether there is a summary now, with what is `kept` after it. `request` is what the agent's model would be
         asked next. What the summary cost is counted in any case; without one nothing changes but that this is told."""
         transcript = await self.write_transcript()
-        summarizer = Summarizer(model=self.model)
+        told: list[Notice] = []
         try:
-            summary = await summarizer.summarize(request, wanted.focus)
+            summary = await self._summary(request, wanted.focus, told)
         except SummaryError as error:
             logger.warning("a conversation was not summed up", extra={"reason": str(error)})
             text = f"The conversation could not be summed up: {error}"
             outcome = Notice(text=text, code=COMPACTION_FAILED)
         else:
             outcome = self._compacted("\n\n".join([summary, *kept]), conversation, wanted, transcript)
-        finally:
-            used = self.journal.counted(add_usage(Usage(), summarizer.used, self.model.info.id))
-        await self.journal.record([used, outcome])
+        await self.journal.record([*told, self.journal.counted(Usage()), outcome])
         return isinstance(outcome, ContextCompacted)
+
+    async def _summary(self, request: ModelRequest, focus: str | None, told: list[Notice]) -> str:
+        """Raises `SummaryError`, of the first of the two where both fail."""
+        try:
+            return await self._asked(self.model, request, focus)
+        except SummaryError as error:
+            if self.instead is None or error.fault is None or error.fault.is_of_request:
+                raise
+            logger.warning("the model for summaries failed", extra={"reason": str(error)})
+            try:
+                summary = await self._asked(self.instead, request, focus)
+            except SummaryError as second:
+                raise error from second
+            told.append(sums_up_instead(error.fault, self.instead.info))
+            return summary
+
+    async def _asked(self, model: ChosenModel, request: ModelRequest, focus: str | None) -> str:
+        summarizer, is_unused = Summarizer(model=model), False
+        try:
+            return await summarizer.summarize(request, focus)
+        except SummaryError as error:
+            is_unused = error.fault is not None and summarizer.used == Usage()
+            raise
+        finally:
+            if not is_unused:
+                self.journal.counted(add_usage(Usage(), summarizer.used, model.info.id))
 
     def _compacted(
         self, summary: str, conversation: Conversation, wanted: Compact, transcript: str | None

@@ -2,9 +2,10 @@
 
 `VOCABULARY_VERSION` grows when a type or a field is added; none is ever renamed or removed. While gateways are
 replaced one by one, an older process meets types of a newer vocabulary (`NewerEvent`). Stored events carry the
-session's next `seq`; live-only ones (`LIVE_TYPES`) have `seq` None and are contained in a stored event that follows.
-Envelope fields (`seq`, `at`, `session_id`, `run_id`) stand in `Event`, the rest in the payload. All are in this one
-file, as it is the catalogue of what is on the wire: the union at its end and the version above it change together.
+session's next `seq`; live-only ones (`LIVE_TYPES`) have `seq` None and are contained in a stored event that follows,
+or over by then. Envelope fields (`seq`, `at`, `session_id`, `run_id`) stand in `Event`, the rest in the payload. All
+are in this one file, as it is the catalogue of what is on the wire: the union at its end and the version above it
+change together.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, Literal
 
 from backend_api.domain.agent.options import AgentMode, ThinkingLevel
 
-VOCABULARY_VERSION = 24
+VOCABULARY_VERSION = 25
 MAX_PREVIEW_CHARACTERS = 2_000
 """Of a call's output, or of what an agent said last, in the event itself."""
 
@@ -482,6 +483,18 @@ class ContextUsage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRetry:
+    """An attempt to ask the main agent's model failed by a fault of this `code`; it is asked again in `wait_s` seconds,
+    which is attempt number `attempt` of at most `most`."""
+
+    type: Literal["llm.retry"] = "llm.retry"
+    code: str
+    attempt: int
+    most: int
+    wait_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ContentReference:
     """A text by its SHA-256 (hexadecimal) and its size in bytes of UTF-8."""
 
@@ -882,7 +895,7 @@ StoredPayload = (
     | Notice
     | ErrorEvent
 )
-LivePayload = MessageDelta | ThinkingDelta | ToolOutput | ContextUsage
+LivePayload = MessageDelta | ThinkingDelta | ToolOutput | ContextUsage | ModelRetry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -896,7 +909,7 @@ class NewerEvent(OfAgent):
 
 Payload = StoredPayload | LivePayload | NewerEvent
 
-LIVE_TYPES: frozenset[str] = frozenset({"message.delta", "thinking.delta", "tool.output", "context.usage"})
+LIVE_TYPES: frozenset[str] = frozenset({"message.delta", "thinking.delta", "tool.output", "context.usage", "llm.retry"})
 CHANGE_TYPES: frozenset[str] = frozenset({"session.updated"})
 """Of these only the fields that changed are told."""
 FIELDS_OF_AGENTS: frozenset[str] = frozenset({"agent_id", "agent_usage"})

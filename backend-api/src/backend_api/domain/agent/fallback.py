@@ -10,3 +10,9 @@ def answers_instead(error: ModelError, other: ModelInfo) -> Notice:
     """That a model failed, and who goes on for it."""
     text = f"{error.detail} {other.label} answers instead."
     return Notice(text=text, code="model_fallback", params={"model": other.label})
+
+
+def sums_up_instead(error: ModelError, other: ModelInfo) -> Notice:
+    """The same of a conversation's summary."""
+    text = f"{error.detail} {other.label} sums up the conversation instead."
+    return Notice(text=text, code="summary_fallback", params={"model": other.label})

@@ -19,6 +19,7 @@ from backend_api.domain.agent.events import (
     Usage,
     UsageUpdated,
 )
+from backend_api.domain.agent.model import ModelError, NextAttempt
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.tasks import TaskBoard
 from backend_api.domain.agent.tools import Done, OpenCall, ToolCall
@@ -38,6 +39,10 @@ class LiveOutput(Protocol):
 
     def show_context(self, used: int, size: int) -> None:
         """How full the model's window is."""
+        ...
+
+    def show_retry(self, error: ModelError, following: NextAttempt) -> None:
+        """An attempt to ask the model failed, and what it is asked again after is waited for."""
         ...
 
 

@@ -52,10 +52,8 @@ class AgentLoop:
     """Recorded with the next answer."""
 
     async def run_turns(self) -> Ending | None:
-        """Go on from what is recorded; None where the run now waits without a process.
-
-        Raises the `ModelError` family, `UnavailableError`, `LeaseLostError`.
-        """
+        """Go on from what is recorded; None where the run now waits without a process. Raises the `ModelError` family,
+        `UnavailableError`, `LeaseLostError`."""
         while True:
             conversation = await self.journal.conversation()
             if mode := self.capabilities.changed_mode(conversation):
@@ -182,6 +180,7 @@ class AgentLoop:
             thinking=opening.thinking,
             lasting=sent.lasting,
             pictures=await self.pictures.load(wanted) if (wanted := sent.shown_pictures()) else {},
+            on_failed_attempt=self.journal.live.show_retry,
         )
         if answer is not None:
             self.journal.open_message(answer.message(), preface)

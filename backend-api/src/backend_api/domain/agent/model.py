@@ -118,11 +118,20 @@ def pictures_in(turn: Turn) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NextAttempt:
+    """A call that is made again in `wait_s` seconds, as attempt `number`, counted from 1, of at most `most`."""
+
+    number: int
+    most: int
+    wait_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
     """`thinking` is only asked of a model that can do it: see `ModelInfo.thinking_for`. `pictures` are those in its
     turns that can be sent; `is_retried` says whether it is made again after a passing fault. The first `lasting` turns
     are those that stay when older results are left out, so that it is worth their being cached by themselves.
-    `on_failed_attempt` is told of each fault after which it is made again."""
+    `on_failed_attempt` is told of each fault after which it is made again, before that is waited for."""
 
     model: str
     system: str
@@ -133,7 +142,7 @@ class ModelRequest:
     pictures: Mapping[Picture, Image] = field(default_factory=dict[Picture, Image])
     is_retried: bool = True
     lasting: int = 0
-    on_failed_attempt: Callable[[ModelError], None] | None = field(default=None, compare=False)
+    on_failed_attempt: Callable[[ModelError, NextAttempt], None] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,11 @@ FOCUS = "\nGive the most room to this: {focus}"
 
 
 class SummaryError(Exception):
-    """There is no summary; the message says why in English."""
+    """There is no summary; the message says why in English. `fault` is the model's, where it failed."""
+
+    def __init__(self, reason: str, fault: ModelError | None = None) -> None:
+        super().__init__(reason)
+        self.fault = fault
 
 
 @dataclass(slots=True, kw_only=True)
@@ -68,7 +72,7 @@ class Summarizer:
             except ModelContextError:
                 return await self._ask(replace(request, turns=[*_cut(request.turns), note], pictures={}))
         except ModelError as error:
-            raise SummaryError(error.detail) from error
+            raise SummaryError(error.detail, error) from error
 
     async def _ask(self, request: ModelRequest) -> str:
         texts: list[str] = []

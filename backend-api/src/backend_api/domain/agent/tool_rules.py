@@ -19,6 +19,12 @@ def is_named(name: str, rules: Collection[str] | None) -> bool:
     return any(name == rule or _matches(name, rule) for rule in rules or ())
 
 
+def is_named_in_any_case(name: str, rules: Collection[str] | None) -> bool:
+    """`is_named` for rules that protect: a name made of one that somebody chose, such as a server's, is one of theirs
+    whether it is written with capital letters or not."""
+    return is_named(name.casefold(), [rule.casefold() for rule in rules or ()])
+
+
 def covers(rules: Collection[str], rule: str) -> bool:
     """Whether one of the rules names all that this one does; False also where that is hard to tell."""
     return any(rule == one or ("?" not in one and _matches(rule, one)) for one in rules)

@@ -174,7 +174,7 @@ class ToolRunner:
             safety_checks=[*request.safety_checks],
         )
         asks = verdict if isinstance(verdict, Ask) else None
-        return Announced(called=called, tool=tool, broken=broken, asks=asks, is_held=asks is not None)
+        return Announced(called=called, tool=tool, broken=broken, asks=asks, needs_approval=asks is not None)
 
     def _judged_again(self, call: OpenCall, tool: Tool | None, names: Sequence[str]) -> Announced:
         """A call that another worker left, judged anew: what is denied meanwhile stays so, approved or not."""
@@ -187,14 +187,14 @@ class ToolRunner:
             tool=tool,
             broken=_denial(verdict),
             asks=asks,
-            is_held=call.needs_approval,
+            needs_approval=call.needs_approval,
             is_approved=call.is_approved,
         )
 
     async def _run_one(self, call: Announced, waits: list[Wait], room: Room, chain: ChainedCalls) -> None:
         if call.tool is None:
             return
-        if call.is_held:
+        if call.needs_approval:
             await self.journal.record([ToolStarted(call_id=call.called.call_id)])
         match await self._execute(call.called, call.tool):
             case Waits(further) if call.tool.may_wait_for(further):

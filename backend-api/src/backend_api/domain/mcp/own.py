@@ -21,6 +21,9 @@ class McpServerNotFoundError(NotFoundError):
 
     code = "mcp_server_not_found"
 
+    def __init__(self) -> None:
+        super().__init__("You have no MCP server of this name.")
+
 
 class McpServerNameTakenError(ConflictError):
     """The deployment has a server of this name, which no user replaces."""

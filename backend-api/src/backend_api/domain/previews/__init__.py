@@ -1,0 +1,1 @@
+"""Opened ports of a session's computer. What a browser is shown through one is its preview, as in `PREVIEW_DOMAIN`."""

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from backend_api.domain.agent.model import ToolRequest
 from backend_api.domain.agent.tools import ToolSpec
-from backend_api.infrastructure.llm.computer_use import DESKTOP_TOOLS
+from backend_api.infrastructure.llm.computer_use import DESKTOP_TOOLS, KEYBOARD, MOUSE, SCREENSHOT
 
 TOOLSET = "computer_toolset_20260801"
 FAMILY = "computer"
@@ -31,26 +31,24 @@ class _Member:
 
 _AT = {"coordinate": _POINT, "text": "keys"}
 _MEMBERS: Mapping[str, _Member] = {
-    "screenshot": _Member("desktop_screenshot"),
-    "zoom": _Member("desktop_screenshot", fields={"region": "region"}),
-    "wait": _Member("desktop_screenshot", fields={"duration": "wait_s"}),
-    "mouse_move": _Member("desktop_mouse", {"action": "move"}, {"coordinate": _POINT}),
-    "left_click": _Member("desktop_mouse", {"action": "click"}, _AT),
-    "right_click": _Member("desktop_mouse", {"action": "click", "button": "right"}, _AT),
-    "middle_click": _Member("desktop_mouse", {"action": "click", "button": "middle"}, _AT),
-    "double_click": _Member("desktop_mouse", {"action": "double_click"}, _AT),
-    "triple_click": _Member("desktop_mouse", {"action": "triple_click"}, _AT),
-    "left_mouse_down": _Member("desktop_mouse", {"action": "press"}, {"coordinate": _POINT}),
-    "left_mouse_up": _Member("desktop_mouse", {"action": "release"}, {"coordinate": _POINT}),
+    "screenshot": _Member(SCREENSHOT),
+    "zoom": _Member(SCREENSHOT, fields={"region": "region"}),
+    "wait": _Member(SCREENSHOT, fields={"duration": "wait_s"}),
+    "mouse_move": _Member(MOUSE, {"action": "move"}, {"coordinate": _POINT}),
+    "left_click": _Member(MOUSE, {"action": "click"}, _AT),
+    "right_click": _Member(MOUSE, {"action": "click", "button": "right"}, _AT),
+    "middle_click": _Member(MOUSE, {"action": "click", "button": "middle"}, _AT),
+    "double_click": _Member(MOUSE, {"action": "double_click"}, _AT),
+    "triple_click": _Member(MOUSE, {"action": "triple_click"}, _AT),
+    "left_mouse_down": _Member(MOUSE, {"action": "press"}, {"coordinate": _POINT}),
+    "left_mouse_up": _Member(MOUSE, {"action": "release"}, {"coordinate": _POINT}),
     "left_click_drag": _Member(
-        "desktop_mouse", {"action": "drag"}, {"start_coordinate": _POINT, "coordinate": _PATH, "text": "keys"}
+        MOUSE, {"action": "drag"}, {"start_coordinate": _POINT, "coordinate": _PATH, "text": "keys"}
     ),
-    "scroll": _Member(
-        "desktop_mouse", {"action": "scroll"}, {**_AT, "scroll_direction": "direction", "scroll_amount": "amount"}
-    ),
-    "key": _Member("desktop_keyboard", {"action": "press"}, {"text": "keys", "repeat": "repeat"}),
-    "hold_key": _Member("desktop_keyboard", {"action": "hold"}, {"text": "keys", "duration": "seconds"}),
-    "type": _Member("desktop_keyboard", {"action": "type"}, {"text": "text"}),
+    "scroll": _Member(MOUSE, {"action": "scroll"}, {**_AT, "scroll_direction": "direction", "scroll_amount": "amount"}),
+    "key": _Member(KEYBOARD, {"action": "press"}, {"text": "keys", "repeat": "repeat"}),
+    "hold_key": _Member(KEYBOARD, {"action": "hold"}, {"text": "keys", "duration": "seconds"}),
+    "type": _Member(KEYBOARD, {"action": "type"}, {"text": "text"}),
 }
 # Each result says where the pointer is.
 _NEVER = ("cursor_position",)

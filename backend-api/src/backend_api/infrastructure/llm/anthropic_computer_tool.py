@@ -25,7 +25,7 @@ from backend_api.infrastructure.llm.computer_use import (
 from backend_api.infrastructure.llm.faults import as_object
 from backend_api.infrastructure.llm.model_facts import ModelFacts
 from backend_api.infrastructure.llm.surrogates import json_of
-from backend_api.infrastructure.llm.wire import arguments_of, called
+from backend_api.infrastructure.llm.tool_calls import arguments_of, call_part
 
 ComputerForm = Literal["computer_toolset_20260801", "computer_20251124", "computer_20250124"]
 TOOL = "computer"
@@ -68,14 +68,14 @@ def call_of(call_id: str, name: str, from_toolset: str, raw: str, form: Computer
     given = arguments_of(raw)
     if from_toolset == toolset.FAMILY:
         tool, arguments = toolset.call_of(name, given)
-        return called(call_id, tool, raw, arguments)
+        return call_part(call_id, tool, raw, arguments)
     if form is None or form not in BETAS or name != TOOL or given is None:
-        return called(call_id, name, raw, given)
+        return call_part(call_id, name, raw, given)
     tool, arguments = _call_of_action(given)
     # As it was given, where it would be written otherwise: what the model thought is bound to it.
     is_alike = _input(ToolRequest(call_id="", name=tool, arguments=arguments), form) == list(given.items())
     opaque = None if is_alike else json_of({"name": TOOL, "input": given}).decode()
-    return called(call_id, tool, raw, arguments, opaque=opaque)
+    return call_part(call_id, tool, raw, arguments, opaque=opaque)
 
 
 def _call_of_action(given: Json) -> tuple[str, Json | None]:

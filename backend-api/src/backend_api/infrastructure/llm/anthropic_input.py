@@ -11,8 +11,8 @@ from backend_api.domain.agent.model import AssistantTurn, ModelRequest, NoteTurn
 from backend_api.domain.agent.pictures import Image
 from backend_api.infrastructure.llm.anthropic_computer_tool import ComputerForm, written
 from backend_api.infrastructure.llm.faults import as_object
+from backend_api.infrastructure.llm.tool_calls import arguments_of
 from backend_api.infrastructure.llm.turns import images_of, note_text, pieces_of, result_text, user_text
-from backend_api.infrastructure.llm.wire import arguments_of
 
 REDACTED = "redacted:"
 """What logs of old have before redacted thinking, in place of a signature."""

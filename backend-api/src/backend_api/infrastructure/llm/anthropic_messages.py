@@ -26,17 +26,9 @@ from backend_api.infrastructure.llm.faults import fault_in_stream
 from backend_api.infrastructure.llm.model_facts import FactsOf, ModelFacts, elsewhere
 from backend_api.infrastructure.llm.surrogates import json_of
 from backend_api.infrastructure.llm.thinking import claude_fields
+from backend_api.infrastructure.llm.tool_calls import given_arguments
 from backend_api.infrastructure.llm.turns import body_of
-from backend_api.infrastructure.llm.wire import (
-    CONNECTIONS,
-    TIMEOUT,
-    Connections,
-    Endpoint,
-    ProviderApi,
-    ask,
-    cut,
-    given_arguments,
-)
+from backend_api.infrastructure.llm.wire import CONNECTIONS, TIMEOUT, Connections, Endpoint, ProviderApi, ask, cut
 
 ANTHROPIC = ProviderApi(name="Anthropic", key_setting="ANTHROPIC_API_KEY")
 REASONS: dict[str, FinishReason] = {

@@ -13,7 +13,7 @@ from opentelemetry.trace import SpanKind
 
 from backend_api.application import measures
 from backend_api.domain.agent.events import Usage
-from backend_api.domain.agent.model import ChatModel, FinishPart, ModelError, ModelRequest, Part, UsagePart
+from backend_api.domain.agent.model import ChatModel, FinishPart, ModelError, ModelRequest, NextAttempt, Part, UsagePart
 from backend_api.domain.agent.prices import Prices
 from backend_api.infrastructure.llm.key_masking import KeyMask
 from service_kit.observation.spans import TRACER, failed
@@ -80,10 +80,12 @@ class ModelCalls:
                 is_last = not request.is_retried or attempt >= self._policy.max_retries
                 if has_started or is_last or not error.may_retry or (asked or 0.0) > LONGEST_ASKED_WAIT_S:
                     raise
+                wait_s = self._policy.delay(attempt, self._jitter(), asked)
+                attempt += 1
                 if request.on_failed_attempt is not None:
-                    request.on_failed_attempt(error)
-            await self._sleep(self._policy.delay(attempt, self._jitter(), asked))
-            attempt += 1
+                    most = self._policy.max_retries + 1
+                    request.on_failed_attempt(error, NextAttempt(number=attempt + 1, most=most, wait_s=wait_s))
+            await self._sleep(wait_s)
 
     async def _attempt(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
         provider, model = self._provider, request.model

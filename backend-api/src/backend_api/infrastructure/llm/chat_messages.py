@@ -19,8 +19,8 @@ from backend_api.domain.agent.pictures import Image
 from backend_api.infrastructure.llm.faults import as_object
 from backend_api.infrastructure.llm.reasoning_details import DETAILS
 from backend_api.infrastructure.llm.thinking import empty_reasoning
-from backend_api.infrastructure.llm.turns import images_of, note_text, result_text, user_text
-from backend_api.infrastructure.llm.wire import arguments_of
+from backend_api.infrastructure.llm.tool_calls import arguments_of
+from backend_api.infrastructure.llm.turns import data_url, images_of, note_text, result_text, user_text
 
 _Content = str | list[dict[str, Any]]
 
@@ -95,8 +95,7 @@ def _parts(content: _Content) -> list[dict[str, Any]]:
 
 def _pictures(turn: ToolTurn, images: Sequence[Image]) -> list[dict[str, Any]]:
     told = note_text(NoteTurn(text=f"What the tool {turn.name} showed (call {turn.call_id}):"))
-    urls = [f"data:{image.media_type};base64,{image.base64}" for image in images]
-    return [*_parts(told), *({"type": "image_url", "image_url": {"url": url}} for url in urls)]
+    return [*_parts(told), *({"type": "image_url", "image_url": {"url": data_url(image)}} for image in images)]
 
 
 def _said(turn: AssistantTurn, model: str) -> dict[str, Any]:

@@ -19,6 +19,8 @@ from backend_api.domain.agent.catalogue import ProviderName
 from backend_api.domain.agent.model import Thinks
 from backend_api.domain.agent.prices import Prices
 
+OPENAI_HOST = "api.openai.com"
+"""Where OpenAI itself serves its models."""
 ThinkingForm = Literal["adaptive", "budget"]
 ComputerUse = Literal[
     "computer_toolset_20260801", "computer_20251124", "computer_20250124", "computer", "computer_use_preview"

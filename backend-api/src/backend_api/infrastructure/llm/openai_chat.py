@@ -24,8 +24,9 @@ from backend_api.infrastructure.llm.faults import as_object
 from backend_api.infrastructure.llm.openai_client import OpenAiClient, openai_fault
 from backend_api.infrastructure.llm.reasoning_details import ReasoningDetails
 from backend_api.infrastructure.llm.thinking import openai_fields
+from backend_api.infrastructure.llm.tool_calls import PartialCall, arguments_of, call_part, given_arguments
 from backend_api.infrastructure.llm.turns import body_of
-from backend_api.infrastructure.llm.wire import PartialCall, ProviderApi, arguments_of, called, cut, given_arguments
+from backend_api.infrastructure.llm.wire import ProviderApi, cut
 
 REASONS: dict[str, FinishReason] = {
     "stop": "stop",
@@ -88,7 +89,9 @@ class _State:
         if self.reason is None and not is_done:
             raise cut(self.api.name)
         calls = [
-            called(call.id, call.name, raw, arguments_of(raw)) for call in self.calls if (raw := call.raw) or call.name
+            call_part(call.id, call.name, raw, arguments_of(raw))
+            for call in self.calls
+            if (raw := call.raw) or call.name
         ]
         reason = self.reason or "stop"
         if self.is_refused:

@@ -11,7 +11,7 @@ import openai
 from backend_api.domain.agent.model import ModelError, Part
 from backend_api.infrastructure.llm.bounds import BoundedClient
 from backend_api.infrastructure.llm.faults import fault_in_stream
-from backend_api.infrastructure.llm.model_facts import FactsOf, unknown
+from backend_api.infrastructure.llm.model_facts import OPENAI_HOST, FactsOf, unknown
 from backend_api.infrastructure.llm.wire import (
     CONNECTIONS,
     TIMEOUT,
@@ -24,7 +24,6 @@ from backend_api.infrastructure.llm.wire import (
 
 OPENAI = ProviderApi(name="The OpenAI-compatible provider", key_setting="OPENAI_API_KEY")
 """Of `OPENAI_BASE_URL`; a provider with settings of its own has one of its own."""
-OFFICIAL_HOST = "api.openai.com"
 
 
 class _HttpClient(BoundedClient, openai.DefaultAioHttpClient):
@@ -67,7 +66,7 @@ class OpenAiClient:
             api_key=key or "none", base_url=base_url, max_retries=0, timeout=timeout, http_client=http
         )
         self._endpoint = Endpoint(self._client, http, self.PATH)
-        self.is_official = self._client.base_url.host == OFFICIAL_HOST
+        self.is_official = self._client.base_url.host == OPENAI_HOST
 
     async def aclose(self) -> None:
         """Close its connections."""

@@ -24,8 +24,8 @@ from backend_api.infrastructure.llm.faults import as_object
 from backend_api.infrastructure.llm.model_facts import ModelFacts
 from backend_api.infrastructure.llm.openai_actions import calls_of_action
 from backend_api.infrastructure.llm.surrogates import json_of
+from backend_api.infrastructure.llm.tool_calls import arguments_of, call_part
 from backend_api.infrastructure.llm.turns import data_url, images_of
-from backend_api.infrastructure.llm.wire import arguments_of, called
 
 ComputerForm = Literal["computer", "computer_use_preview"]
 ITEM = "computer_call"
@@ -89,7 +89,7 @@ def calls_of(item: Json, *, provider: str) -> list[ToolCallPart]:
         opaque = json_of({"type": ITEM} if parts else whole).decode()
         raw = json_of(arguments).decode()
         parts.append(
-            called(
+            call_part(
                 whole["call_id"],
                 name,
                 raw,

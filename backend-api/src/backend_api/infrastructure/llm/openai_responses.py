@@ -27,8 +27,9 @@ from backend_api.infrastructure.llm.openai_computer import ComputerForm, calls_o
 from backend_api.infrastructure.llm.responses_input import items_of
 from backend_api.infrastructure.llm.surrogates import json_of
 from backend_api.infrastructure.llm.thinking import responses_fields
+from backend_api.infrastructure.llm.tool_calls import PartialCall, arguments_of, call_part, given_arguments
 from backend_api.infrastructure.llm.turns import body_of
-from backend_api.infrastructure.llm.wire import PartialCall, ProviderApi, arguments_of, called, cut, given_arguments
+from backend_api.infrastructure.llm.wire import ProviderApi, cut
 
 MIN_OUTPUT_TOKENS = 16
 """Fewer are refused."""
@@ -126,7 +127,7 @@ class _State:
         self.has_called = True
         raw = given if isinstance(given, str) else given_arguments(given) if given else ""
         raw = raw or call.raw
-        return called(call.id, call.name, raw, arguments_of(raw))
+        return call_part(call.id, call.name, raw, arguments_of(raw))
 
     def _finish(self, response: dict[str, Any], *, is_whole: bool) -> list[Part]:
         parts: list[Part] = [self._called(call) for _, call in sorted(self.calls.items())]

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from backend_api.domain.agent.catalogue import Role
 from backend_api.domain.agent.model import CONTEXT_WINDOW, ChatModel, Thinks
-from backend_api.infrastructure.llm.model_facts import FactsOf
+from backend_api.infrastructure.llm.model_facts import OPENAI_HOST, FactsOf
 from backend_api.infrastructure.llm.thinking import openai_thinks, responses_thinks
 
 ROLE_SETTINGS: dict[Role, str] = {
@@ -143,7 +143,7 @@ def _is_at(address: str, host: str) -> bool:
 
 
 def _is_official(settings: LlmSettings) -> bool:
-    return _is_at(settings.openai_base_url, "api.openai.com")
+    return _is_at(settings.openai_base_url, OPENAI_HOST)
 
 
 PROVIDERS: dict[str, _ProviderEntry] = {

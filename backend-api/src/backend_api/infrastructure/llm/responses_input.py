@@ -20,8 +20,8 @@ from backend_api.domain.agent.model import (
 from backend_api.domain.agent.pictures import Image
 from backend_api.infrastructure.llm.faults import as_object
 from backend_api.infrastructure.llm.openai_computer import ComputerForm, Written, written_in
+from backend_api.infrastructure.llm.tool_calls import arguments_of
 from backend_api.infrastructure.llm.turns import data_url, images_of, note_text, pieces_of, result_text, user_text
-from backend_api.infrastructure.llm.wire import arguments_of
 
 NO_COMPUTER: Mapping[str, Written] = {}
 

@@ -7,33 +7,28 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import httpx2
-from pydantic_core import from_json
 
-from backend_api.domain.agent.events import SafetyCheck
 from backend_api.domain.agent.model import (
     ModelError,
     ModelStreamCutError,
     ModelUnavailableError,
     Part,
-    ToolCallPart,
-    ToolRequest,
 )
-from backend_api.infrastructure.llm.bounds import HEAD_S, MAX_NAME_CHARACTERS, SILENCE_S, Taken
+from backend_api.infrastructure.llm.bounds import HEAD_S, SILENCE_S, Taken
 from backend_api.infrastructure.llm.faults import as_object, fault_of
 from backend_api.infrastructure.llm.sse import SseOverflowError, data_lines
-from backend_api.infrastructure.llm.surrogates import WholeCharacters, joined, json_of, without_halves
+from backend_api.infrastructure.llm.surrogates import WholeCharacters
 
 CONNECT_S = 10.0
 DRAIN_S = 0.05
-BETAS = "anthropic-beta"
+BETA_HEADER = "anthropic-beta"
 TIMEOUT = httpx2.Timeout(SILENCE_S, connect=CONNECT_S, pool=CONNECT_S)
 CONNECTIONS = 500
 SPARE_CONNECTIONS = 50
@@ -111,9 +106,9 @@ class Endpoint:
         blank = self._blank
         headers = blank.headers
         if betas:
-            named = ",".join(filter(None, (headers.get(BETAS, ""), betas)))
+            named = ",".join(filter(None, (headers.get(BETA_HEADER, ""), betas)))
             headers = httpx2.Headers(headers)
-            headers[BETAS] = named
+            headers[BETA_HEADER] = named
         request = httpx2.Request(
             "POST",
             blank.url,
@@ -141,20 +136,6 @@ class StreamState(Protocol):
         """What the end adds; `is_done` where the stream had the mark `[DONE]`. Raises `ModelStreamCutError` where it
         was cut."""
         ...
-
-
-@dataclass(slots=True)
-class PartialCall:
-    """A call while its pieces come."""
-
-    id: str = ""
-    name: str = ""
-    pieces: list[str] = field(default_factory=list[str])
-
-    @property
-    def raw(self) -> str:
-        """Its arguments as far as they came."""
-        return "".join(self.pieces)
 
 
 async def ask(
@@ -250,63 +231,6 @@ def parse(data: bytes, whole: WholeCharacters, provider: str) -> dict[str, Any]:
         return as_object(whole.event(data))
     except ValueError as error:
         raise ModelUnavailableError(f"{provider} sent something that is not JSON.", may_retry=True) from error
-
-
-def arguments_of(raw: str) -> dict[str, Any] | None:
-    """The arguments of a call; None when they are not a whole JSON object."""
-    if not raw.strip():
-        return {}
-    try:
-        value: object = _read(joined(raw))
-    except ValueError:
-        return None
-    return cast("dict[str, Any]", value) if isinstance(value, dict) and _is_finite(cast("object", value)) else None
-
-
-def _read(raw: str) -> object:
-    try:
-        return from_json(raw)
-    except ValueError:
-        return from_json(without_halves(raw))
-
-
-def given_arguments(given: object) -> str:
-    """Arguments that are sent as a value, as the text that others send."""
-    return json_of(given).decode()
-
-
-def called(
-    call_id: object,
-    name: object,
-    raw: str,
-    arguments: dict[str, Any] | None,
-    *,
-    opaque: str | None = None,
-    safety_checks: Sequence[SafetyCheck] = (),
-    is_next_action: bool = False,
-) -> ToolCallPart:
-    """A call whose id and name are texts, and not long ones."""
-    known = [str(given or "")[:MAX_NAME_CHARACTERS] for given in (call_id, name)]
-    return ToolCallPart(
-        ToolRequest(
-            call_id=known[0],
-            name=known[1],
-            arguments=arguments,
-            raw=raw,
-            opaque=opaque,
-            safety_checks=safety_checks,
-            is_next_action=is_next_action,
-        )
-    )
-
-
-def _is_finite(value: object) -> bool:
-    """Numbers without end are no JSON, though they are read from it: nobody after us could be sent them."""
-    if isinstance(value, float):
-        return math.isfinite(value)
-    if isinstance(value, dict):
-        return all(map(_is_finite, cast("dict[str, object]", value).values()))
-    return all(map(_is_finite, cast("list[object]", value))) if isinstance(value, list) else True
 
 
 def _status_fault(response: httpx2.Response, provider: ProviderApi) -> ModelError:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from fastapi import APIRouter, Path, Query, status
 from pydantic import Field
 
 from backend_api.application.mcp.change_servers import ShownMcpServer
 from backend_api.domain.conversation.entity import SessionId
-from backend_api.domain.mcp.ports import McpCause
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.schemas import AnswerBody, RequestBody
 from backend_api.interfaces.http.use_cases import Calls
@@ -37,22 +35,7 @@ McpCode = Literal[
     "mcp_unreadable",
     "mcp_other",
 ]
-_CODES: Mapping[McpCause, McpCode] = {
-    "needs_sign_in": "mcp_needs_sign_in",
-    "refused": "mcp_refused",
-    "status": "mcp_status",
-    "address_refused": "mcp_address_refused",
-    "unreachable": "mcp_unreachable",
-    "timed_out": "mcp_timed_out",
-    "bad_answer": "mcp_bad_answer",
-    "too_large": "mcp_too_large",
-    "ended": "mcp_ended",
-    "program_ended": "mcp_program_ended",
-    "no_computer": "mcp_no_computer",
-    "too_often": "mcp_too_often",
-    "unreadable": "mcp_unreadable",
-    "other": "mcp_other",
-}
+"""`mcp_` and a `McpCause`."""
 
 
 class McpServerBody(AnswerBody):
@@ -119,7 +102,7 @@ def _body_of(shown: ShownMcpServer) -> McpServerBody:
         status=shown.status,
         tools=[*shown.tools],
         error=shown.error,
-        code=_CODES[shown.cause] if shown.cause is not None else None,
+        code=cast("McpCode", f"mcp_{shown.cause}") if shown.cause is not None else None,
         tried_at=shown.tried_at,
         is_hidden=shown.is_hidden,
         signed_in=shown.is_signed_in,

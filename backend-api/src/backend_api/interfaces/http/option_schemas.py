@@ -55,21 +55,22 @@ class OptionsBody(RequestBody):
     denied_tools: list[ToolName] | None = Field(
         default=None,
         max_length=200,
-        description="Tools of GET /api/tools, by name or glob (`browser_*`), the agent may not use here, from its "
-        "next call on; null: those that the person's defaults and the preset deny, in whose place an own list counts, "
-        "also an empty one. Of a tool that several rules name the strictest counts: denied, then asked, then allowed.",
+        description="Tools of GET /api/tools, by name or glob (`browser_*`) in upper or lower case, the agent may not "
+        "use here, from its next call on; null: those that the person's defaults and the preset deny, in whose place "
+        "an own list counts, also an empty one. Of a tool that several rules name the strictest counts: denied, then "
+        "asked, then allowed.",
     )
     asked_tools: list[ToolName] | None = Field(
         default=None,
         max_length=200,
-        description="Tools, by name or glob, whose calls wait for approval even without enable_approval; null: as "
-        "above. What only reads never asks.",
+        description="Tools, by name or glob in upper or lower case, whose calls wait for approval even without "
+        "enable_approval; null: as above. What only reads never asks.",
     )
     allowed_tools: list[ToolName] | None = Field(
         default=None,
         max_length=200,
-        description="Tools, by name or glob, whose calls run without approval though enable_approval is true; null: "
-        "as above.",
+        description="Tools, by name or glob exactly as they are written, whose calls run without approval though "
+        "enable_approval is true; null: as above.",
     )
 
     def chosen(self) -> dict[str, Any]:

@@ -6,17 +6,12 @@ from collections.abc import Mapping
 from html import escape
 
 from backend_api.domain.mcp.sign_in import SignInFault
+from backend_api.interfaces.http.accept_language import wants_chinese
 
 _WORDS: Mapping[str, Mapping[SignInFault | None, tuple[str, str]]] = {
+    # The detail of every fault is in English already.
     "en": {
         None: ("You are signed in", "{detail} can be used from your next message on. You may close this page."),
-        "expired": ("Not signed in", "This sign-in is over, or was ended before. Begin it again in the settings."),
-        "other_browser": (
-            "Not signed in",
-            "This sign-in was begun in another browser. Begin it again in the settings of this one.",
-        ),
-        "denied": ("Not signed in", "The sign-in was refused there, or cancelled."),
-        "changed": ("Not signed in", "The MCP server was changed or deleted meanwhile. Begin the sign-in again."),
         "failed": ("Not signed in", "{detail}"),
     },
     "zh": {
@@ -47,10 +42,11 @@ _CLOSES = '<script nonce="{nonce}">window.close()</script>\n'
 
 
 def sign_in_page(accepted: str, nonce: str, fault: SignInFault | None, detail: str) -> str:
-    """In the language of the browser. It closes itself where all is well; `detail` names the server, or says why
-    not."""
-    language = "zh" if accepted.strip().lower().startswith("zh") else "en"
-    title, text = _WORDS[language][fault]
+    """In the language that `accepted` wants, the header `Accept-Language`. It closes itself where all is well; `detail`
+    names the server, or says why not."""
+    language = "zh" if wants_chinese(accepted) else "en"
+    words = _WORDS[language]
+    title, text = words.get(fault, words["failed"])
     return _PAGE.format(
         language=language,
         nonce=nonce,

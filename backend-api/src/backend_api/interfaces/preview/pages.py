@@ -18,6 +18,7 @@ from backend_api.domain.previews.errors import (
     PortRefusedError,
     PreviewTokenError,
 )
+from backend_api.interfaces.http.accept_language import wants_chinese
 from backend_api.interfaces.preview.origin import ForeignRequestError
 
 _HEADERS = {
@@ -51,7 +52,7 @@ _PAGES: dict[type[DomainError], _Page] = {
         404,
         _Words("This port is closed", "There is no open port at this address. It was closed, or its conversation "
                "deleted."),
-        _Words("端口已关闭", "这个地址没有打开的端口：它已被关闭，或者所属的对话已被删除。"),
+        _Words("端口已关闭", "这个地址没有开放的端口：它已被关闭，或者所属的对话已被删除。"),
     ),
     UnauthenticatedError: (
         410,
@@ -118,18 +119,3 @@ def page_of(error: DomainError, scope: Scope) -> Response:
     )
     retry = {"Retry-After": str(error.retry_after_s)} if isinstance(error, LimitError) else {}
     return HTMLResponse(body, status, headers=_HEADERS | retry)
-
-
-def wants_chinese(accept_language: str) -> bool:
-    """Whether it is wanted more than English, by RFC 9110, section 12.5.4."""
-    best, is_chinese = 0.0, False
-    for one in accept_language[:1000].lower().split(","):
-        name, _, weight = one.strip().partition(";q=")
-        try:
-            wanted = float(weight) if weight else 1.0
-        except ValueError:
-            continue
-        language = name.partition("-")[0].strip()
-        if language in ("zh", "en") and wanted > best:
-            best, is_chinese = wanted, language == "zh"
-    return is_chinese

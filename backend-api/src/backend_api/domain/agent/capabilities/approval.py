@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from backend_api.domain.agent.capability import ALLOW, Ask, Capability, ProposedCall, Setup, Verdict
-from backend_api.domain.agent.tool_rules import is_named
+from backend_api.domain.agent.tool_rules import is_named, is_named_in_any_case
 
 
 def approval(*, expires_s: float) -> Capability:
@@ -17,7 +17,7 @@ def approval(*, expires_s: float) -> Capability:
             return Ask(expires_s)
         if call.tool.read_only:
             return ALLOW
-        if is_named(name, options.asked_tools):
+        if is_named_in_any_case(name, options.asked_tools):
             return Ask(expires_s)
         if not options.enable_approval or is_named(name, options.allowed_tools):
             return ALLOW

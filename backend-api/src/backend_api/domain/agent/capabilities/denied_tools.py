@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from backend_api.domain.agent.capability import ALLOW, Capability, Deny, ProposedCall, Setup, Verdict
-from backend_api.domain.agent.tool_rules import is_named
+from backend_api.domain.agent.tool_rules import is_named_in_any_case
 from backend_api.domain.agent.tools import ToolSpec
 
 
@@ -15,7 +15,8 @@ def switched_off(tool: ToolSpec) -> Deny:
 
 
 def _gate(setup: Setup, call: ProposedCall) -> Verdict:
-    return switched_off(call.tool) if is_named(call.tool.name, setup.options.denied_tools) else ALLOW
+    is_denied = is_named_in_any_case(call.tool.name, setup.options.denied_tools)
+    return switched_off(call.tool) if is_denied else ALLOW
 
 
 DENIED_TOOLS = Capability(name="denied tools", gate=_gate)

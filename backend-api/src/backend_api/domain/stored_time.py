@@ -1,0 +1,10 @@
+"""Times as exact as they are stored, so that what is answered at once equals what is read later."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+
+def to_millisecond(at: datetime) -> datetime:
+    """The time without what is below a millisecond, which no store keeps."""
+    return at.replace(microsecond=at.microsecond // 1000 * 1000)

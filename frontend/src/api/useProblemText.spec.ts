@@ -1,0 +1,24 @@
+// @vitest-environment happy-dom
+import { createApp, defineComponent } from 'vue'
+import { expect, it } from 'vitest'
+import { i18n } from '@/i18n'
+import { ApiError } from './problems'
+import { useProblemText } from './useProblemText'
+
+function textOf(error: unknown): string {
+  let text = ''
+  const Component = defineComponent(() => {
+    text = useProblemText()(error)
+    return () => null
+  })
+  createApp(Component).use(i18n).mount(document.createElement('div'))
+  return text
+}
+
+it.each([
+  ['body.tools.0', 'too long', 'tools: too long'],
+  ['body.cron', 'too short', 'cron: too short'],
+  ['body.cron', 'This has 4 fields.', 'This has 4 fields.'],
+])('names the field %s where it is not a whole sentence that tells', (field, message, said) => {
+  expect(textOf(new ApiError(422, 'invalid', '', false, [{ field, message }]))).toContain(said)
+})
