@@ -80,6 +80,8 @@ HEADS = {
     "no HTTP": Worst(b"SSH-2.0-OpenSSH_9.6\r\n\r\n", for_ever=b"\x00" * 1000),
     "many headers": Worst(HEAD, b"X-A: a\r\n" * 1000, b"\r\nhello"),
     "a switch nobody asked for": Worst(b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"),
+    "a status that is none": Worst(b"HTTP/1.1 600 Odd\r\nContent-Length: 0\r\n\r\n"),
+    "a control character": Worst(HEAD, b"X-A: a\x01b\r\nContent-Length: 0\r\n\r\n"),
     "two lengths": Worst(HEAD, b"Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello"),
     "a header that breaks a line": Worst(HEAD, b"X-A: a\rSet-Cookie: b=1\r\nX\x00: y\r\n\r\n"),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -31,6 +32,7 @@ OPEN_S = 30.0
 CLOSE_S = 2.0
 _LIBRARY_FAULTS = (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException)
 _WITHOUT_BODY = (204, 304)
+_CONTROLS = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 class StreamedAppAnswer:
@@ -49,6 +51,12 @@ class StreamedAppAnswer:
                 yield piece
         except _LIBRARY_FAULTS as error:
             raise self._stream.fault(str(error) or "it broke off", self._port) from error
+
+
+def _can_be_passed_on(response: httpcore.Response) -> bool:
+    """The library takes more than the server before us may send."""
+    is_clean = not any(_CONTROLS.search(value) for _, value in response.headers)
+    return is_clean and 200 <= response.status < 600 and len(response.headers) <= MAX_HEADERS
 
 
 def _framed(response: httpcore.Response) -> Headers:
@@ -137,7 +145,7 @@ class ToolApiSandboxApps:
         except TimeoutError as error:
             raise AppFailedError(f"The app at port {port} did not answer within {self.head_s:g} s.") from error
         stream.may_read = None
-        if response.status < 200 or len(response.headers) > MAX_HEADERS:
+        if not _can_be_passed_on(response):
             await response.aclose()
             raise stream.fault("its head is none that can be passed on", port)
         return response
