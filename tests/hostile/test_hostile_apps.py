@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Generator
 from contextlib import suppress
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -191,6 +192,32 @@ async def test_a_socket_that_is_none_is_refused(house: Gateway, worst: Worst) ->
             await app.socket("/ws")
         assert refused.value.response.status_code == 403
         await asyncio.wait_for(worst.left.wait(), 8)
+
+
+async def raw_socket(app: Reached, target: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A handshake by hand, of which nothing is read yet."""
+    uri = urlsplit(app.gateway.url)
+    reader, writer = await asyncio.open_connection(uri.hostname, uri.port, limit=4096)
+    said = {
+        **app.headers,
+        "Origin": f"http://{app.host}",
+        "Upgrade": "websocket",
+        "Connection": "Upgrade",
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+    }
+    lines = [f"GET {target} HTTP/1.1", *(f"{name}: {value}" for name, value in said.items())]
+    writer.write("\r\n".join(lines).encode() + b"\r\n\r\n")
+    return reader, writer
+
+
+async def test_a_socket_with_a_whole_address_in_the_place_of_a_path_is_refused(house: Gateway) -> None:
+    async with web_app() as port:
+        app = await reach(house, port)
+        reader, writer = await raw_socket(app, "http://evil.example/ws")
+        async with asyncio.timeout(8):
+            assert (await reader.readline()).startswith(b"HTTP/1.1 403 ")
+        writer.close()
 
 
 async def test_a_message_over_the_bound_ends_its_socket(house: Gateway) -> None:

@@ -179,7 +179,8 @@ class ToolApiSandboxApps:
             except InvalidStatus as error:
                 said = f"it answers with {error.response.status_code}, not with a WebSocket"
                 raise stream.fault(said, port) from error
-            except (OSError, WebSocketException, TimeoutError) as error:
+            except (OSError, ValueError, WebSocketException, TimeoutError) as error:
+                # A target that is no path makes no address.
                 raise stream.fault(str(error) or "it opens no WebSocket", port) from error
             stack.push_async_callback(connection.close)
             yield AppWebSocket(cast("BoundedConnection", connection))
