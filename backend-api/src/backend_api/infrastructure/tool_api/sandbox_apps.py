@@ -27,7 +27,8 @@ MAX_HEAD_BYTES = 128 * 1024
 """All that comes before the body, answers of the kind 100 included."""
 MAX_HEADERS = 200
 MAX_MESSAGE_BYTES = 4 * 1024 * 1024
-MAX_WAITING_MESSAGES = 4
+MAX_WAITING_MESSAGES = 1
+"""With the one that comes and the one that goes out, a socket holds four of them."""
 OPEN_S = 30.0
 CLOSE_S = 2.0
 _LIBRARY_FAULTS = (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException)

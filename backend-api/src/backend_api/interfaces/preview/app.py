@@ -134,7 +134,7 @@ async def _socket(socket: WebSocket, reach: ReachPort, port_id: PortId | None) -
             raise PortNotFoundError("There is no such port.")
         check_origin(socket.scope)
         port, claims = await reach.admit(port_id, read_cookies(socket.scope))
-        with reach.connections.claim(port, claims) as auth:
+        with reach.connections.claim(port, claims, is_socket=True) as auth:
             trust_peer(socket)
             await pass_socket(socket, reach.apps, await reach.sandbox_of(port), port, auth.ended)
     except DomainError as error:
