@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Generator
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.utils import accept_key
 
 from backend_api.infrastructure.tool_api.endpoints import Endpoints
+from backend_api.infrastructure.tool_api.sandbox_apps import MAX_MESSAGE_BYTES
 from support.endpoint import RunningEndpoint, running_endpoint
 from support.endpoint_tokens import FixedTokens
 from support.gateway import Gateway
@@ -80,6 +83,8 @@ HEADS = {
     "no HTTP": Worst(b"SSH-2.0-OpenSSH_9.6\r\n\r\n", for_ever=b"\x00" * 1000),
     "many headers": Worst(HEAD, b"X-A: a\r\n" * 1000, b"\r\nhello"),
     "a switch nobody asked for": Worst(b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"),
+    "a status that is none": Worst(b"HTTP/1.1 600 Odd\r\nContent-Length: 0\r\n\r\n"),
+    "a control character": Worst(HEAD, b"X-A: a\x01b\r\nContent-Length: 0\r\n\r\n"),
     "two lengths": Worst(HEAD, b"Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello"),
     "a header that breaks a line": Worst(HEAD, b"X-A: a\rSet-Cookie: b=1\r\nX\x00: y\r\n\r\n"),
 }
@@ -189,6 +194,86 @@ async def test_a_socket_that_is_none_is_refused(house: Gateway, worst: Worst) ->
             await app.socket("/ws")
         assert refused.value.response.status_code == 403
         await asyncio.wait_for(worst.left.wait(), 8)
+
+
+async def raw_socket(app: Reached, target: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A handshake by hand, of which nothing is read yet."""
+    uri = urlsplit(app.gateway.url)
+    reader, writer = await asyncio.open_connection(uri.hostname, uri.port, limit=4096)
+    said = {
+        **app.headers,
+        "Origin": f"http://{app.host}",
+        "Upgrade": "websocket",
+        "Connection": "Upgrade",
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+    }
+    lines = [f"GET {target} HTTP/1.1", *(f"{name}: {value}" for name, value in said.items())]
+    writer.write("\r\n".join(lines).encode() + b"\r\n\r\n")
+    return reader, writer
+
+
+async def test_a_socket_with_a_whole_address_in_the_place_of_a_path_is_refused(house: Gateway) -> None:
+    async with web_app() as port:
+        app = await reach(house, port)
+        reader, writer = await raw_socket(app, "http://evil.example/ws")
+        async with asyncio.timeout(8):
+            assert (await reader.readline()).startswith(b"HTTP/1.1 403 ")
+        writer.close()
+        await writer.wait_closed()
+
+
+async def test_a_user_has_so_many_sockets_and_requests_beside_them(house: Gateway) -> None:
+    async with web_app() as port:
+        app = await reach(house, port)
+        async with AsyncExitStack() as sockets:
+            for _ in range(24):
+                await sockets.enter_async_context(app.socket("/ws"))
+            with pytest.raises(InvalidStatus):
+                await app.socket("/ws")
+            assert (await app.get("/echo")).status_code == 200
+
+
+class LargeMessages:
+    """A program that accepts a socket and sends the largest messages there may be, for as long as they are taken."""
+
+    def __init__(self) -> None:
+        self.sent = 0
+        self.left = asyncio.Event()
+
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError, asyncio.IncompleteReadError):
+            lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+            (key,) = (line.partition(": ")[2] for line in lines if line.lower().startswith("sec-websocket-key:"))
+            writer.write(SOCKET.replace(b"not-it", accept_key(key).encode()))
+            while True:
+                writer.write(b"\x82\x7f" + MAX_MESSAGE_BYTES.to_bytes(8))
+                for _ in range(0, MAX_MESSAGE_BYTES, 65536):
+                    writer.write(bytes(65536))
+                    await writer.drain()
+                    self.sent += 65536
+        writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()
+        self.left.set()
+
+
+async def test_large_messages_are_held_back_by_a_reader_who_does_not_read(house: Gateway) -> None:
+    app_sends = LargeMessages()
+    async with program(app_sends) as port:
+        app = await reach(house, port)
+        reader, writer = await raw_socket(app, "/ws")
+        await reader.readuntil(b"\r\n\r\n")
+        sent = -1
+        async with asyncio.timeout(10):
+            while sent != app_sends.sent:
+                sent = app_sends.sent
+                await asyncio.sleep(0.5)
+        writer.transport.abort()
+        with suppress(OSError):
+            await writer.wait_closed()
+        await asyncio.wait_for(app_sends.left.wait(), 8)
+    assert MAX_MESSAGE_BYTES < sent < 6 * MAX_MESSAGE_BYTES + 4 * 1024 * 1024
 
 
 async def test_a_message_over_the_bound_ends_its_socket(house: Gateway) -> None:

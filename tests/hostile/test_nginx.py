@@ -85,6 +85,16 @@ async def test_a_strange_name_stays_strange_behind_nginx(compose_stack: ComposeS
             assert (await http.get(f"{url}/api/auth/status")).status_code == 200
 
 
+async def test_an_absolute_address_leads_to_nothing_that_its_host_does_not(compose_stack: ComposeStack) -> None:
+    head = b"GET http://p-a.localhost/metrics HTTP/1.1\r\nConnection: close\r\nHost: "
+
+    status, _ = await answer(compose_stack.base_url, head + b"127.0.0.1\r\n\r\n")
+    of_app, _ = await answer(compose_stack.base_url, head + b"p-a.localhost\r\n\r\n")
+
+    assert status == 400
+    assert of_app in (403, 404)  # the gateway's own: there is no such port, or there are none here
+
+
 async def test_a_forwarded_address_a_client_makes_up_counts_for_nothing(compose_stack: ComposeStack) -> None:
     async with httpx.AsyncClient(trust_env=False, base_url=compose_stack.api_url, timeout=60, verify=NO_TLS) as http:
         told: list[int] = []

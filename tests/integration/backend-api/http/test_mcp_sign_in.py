@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.cookies
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from redis.asyncio import Redis
 
 from backend_api.domain.mcp.entity import McpServer, McpTarget
 from backend_api.domain.mcp.sign_in import digest_of
+from backend_api.interfaces.http.use_cases import WebOptions
 from support.gateway import Gateway, run_gateway
 from support.oauth_servers import METADATA, OAuthServers, oauth_servers
 from support.servers import Server
@@ -129,6 +131,39 @@ async def test_what_the_browser_is_sent_to_says_what_it_has_to(gateway: Gateway,
     assert len(asked["state"]) >= 32
     [cookie] = anna.http.cookies.jar
     assert (cookie.path, cookie.has_nonstandard_attr("HttpOnly")) == ("/api/mcp/oauth/callback", True)
+
+
+async def test_with_https_no_page_of_another_host_can_plant_the_cookie_of_a_sign_in(
+    mongo_server: Server, redis_server: Server, mongo_database_name: str, servers: OAuthServers
+) -> None:
+    public, options = "https://chat.example.org", WebOptions(public_url="https://chat.example.org")
+    async with run_gateway(
+        mongo_server.uri, mongo_database_name, redis_server.uri, mcp_hosts=servers.hosts, options=options
+    ) as gateway:
+        anna = await browser(gateway, servers, "anna")
+        async with anna.http:
+            anna.http.headers["Origin"] = public
+            await anna.add()
+            backs: list[tuple[str, http.cookies.Morsel[str]]] = []
+            for _ in range(2):
+                begun = await anna.call("POST", "/wiki/sign-in")
+                [cookie] = http.cookies.SimpleCookie(begun.headers["set-cookie"]).values()
+                back = await servers.consent(begun.json()["url"])
+                assert back.startswith(f"{public}/api/mcp/oauth/callback?")
+                backs.append((back.replace(public, gateway.url), cookie))
+            [(first, planted), (second, own)] = backs
+            anna.http.cookies.clear()
+            plain = planted.key.removeprefix("__Host-")
+            refused = await anna.http.get(first, headers={"Cookie": f"{plain}={planted.value}"})
+            taken = await anna.http.get(second, headers={"Cookie": f"{own.key}={own.value}"})
+
+    assert own.key.startswith("__Host-")
+    assert (own["path"], own["domain"], own["secure"], own["httponly"]) == ("/", "", True, True)
+    assert (refused.status_code, "another browser" in refused.text) == (400, True)
+    assert taken.status_code == 200
+    [gone] = http.cookies.SimpleCookie(taken.headers["set-cookie"]).values()
+    # A browser takes none of this name that is not so, its end neither.
+    assert (gone.key, gone["max-age"], gone["path"], gone["secure"]) == (own.key, "0", "/", True)
 
 
 async def test_a_sign_in_ends_once_in_time_and_in_the_browser_that_began_it(

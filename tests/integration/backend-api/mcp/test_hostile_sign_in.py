@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -243,3 +244,18 @@ async def test_a_code_is_of_no_use_without_what_only_we_know(
     code = parse_qs(urlsplit(await servers.consent(asked.url)).query)["code"][0]
     with pytest.raises(McpSignInError, match="gave no token"):
         await authorizer.redeem(pending(servers, other), code)
+
+
+async def test_a_client_that_is_registered_at_one_authorization_server_is_told_to_no_other(
+    servers: OAuthServers, authorizer: OAuthAuthorizer
+) -> None:
+    elsewhere = replace(
+        target(servers.url).server, client_id="us", client_secret="s3cret", issuer="https://x.example.org"
+    )
+    here = replace(elsewhere, issuer=servers.issuer)
+    with pytest.raises(McpSignInError, match=r"another authorization server than https://x\.example\.org"):
+        await authorizer.begin(McpTarget(server=elsewhere), ANNA, REDIRECT)
+    asked = await authorizer.begin(McpTarget(server=here), ANNA, REDIRECT)
+
+    assert (asked.client.client_id, asked.client.client_secret) == ("us", "s3cret")
+    assert len({binding_of(McpTarget(server=one)) for one in (here, elsewhere, replace(here, issuer=""))}) == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import replace
 
@@ -13,6 +14,7 @@ from backend_api.domain.previews.entity import PortId, PreviewGrant
 from backend_api.domain.previews.errors import PreviewTokenError
 from backend_api.infrastructure.security.tokens import JwtPreviewTokens
 from backend_api.infrastructure.tool_api.endpoints import Endpoints
+from service_kit.observation.context import work_fields
 from support.endpoint import RunningEndpoint
 from support.endpoint_tokens import FixedTokens
 from support.gateway import SECRET, Gateway
@@ -107,6 +109,31 @@ async def test_a_ports_host_has_nothing_of_the_gateway_and_the_gateway_nothing_o
     assert on_gateway.status_code == 401
     assert plain.status_code == 404
     assert from_page.status_code in (401, 403, 422)
+
+
+class Told(logging.Handler):
+    """For whom each line of a log was written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[dict[str, str]] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.found.append(work_fields())
+
+
+async def test_a_request_is_logged_as_nobodys_whatever_it_says_of_itself(
+    house: Gateway, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    log, told = logging.getLogger("backend_api.access"), Told()
+    caplog.set_level(logging.INFO, logger=log.name)
+    monkeypatch.setattr(log, "handlers", [told])
+    claimed = {"X-Request-ID": "of-another-request", "X-Session-ID": "of-another", "X-Run-ID": "of-another"}
+    host = f"p-{NOBODYS}.localhost"
+    answer = await house.client.get("/", headers={"Host": host, **claimed})
+
+    assert answer.headers["x-request-id"] != claimed["X-Request-ID"]
+    assert told.found == [{"request_id": answer.headers["x-request-id"]}]
 
 
 @pytest.mark.parametrize("end", ["log out", "disabled", "deleted", "handed over"])

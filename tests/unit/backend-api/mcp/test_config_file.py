@@ -50,7 +50,17 @@ def test_the_client_by_which_users_sign_in_is_read_and_its_secret_is_one(tmp_pat
     assert (target.filled.client_id, target.filled.client_secret) == ("us", "k3y-of-all")
     assert "k3y-of-all" in target.secrets()
     assert "k3y-of-all" not in repr(target) + repr(target.filled)
-    for wrong in ({"client_secret": "x"}, {"client_id": ""}, {"client_id": "a\nb"}, {"client_id": "a", "other": "b"}):
+    assert target.filled.issuer == ""
+    pinned = {**entry, "oauth": {"client_id": "us", "issuer": "https://login.example.org"}}
+    assert read_mcp_file(written(tmp_path, {"a": pinned}), {})[0].filled.issuer == "https://login.example.org"
+    wrongs: list[dict[str, str]] = [
+        {"client_secret": "x"},
+        {"client_id": ""},
+        {"client_id": "a\nb"},
+        {"client_id": "a", "other": "b"},
+        {"client_id": "a", "issuer": "login.example.org"},
+    ]
+    for wrong in wrongs:
         with pytest.raises(McpFileError, match="oauth"):
             read_mcp_file(written(tmp_path, {"a": {**entry, "oauth": wrong}}), {})
 

@@ -58,6 +58,23 @@ async def test_a_port_and_a_user_have_so_many_places_which_come_free_again() -> 
             assert not auth.ended.done()
 
 
+async def test_a_user_has_fewer_sockets_than_places() -> None:
+    held, ports, others = connections(sockets_of_a_user=2), [port_of("anna"), port_of("anna")], port_of("bert")
+    with ExitStack() as places:
+        for port in ports:
+            places.enter_context(held.claim(port, claims_of(port), is_socket=True))
+        for port in ports:
+            with pytest.raises(TooManyPreviewsError), held.claim(port, claims_of(port), is_socket=True):
+                pass
+            with held.claim(port, claims_of(port)):
+                pass
+        with held.claim(others, claims_of(others), is_socket=True):
+            pass
+    for port in ports:
+        with held.claim(port, claims_of(port), is_socket=True) as auth:
+            assert not auth.ended.done()
+
+
 async def test_a_port_has_so_many_requests_in_a_window_of_time() -> None:
     held, fast = connections(requests=2), connections(requests=2, window_s=0.0)
     port, beside = port_of("anna"), port_of("anna")

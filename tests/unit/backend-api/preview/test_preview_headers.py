@@ -84,6 +84,15 @@ def test_what_acts_beyond_its_host_does_not_pass(name: bytes) -> None:
 
 
 @pytest.mark.parametrize(
+    "name", [b"X-Accel-Redirect", b"X-Accel-Limit-Rate", b"X-Sendfile", b"X-LIGHTTPD-send-file", b"X-Reproxy-URL"]
+)
+def test_a_program_gives_no_orders_to_the_proxy_before_us(name: bytes) -> None:
+    streams = (b"x-accel-buffering", b"no")
+
+    assert from_program([(name, b"/protected/secret"), streams], HERE) == [streams]
+
+
+@pytest.mark.parametrize(
     ("said", "leads_to"),
     [
         (b"http://localhost:3000/in?a=1", b"http://p-x.localhost:8000/in?a=1"),

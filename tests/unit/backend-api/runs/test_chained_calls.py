@@ -34,11 +34,12 @@ def box() -> HandlerBox:
     tools = HandlerBox()
 
     async def run(call: Any, *_: Any) -> Done:
-        return Done(success=call.name != "fail", output=f"{call.name}.")
+        return Done(success="fail" not in call.name, output=f"{call.name}.")
 
     for name in ("write", "other", "fail"):
         tools.add(name, run)
-    tools.add("read", run, read_only=True)
+    for name in ("read", "fail_to_read"):
+        tools.add(name, run, read_only=True)
     return tools
 
 
@@ -66,6 +67,11 @@ async def test_nothing_is_run_after_an_action_that_failed() -> None:
         _, started, results = await run_of(acting(first, "write", "read"))
         assert "write" not in started
         assert results[1:] == [NOT_REACHED] * 2
+
+
+async def test_an_action_that_reads_waits_for_one_that_reads_too() -> None:
+    _, started, results = await run_of(acting("fail_to_read", "read"))
+    assert (started, results[1:]) == (["fail_to_read"], [NOT_REACHED])
 
 
 async def test_nobody_is_asked_for_an_action_after_one_that_failed() -> None:

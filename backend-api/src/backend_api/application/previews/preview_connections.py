@@ -26,10 +26,12 @@ RETRY_AFTER_S = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreviewLimits:
-    """At one gateway. Requests are those of a port that begin within `window_s`."""
+    """At one gateway. Requests are those of a port that begin within `window_s`. `sockets_of_a_user` are among what
+    they have at once: each holds whole messages, which may be large."""
 
     at_once_of_a_port: int = 48
     at_once_of_a_user: int = 96
+    sockets_of_a_user: int = 24
     requests: int = 3000
     window_s: float = 10.0
 
@@ -53,32 +55,33 @@ class PreviewConnections:
         self._every_s = every_s
         self._held: dict[PortId, set[ConnectionAuth]] = {}
         self._of_users: Counter[UserId] = Counter()
+        self._sockets: Counter[UserId] = Counter()
         self._begun: Counter[PortId] = Counter()
         self._window_ends = 0.0
         self._is_closed = False
 
     @contextmanager
-    def claim(self, port: OpenedPort, claims: AccessClaims) -> Generator[ConnectionAuth]:
+    def claim(self, port: OpenedPort, claims: AccessClaims, *, is_socket: bool = False) -> Generator[ConnectionAuth]:
         """A place for the length of the block, whose `ended` is done when the block has to end. Raises
         `TooManyPreviewsError`."""
-        self._count(port)
-        with self._log_ins.register(claims) as auth:
+        self._count(port, is_socket=is_socket)
+        with (
+            self._log_ins.register(claims) as auth,
+            _counted(self._of_users, port.user_id, 1),
+            _counted(self._sockets, port.user_id, int(is_socket)),
+        ):
             if self._is_closed:
                 auth.end(None)
             beside = self._held.setdefault(port.id, set())
             beside.add(auth)
-            self._of_users[port.user_id] += 1
             try:
                 yield auth
             finally:
                 beside.discard(auth)
                 if not beside and self._held.get(port.id) is beside:
                     del self._held[port.id]
-                self._of_users[port.user_id] -= 1
-                if not self._of_users[port.user_id]:
-                    del self._of_users[port.user_id]
 
-    def _count(self, port: OpenedPort) -> None:
+    def _count(self, port: OpenedPort, *, is_socket: bool) -> None:
         now = asyncio.get_running_loop().time()
         if now >= self._window_ends:
             self._window_ends = now + self._limits.window_s
@@ -88,6 +91,7 @@ class PreviewConnections:
             self._begun[port.id] > self._limits.requests
             or len(self._held.get(port.id, ())) >= self._limits.at_once_of_a_port
             or self._of_users[port.user_id] >= self._limits.at_once_of_a_user
+            or (is_socket and self._sockets[port.user_id] >= self._limits.sockets_of_a_user)
         ):
             raise TooManyPreviewsError("Too many requests are under way.", retry_after_s=RETRY_AFTER_S)
 
@@ -123,3 +127,15 @@ class PreviewConnections:
         for port_id in asked.keys() - present.keys():
             for auth in asked[port_id]:
                 auth.end(None)
+
+
+@contextmanager
+def _counted(places: Counter[UserId], user_id: UserId, so_many: int) -> Generator[None]:
+    """For the length of the block; nothing stays of who has none."""
+    places[user_id] += so_many
+    try:
+        yield
+    finally:
+        places[user_id] -= so_many
+        if not places[user_id]:
+            del places[user_id]

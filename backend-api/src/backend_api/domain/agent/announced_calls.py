@@ -34,7 +34,8 @@ class Announced:
 
     @property
     def may_run_beside(self) -> bool:
-        return self.tool is not None and self.tool.spec.effect == "reads"
+        """What comes after another one has to wait for how that ends."""
+        return self.tool is not None and self.tool.spec.effect == "reads" and self.called.after is None
 
 
 def recorded_of(announced: Sequence[Announced]) -> list[StoredPayload]:

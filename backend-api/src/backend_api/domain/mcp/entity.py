@@ -28,7 +28,8 @@ _MARK_CHARACTERS = 8
 class McpServer:
     """A server as its `mcp.json` says: a `command` that runs in the sandbox of a session, or a `url` that is connected
     to. Texts may have `${VAR}` in them, which `filled` puts in. `tools` are names and globs of those that are offered,
-    None for all. `client_id` is what we are where its users sign in, if that registers no clients by itself."""
+    None for all. `client_id` is what we are where its users sign in, if that registers no clients by itself, and
+    `issuer`, if it is named, the only authorization server where we are that."""
 
     name: str
     transport: Transport
@@ -42,6 +43,7 @@ class McpServer:
     source: Source = "deployment"
     client_id: str = ""
     client_secret: str = field(default="", repr=False)
+    issuer: str = ""
 
     @property
     def config(self) -> str:

@@ -223,7 +223,8 @@ def server_key(server: McpServer) -> str:
 def binding_of(target: McpTarget) -> str:
     """What was given to one address and client is good for no other."""
     filled = target.filled
-    return hashlib.sha256(f"{filled.url}\n{filled.client_id}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    text = "\n".join([filled.url, filled.client_id, *([filled.issuer] if filled.issuer else [])])
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def may_sign_in(server: McpServer) -> bool:

@@ -42,6 +42,7 @@ class ClientConfig(BaseModel):
 
     client_id: Annotated[str, StringConstraints(min_length=1, max_length=1_000, pattern=r"^[\x20-\x7e]*$")]
     client_secret: Annotated[str, StringConstraints(max_length=4_096, pattern=r"^[\x20-\x7e]*$")] = ""
+    issuer: Annotated[str, StringConstraints(max_length=2_000, pattern=r"^(https?://[\x21-\x7e]+)?$")] = ""
 
 
 class ServerConfig(BaseModel):
@@ -120,6 +121,7 @@ class ServerConfig(BaseModel):
             source=source,
             client_id=self.oauth.client_id if self.oauth else "",
             client_secret=self.oauth.client_secret if self.oauth else "",
+            issuer=self.oauth.issuer if self.oauth else "",
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -26,11 +27,13 @@ MAX_HEAD_BYTES = 128 * 1024
 """All that comes before the body, answers of the kind 100 included."""
 MAX_HEADERS = 200
 MAX_MESSAGE_BYTES = 4 * 1024 * 1024
-MAX_WAITING_MESSAGES = 4
+MAX_WAITING_MESSAGES = 1
+"""With the one that comes and the one that goes out, a socket holds four of them."""
 OPEN_S = 30.0
 CLOSE_S = 2.0
 _LIBRARY_FAULTS = (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException)
 _WITHOUT_BODY = (204, 304)
+_CONTROLS = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 class StreamedAppAnswer:
@@ -49,6 +52,12 @@ class StreamedAppAnswer:
                 yield piece
         except _LIBRARY_FAULTS as error:
             raise self._stream.fault(str(error) or "it broke off", self._port) from error
+
+
+def _can_be_passed_on(response: httpcore.Response) -> bool:
+    """The library takes more than the server before us may send."""
+    is_clean = not any(_CONTROLS.search(value) for _, value in response.headers)
+    return is_clean and 200 <= response.status < 600 and len(response.headers) <= MAX_HEADERS
 
 
 def _framed(response: httpcore.Response) -> Headers:
@@ -137,7 +146,7 @@ class ToolApiSandboxApps:
         except TimeoutError as error:
             raise AppFailedError(f"The app at port {port} did not answer within {self.head_s:g} s.") from error
         stream.may_read = None
-        if response.status < 200 or len(response.headers) > MAX_HEADERS:
+        if not _can_be_passed_on(response):
             await response.aclose()
             raise stream.fault("its head is none that can be passed on", port)
         return response
@@ -171,7 +180,8 @@ class ToolApiSandboxApps:
             except InvalidStatus as error:
                 said = f"it answers with {error.response.status_code}, not with a WebSocket"
                 raise stream.fault(said, port) from error
-            except (OSError, WebSocketException, TimeoutError) as error:
+            except (OSError, ValueError, WebSocketException, TimeoutError) as error:
+                # A target that is no path makes no address.
                 raise stream.fault(str(error) or "it opens no WebSocket", port) from error
             stack.push_async_callback(connection.close)
             yield AppWebSocket(cast("BoundedConnection", connection))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import dataclass
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -45,12 +46,13 @@ async def sign_in_at_mcp_server(
         raise OtherAddressError("Sign in on this server's own page, in the settings: the browser comes back to it.")
     redirect_uri = _origin(request, options) + CALLBACK
     begun = await calls.sign_in_mcp_server.begin(caller.user.id, server, redirect_uri)
+    cookie = _cookie_of(begun.digest, request, options)
     response.set_cookie(
-        _cookie_of(begun.digest),
+        cookie.name,
         begun.browser,
         max_age=PENDING_S,
-        path=CALLBACK,
-        secure=request.url.scheme == "https",
+        path=cookie.path,
+        secure=cookie.is_secure,
         httponly=True,
         samesite="lax",
     )
@@ -64,14 +66,14 @@ async def sign_out_of_mcp_server(server: Name, caller: CurrentCaller, calls: Cal
 
 
 @router.get("/oauth/callback", response_class=HTMLResponse, responses={400: {"content": {"text/html": {}}}})
-async def end_sign_in_at_mcp_server(request: Request, calls: Calls) -> HTMLResponse:
+async def end_sign_in_at_mcp_server(request: Request, calls: Calls, options: Options) -> HTMLResponse:
     """Where a browser comes back to from an authorization server. Its `state` says who signs in, once and for ten
     minutes, and only in the browser that began it; the answer is a page for people."""
     said = {name: value[:_MAX_CHARACTERS] for name, value in request.query_params.items()}
-    cookie = _cookie_of(digest_of(said.get("state", "")))
+    cookie = _cookie_of(digest_of(said.get("state", "")), request, options)
     answer = SignInAnswer(
         state=said.get("state", ""),
-        browser=request.cookies.get(cookie, ""),
+        browser=request.cookies.get(cookie.name, ""),
         code=said.get("code", ""),
         issuer=said.get("iss"),
         error=said.get("error", ""),
@@ -86,13 +88,27 @@ async def end_sign_in_at_mcp_server(request: Request, calls: Calls) -> HTMLRespo
     else:
         page, code = sign_in_page(language, nonce, None, name), status.HTTP_200_OK
     shown = HTMLResponse(page, status_code=code, headers=headers_of(nonce))
-    shown.delete_cookie(cookie, path=CALLBACK)
+    shown.delete_cookie(cookie.name, path=cookie.path, secure=cookie.is_secure, httponly=True, samesite="lax")
     return shown
 
 
-def _cookie_of(digest: str) -> str:
-    """One of each sign-in, as several may be under way."""
-    return f"mcp-sign-in-{digest[:16]}"
+@dataclass(frozen=True, slots=True)
+class _Cookie:
+    name: str
+    path: str
+    is_secure: bool
+
+
+def _cookie_of(digest: str, request: Request, options: WebOptions) -> _Cookie:
+    """One of each sign-in, as several may be under way.
+
+    With https it is of a name that only this very host can set. A page below the same domain could else give a browser
+    the cookie of a sign-in that somebody else began, who would then be given what this browser's person allows.
+    """
+    name = f"mcp-sign-in-{digest[:16]}"
+    if (options.public_url or request.url.scheme).startswith("https"):
+        return _Cookie(f"__Host-{name}", "/", is_secure=True)
+    return _Cookie(name, CALLBACK, is_secure=False)
 
 
 def _origin(request: Request, options: WebOptions) -> str:

@@ -23,6 +23,7 @@ from backend_api.interfaces.preview.pages import page_of
 from backend_api.interfaces.preview.passing import Exchange
 from backend_api.interfaces.preview.sockets import close_socket, pass_socket
 from backend_api.interfaces.trust import trust_peer
+from service_kit.observation.context import Work
 from service_kit.requests import Answered, RequestMiddleware, RequestRules
 
 logger = logging.getLogger(__name__)
@@ -39,8 +40,15 @@ class PreviewHosts:
         self._app = app
         self._domain = options.preview_domain
         self._is_https = options.public_url.startswith("https://")
-        # No path of an app's is anybody's to read in a log, and no header of ours is to change what it may do.
-        rules = RequestRules(service="backend-api", count=_count, logged_path=lambda _: "/…", follows_callers=False)
+        # No path of an app's is anybody's to read in a log, no header of ours is to change what it may do, and what
+        # callers say of themselves is an app's own.
+        rules = RequestRules(
+            service="backend-api",
+            count=_count,
+            work=lambda _scope, _headers: Work(),
+            logged_path=lambda _: "/…",
+            follows_callers=False,
+        )
         self._previews = RequestMiddleware(_Previews(self._domain), rules=rules)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -126,7 +134,7 @@ async def _socket(socket: WebSocket, reach: ReachPort, port_id: PortId | None) -
             raise PortNotFoundError("There is no such port.")
         check_origin(socket.scope)
         port, claims = await reach.admit(port_id, read_cookies(socket.scope))
-        with reach.connections.claim(port, claims) as auth:
+        with reach.connections.claim(port, claims, is_socket=True) as auth:
             trust_peer(socket)
             await pass_socket(socket, reach.apps, await reach.sandbox_of(port), port, auth.ended)
     except DomainError as error:

@@ -32,6 +32,10 @@ _NOT_TO_PROGRAMS = frozenset(
 )
 _NOT_FROM_PROGRAMS = frozenset({b"clear-site-data", b"strict-transport-security", b"alt-svc", b"public-key-pins"})
 """What acts on other hosts or ports than the program's own: the first ends log-ins of the whole domain."""
+_ORDERS_TO_PROXIES = (b"x-accel-", b"x-sendfile", b"x-lighttpd-send", b"x-reproxy-")
+"""How these begin: a proxy before this service may take them as its own server's, and answer with files of its machine.
+All but one, that a stream is not to be held back."""
+_UNBUFFERED = b"x-accel-buffering"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +93,7 @@ def from_program(headers: Iterable[tuple[bytes, bytes]], origins: Origins) -> He
     """
     passed = Headers()
     for name, value in _end_to_end(headers):
-        if name in _NOT_FROM_PROGRAMS:
+        if name in _NOT_FROM_PROGRAMS or (name.startswith(_ORDERS_TO_PROXIES) and name != _UNBUFFERED):
             continue
         if name in (b"location", b"content-location"):
             passed.append((name, _moved(value, _addresses(origins), origins.public)))

@@ -7,7 +7,11 @@ from typing import cast, get_args
 
 from mcp.client.auth import OAuthRegistrationError
 from mcp.client.auth.oauth2 import check_registration_usable
-from mcp.client.auth.utils import create_client_registration_request, handle_registration_response
+from mcp.client.auth.utils import (
+    create_client_registration_request,
+    handle_registration_response,
+    issuers_match,
+)
 from mcp.shared.auth import OAuthClientMetadata
 from pydantic import AnyUrl
 
@@ -22,6 +26,7 @@ NEEDS_CLIENT = (
     "Its authorization server registers no clients by itself. Register one there with the callback address {}, and "
     "give its client id, and its secret if it has one, in the settings of this server."
 )
+OTHER_ISSUER = "It names another authorization server than {}, where its client is registered."
 NOT_REGISTERED = "Its authorization server registered no client for us, or one that can't be used."
 
 
@@ -29,6 +34,8 @@ async def client_for(http: BoundedHttp, server: McpServer, found: Discovered, re
     """Raises `McpSignInError`."""
     metadata = found.metadata
     supported = metadata.token_endpoint_auth_methods_supported
+    if server.issuer and not issuers_match(str(metadata.issuer), server.issuer):
+        raise McpSignInError(OTHER_ISSUER.format(server.issuer))
     if server.client_id:
         auth = _auth_of(supported) if server.client_secret else "none"
         return _client(found, server.client_id, server.client_secret, auth)
