@@ -83,7 +83,8 @@ async def approved_on_the_page(own: Stack, api: ApiClient) -> None:
         await expect(transcript(page).get_by_text("All done.")).to_be_visible(timeout=PATIENT_MS)
     assert await content(api, session) == "once\n"
     events = await api.stored_events(session)
-    writes, looks = of(events, "subagent.started")
+    # Both begin at once, in either order.
+    looks, writes = sorted(of(events, "subagent.started"), key=lambda one: str(one["task"]))
     (asked,) = of(events, "approval.requested")
     assert asked["agent_id"] == writes["subagent_id"]
     assert [one["name"] for one in of(events, "tool.called") if one.get("agent_id") == looks["subagent_id"]] == [
