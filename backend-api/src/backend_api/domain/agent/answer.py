@@ -118,7 +118,9 @@ class Answer:
         match part:
             case TextPart():
                 if part.text:
-                    self._end_thought()
+                    # Once for each delta: asked for here, as a call costs more than the look.
+                    if self._is_thinking:
+                        self._end_thought()
                     self._texts.append(part.text)
                     self.live.show_text(self.message_id, part.text)
             case ThinkingPart():
