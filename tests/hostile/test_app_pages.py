@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.async_api import Page
 
-from backend_api.infrastructure.tool_api.endpoints import Endpoints
-from support.endpoint import RunningEndpoint, running_endpoint
-from support.endpoint_tokens import FixedTokens
+from support.endpoint import RunningEndpoint
 from support.gateway import Gateway
-from support.gateway_sandboxes import a_sandbox
 from support.page import chromium
-from support.previews import preview_gateway, program
+from support.previews import endpoint, preview_gateway, program
 from support.servers import Server, emptied_database_name
 
-__all__ = ["emptied_database_name"]
+__all__ = ["emptied_database_name", "endpoint"]
 
 DOMAIN = "apps.localhost"
 """Browsers take all hosts below it for one site, so that cookies go along from one to another."""
@@ -73,30 +70,21 @@ class App:
         writer.close()
 
 
-@pytest.fixture(scope="module")
-def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Generator[RunningEndpoint]:
-    with running_endpoint(tmp_path_factory.mktemp("door")) as running:
-        yield running
-
-
 @pytest.fixture
-async def house(
+async def gateway(
     endpoint: RunningEndpoint, mongo_server: Server, redis_server: Server, mongo_database_name: str
 ) -> AsyncGenerator[Gateway]:
     """Where a call without a token is the local user."""
-    async with (
-        Endpoints(FixedTokens(endpoint)) as endpoints,
-        preview_gateway(
-            mongo_server, redis_server, mongo_database_name, endpoints, a_sandbox(), is_local=True, domain=DOMAIN
-        ) as gateway,
-    ):
+    async with preview_gateway(
+        mongo_server, redis_server, mongo_database_name, endpoint, is_local=True, domain=DOMAIN
+    ) as gateway:
         yield gateway
 
 
-async def address(house: Gateway, session_id: str, port: int) -> str:
+async def address(gateway: Gateway, session_id: str, port: int) -> str:
     path = f"/api/sessions/{session_id}/ports"
-    opened = await house.client.post(path, json={"port": port})
-    issued = await house.client.post(f"{path}/{opened.json()['id']}/address")
+    opened = await gateway.client.post(path, json={"port": port})
+    issued = await gateway.client.post(f"{path}/{opened.json()['id']}/address")
     return str(issued.json()["url"])
 
 
@@ -114,15 +102,15 @@ async def visited(page: Page, url: str) -> str:
 
 
 @pytest.mark.timeout(120)
-async def test_an_apps_page_reaches_its_own_app_and_nothing_beside_it(house: Gateway) -> None:
+async def test_an_apps_page_reaches_its_own_app_and_nothing_beside_it(gateway: Gateway) -> None:
     evil, victim = App(), App()
     async with program(evil) as port, program(victim) as other_port, chromium() as browser:
-        session_id = str((await house.client.post("/api/sessions", json={})).json()["id"])
+        session_id = str((await gateway.client.post("/api/sessions", json={})).json()["id"])
         page = await (await browser.new_context()).new_page()
-        other = await visited(page, await address(house, session_id, other_port))
-        await visited(page, await address(house, session_id, port))
+        other = await visited(page, await address(gateway, session_id, other_port))
+        await visited(page, await address(gateway, session_id, port))
         asked = len(victim.asked)
-        api = f"http://localhost:{urlsplit(house.url).port}"
+        api = f"http://localhost:{urlsplit(gateway.url).port}"
         told: dict[str, Any] = await page.evaluate(EVIL, [api, other])
 
         assert told.pop("own") == 200
@@ -131,7 +119,7 @@ async def test_an_apps_page_reaches_its_own_app_and_nothing_beside_it(house: Gat
         assert opaque <= {"post", "refresh", "other post"}, told
         assert {name for name, found in told.items() if found not in ("refused", "opaque")} <= {"other frame"}, told
         assert victim.asked[asked:] == []
-        assert len((await house.client.get("/api/sessions")).json()["items"]) == 1
+        assert len((await gateway.client.get("/api/sessions")).json()["items"]) == 1
         assert len(evil.asked) >= 2
         # What it planted locks nobody out, of its own app or another one.
         for url in (page.url, other):

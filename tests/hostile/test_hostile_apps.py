@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, suppress
 from urllib.parse import urlsplit
 
@@ -12,37 +12,23 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.utils import accept_key
 
-from backend_api.infrastructure.tool_api.endpoints import Endpoints
 from backend_api.infrastructure.tool_api.sandbox_apps import MAX_MESSAGE_BYTES
-from support.endpoint import RunningEndpoint, running_endpoint
-from support.endpoint_tokens import FixedTokens
+from support.endpoint import RunningEndpoint
 from support.gateway import Gateway
-from support.gateway_sandboxes import a_sandbox
-from support.previews import Reached, preview_gateway, program, reach, web_app
+from support.previews import Reached, endpoint, preview_gateway, program, reach, web_app
 from support.servers import Server, emptied_database_name
 
-__all__ = ["emptied_database_name"]
+__all__ = ["emptied_database_name", "endpoint"]
 
 HEAD_S = 1.5
 
 
-@pytest.fixture(scope="module")
-def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Generator[RunningEndpoint]:
-    with running_endpoint(tmp_path_factory.mktemp("door")) as running:
-        yield running
-
-
 @pytest.fixture
-async def house(
+async def gateway(
     endpoint: RunningEndpoint, mongo_server: Server, redis_server: Server, mongo_database_name: str
 ) -> AsyncGenerator[Gateway]:
     """It waits for heads of answers for a moment only."""
-    async with (
-        Endpoints(FixedTokens(endpoint)) as endpoints,
-        preview_gateway(
-            mongo_server, redis_server, mongo_database_name, endpoints, a_sandbox(), head_s=HEAD_S
-        ) as gateway,
-    ):
+    async with preview_gateway(mongo_server, redis_server, mongo_database_name, endpoint, head_s=HEAD_S) as gateway:
         yield gateway
 
 
@@ -91,11 +77,11 @@ HEADS = {
 
 
 @pytest.mark.parametrize("case", HEADS)
-async def test_a_head_that_is_none_ends_in_a_page_and_the_program_is_left(house: Gateway, case: str) -> None:
+async def test_a_head_that_is_none_ends_in_a_page_and_the_program_is_left(gateway: Gateway, case: str) -> None:
     worst = HEADS[case]
     worst.left.clear()
     async with program(worst) as port:
-        app = await reach(house, port)
+        app = await reach(gateway, port)
         async with asyncio.timeout(8):
             answer = await app.get("/")
             assert answer.status_code == 502
@@ -113,7 +99,7 @@ async def test_a_head_that_is_none_ends_in_a_page_and_the_program_is_left(house:
         HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhelloX",
     ],
 )
-async def test_a_body_that_is_not_as_its_head_says_is_broken_off(house: Gateway, body: bytes) -> None:
+async def test_a_body_that_is_not_as_its_head_says_is_broken_off(gateway: Gateway, body: bytes) -> None:
     async def lies(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(body)
@@ -121,25 +107,25 @@ async def test_a_body_that_is_not_as_its_head_says_is_broken_off(house: Gateway,
         writer.close()
 
     async with program(lies) as port:
-        app = await reach(house, port)
+        app = await reach(gateway, port)
         with pytest.raises(httpx.RemoteProtocolError):
             await app.get("/")
 
 
-async def test_what_a_program_says_after_its_answer_reaches_nobody(house: Gateway) -> None:
+async def test_what_a_program_says_after_its_answer_reaches_nobody(gateway: Gateway) -> None:
     answer = HEAD + b"Content-Length: 5\r\n\r\nhello"
     worst = Worst(answer, HEAD + b"Content-Length: 4\r\nSet-Cookie: a=1\r\n\r\nevil")
     async with program(worst) as port:
-        app = await reach(house, port)
+        app = await reach(gateway, port)
         async with httpx.AsyncClient(limits=httpx.Limits(max_connections=1)) as client:
             found = [(await client.get(app.url("/"), headers=app.headers)).text for _ in range(3)]
     assert found == ["hello"] * 3
 
 
-async def test_a_flood_is_held_back_by_a_reader_who_does_not_read(house: Gateway) -> None:
+async def test_a_flood_is_held_back_by_a_reader_who_does_not_read(gateway: Gateway) -> None:
     worst = Worst(HEAD + b"\r\n", for_ever=bytes(65536))
     async with program(worst) as port:
-        app = await reach(house, port)
+        app = await reach(gateway, port)
         async with httpx.AsyncClient() as client, client.stream("GET", app.url("/"), headers=app.headers):
             sent = -1
             async with asyncio.timeout(10):
@@ -147,14 +133,14 @@ async def test_a_flood_is_held_back_by_a_reader_who_does_not_read(house: Gateway
                     sent = worst.sent
                     await asyncio.sleep(0.5)
             assert sent < 32 * 1024 * 1024
-            assert (await house.client.get("/api/auth/me", headers=app.owner)).status_code == 200
+            assert (await gateway.client.get("/api/auth/me", headers=app.owner)).status_code == 200
         await asyncio.wait_for(worst.left.wait(), 8)
 
 
-async def test_a_port_takes_so_many_at_once_and_another_users_none_of_them(house: Gateway) -> None:
+async def test_a_port_takes_so_many_at_once_and_another_users_none_of_them(gateway: Gateway) -> None:
     silent = Worst(HEAD + b"\r\nfirst")
     async with program(silent) as port, web_app() as other, httpx.AsyncClient(timeout=10) as client:
-        app, beside = await reach(house, port), await reach(house, other, "bert")
+        app, beside = await reach(gateway, port), await reach(gateway, other, "bert")
         streams = [client.stream("GET", app.url("/"), headers=app.headers) for _ in range(48)]
         entered = await asyncio.gather(*(stream.__aenter__() for stream in streams))
         assert {answer.status_code for answer in entered} == {200}
@@ -187,9 +173,9 @@ SOCKET = (
     ],
     ids=["a wrong handshake", "an answer", "a redirect"],
 )
-async def test_a_socket_that_is_none_is_refused(house: Gateway, worst: Worst) -> None:
+async def test_a_socket_that_is_none_is_refused(gateway: Gateway, worst: Worst) -> None:
     async with program(worst) as port:
-        app = await reach(house, port)
+        app = await reach(gateway, port)
         with pytest.raises(InvalidStatus) as refused:
             await app.socket("/ws")
         assert refused.value.response.status_code == 403
@@ -213,9 +199,9 @@ async def raw_socket(app: Reached, target: str) -> tuple[asyncio.StreamReader, a
     return reader, writer
 
 
-async def test_a_socket_with_a_whole_address_in_the_place_of_a_path_is_refused(house: Gateway) -> None:
+async def test_a_socket_with_a_whole_address_in_the_place_of_a_path_is_refused(gateway: Gateway) -> None:
     async with web_app() as port:
-        app = await reach(house, port)
+        app = await reach(gateway, port)
         reader, writer = await raw_socket(app, "http://evil.example/ws")
         async with asyncio.timeout(8):
             assert (await reader.readline()).startswith(b"HTTP/1.1 403 ")
@@ -223,9 +209,9 @@ async def test_a_socket_with_a_whole_address_in_the_place_of_a_path_is_refused(h
         await writer.wait_closed()
 
 
-async def test_a_user_has_so_many_sockets_and_requests_beside_them(house: Gateway) -> None:
+async def test_a_user_has_so_many_sockets_and_requests_beside_them(gateway: Gateway) -> None:
     async with web_app() as port:
-        app = await reach(house, port)
+        app = await reach(gateway, port)
         async with AsyncExitStack() as sockets:
             for _ in range(24):
                 await sockets.enter_async_context(app.socket("/ws"))
@@ -258,10 +244,10 @@ class LargeMessages:
         self.left.set()
 
 
-async def test_large_messages_are_held_back_by_a_reader_who_does_not_read(house: Gateway) -> None:
+async def test_large_messages_are_held_back_by_a_reader_who_does_not_read(gateway: Gateway) -> None:
     app_sends = LargeMessages()
     async with program(app_sends) as port:
-        app = await reach(house, port)
+        app = await reach(gateway, port)
         reader, writer = await raw_socket(app, "/ws")
         await reader.readuntil(b"\r\n\r\n")
         sent = -1
@@ -276,9 +262,9 @@ async def test_large_messages_are_held_back_by_a_reader_who_does_not_read(house:
     assert MAX_MESSAGE_BYTES < sent < 6 * MAX_MESSAGE_BYTES + 4 * 1024 * 1024
 
 
-async def test_a_message_over_the_bound_ends_its_socket(house: Gateway) -> None:
+async def test_a_message_over_the_bound_ends_its_socket(gateway: Gateway) -> None:
     async with web_app() as port:
-        app = await reach(house, port)
+        app = await reach(gateway, port)
         async with app.socket("/ws", max_size=None) as socket:
             await socket.send(bytes(3 * 1024 * 1024))
             with pytest.raises(ConnectionClosed):

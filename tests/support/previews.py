@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import http.cookies
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
+import pytest
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -19,12 +20,14 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket
 from websockets.asyncio.client import ClientConnection, connect
 
-from backend_api.domain.sandbox.entity import Sandbox
 from backend_api.infrastructure.tool_api.endpoints import Endpoints
 from backend_api.infrastructure.tool_api.port_tunnels import PortTunnels
 from backend_api.infrastructure.tool_api.sandbox_apps import ToolApiSandboxApps
 from backend_api.interfaces.http.use_cases import WebOptions
+from support.endpoint import RunningEndpoint, running_endpoint
+from support.endpoint_tokens import FixedTokens
 from support.gateway import Gateway, run_gateway
+from support.gateway_sandboxes import a_sandbox
 from support.listening import on_loopback
 from support.same_sandbox import SameSandbox
 from support.servers import Server
@@ -73,26 +76,34 @@ class Reached:
         )
 
 
+@pytest.fixture(scope="module")
+def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Generator[RunningEndpoint]:
+    """A real tool API, for the tests of a file."""
+    with running_endpoint(tmp_path_factory.mktemp("endpoint")) as running:
+        yield running
+
+
 @asynccontextmanager
 async def preview_gateway(
     mongo: Server,
     redis: Server,
     database_name: str,
-    endpoints: Endpoints,
-    sandbox: Sandbox,
+    endpoint: RunningEndpoint,
     *,
     head_s: float = 5.0,
     is_local: bool = False,
     domain: str = DOMAIN,
     public_url: str = "",
 ) -> AsyncGenerator[Gateway]:
-    """Every session's computer is that sandbox."""
-    apps = ToolApiSandboxApps(PortTunnels(endpoints), head_s=head_s)
+    """Every session's computer is the one of that tool API."""
     options = WebOptions(preview_domain=domain, is_local=is_local, public_url=public_url)
-    async with run_gateway(
-        mongo.uri, database_name, redis.uri, options=options, computers=SameSandbox(sandbox), apps=apps
-    ) as gateway:
-        yield gateway
+    computers = SameSandbox(a_sandbox())
+    async with Endpoints(FixedTokens(endpoint)) as endpoints:
+        apps = ToolApiSandboxApps(PortTunnels(endpoints), head_s=head_s)
+        async with run_gateway(
+            mongo.uri, database_name, redis.uri, options=options, computers=computers, apps=apps
+        ) as gateway:
+            yield gateway
 
 
 async def reach(gateway: Gateway, port: int, name: str = "anna") -> Reached:

@@ -29,7 +29,7 @@ REFUSED_SOCKET = 4401
 
 @pytest.fixture(scope="module")
 def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Generator[RunningEndpoint]:
-    with running_endpoint(tmp_path_factory.mktemp("door")) as running:
+    with running_endpoint(tmp_path_factory.mktemp("endpoint")) as running:
         yield running
 
 

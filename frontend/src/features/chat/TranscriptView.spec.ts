@@ -36,6 +36,7 @@ async function show(items: readonly object[]) {
   await useConversation().open('s')
   return render(TranscriptView, { props: { sessionId: 's' }, global: { plugins: [i18n, pinia] } })
 }
+const usage = { input: 0, cached: 0, output: 0, thinking: 0, cache_write: 0, cost: null, known_cost: 0, by_model: {} }
 
 describe('TranscriptView', () => {
   it('has a first message on its way where it will stand, and the next one apart from it', async () => {
@@ -53,16 +54,6 @@ describe('TranscriptView', () => {
   })
   it('says of a message the stop came before that it is not answered, until the next one is sent', async () => {
     const answer = { ...base, seq: 4, type: 'message.completed', message_id: 'a', text: 'half an', ...half }
-    const usage = {
-      input: 0,
-      cached: 0,
-      output: 0,
-      thinking: 0,
-      cache_write: 0,
-      cost: null,
-      known_cost: 0,
-      by_model: {},
-    }
     const stopped = { status: 'stopped', reason: null, retryable: false, usage, files: [], duration_ms: 5 }
     const end = { ...base, seq: 5, type: 'run.finished', ...stopped }
     const ended = [user(1, 'question'), started, user(3, 'after that'), answer, end]
@@ -100,16 +91,6 @@ describe('TranscriptView', () => {
     expect(screen.queryByText(/once you have decided/)).toBeNull()
   })
   it('offers to try again where a key was refused, which the person can change', async () => {
-    const usage = {
-      input: 0,
-      cached: 0,
-      output: 0,
-      thinking: 0,
-      cache_write: 0,
-      cost: null,
-      known_cost: 0,
-      by_model: {},
-    }
     const failed = { status: 'failed', reason: 'Refused.', retryable: false, usage, files: [], duration_ms: 5 }
     const ends = async (code: string) => {
       const error = { ...base, seq: 3, type: 'error', text: 'Refused.', code, retryable: false }
@@ -124,16 +105,6 @@ describe('TranscriptView', () => {
   })
   it('marks no answer twice whose run was stopped', async () => {
     const answer = { ...base, seq: 3, type: 'message.completed', message_id: 'a', text: 'half an', ...half }
-    const usage = {
-      input: 0,
-      cached: 0,
-      output: 0,
-      thinking: 0,
-      cache_write: 0,
-      cost: null,
-      known_cost: 0,
-      by_model: {},
-    }
     const end = { status: 'stopped', reason: null, retryable: false, usage, files: [], duration_ms: 5 }
     await show([
       user(1, 'question'),

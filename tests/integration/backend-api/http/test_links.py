@@ -25,7 +25,7 @@ from support.servers import Server
 
 @pytest.fixture(scope="module")
 def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Generator[RunningEndpoint]:
-    with running_endpoint(tmp_path_factory.mktemp("door")) as running:
+    with running_endpoint(tmp_path_factory.mktemp("endpoint")) as running:
         (running.workspace / "folder").mkdir()
         (running.workspace / "folder" / "inside.txt").write_text("inside")
         (running.workspace / "outside").symlink_to("/etc/passwd")

@@ -22,18 +22,18 @@ __all__ = ["emptied_database_name"]
 
 
 @pytest.fixture
-async def house(mongo_server: Server, redis_server: Server, mongo_database_name: str) -> AsyncGenerator[Gateway]:
+async def gateway(mongo_server: Server, redis_server: Server, mongo_database_name: str) -> AsyncGenerator[Gateway]:
     options = WebOptions(preview_domain="apps.example.org")
     async with run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri, options=options) as gateway:
         yield gateway
 
 
-def source(house: Gateway) -> PortTools:
-    return PortTools(house.use_cases.open_port, house.use_cases.close_port)
+def source(gateway: Gateway) -> PortTools:
+    return PortTools(gateway.use_cases.open_port, gateway.use_cases.close_port)
 
 
-async def called(house: Gateway, session_id: str, user_id: str, name: str, **arguments: Any) -> Done:
-    (tool,) = [one for one in await source(house).tools(ANY) if one.spec.name == name]
+async def called(gateway: Gateway, session_id: str, user_id: str, name: str, **arguments: Any) -> Done:
+    (tool,) = [one for one in await source(gateway).tools(ANY) if one.spec.name == name]
     done = await tool.run_call(
         ToolCall(session_id=session_id, user_id=user_id, run_id="r", call_id="c", name=name, arguments=arguments)
     )
@@ -41,15 +41,15 @@ async def called(house: Gateway, session_id: str, user_id: str, name: str, **arg
     return done
 
 
-async def test_the_agent_opens_a_port_tells_where_the_person_finds_it_and_closes_it(house: Gateway) -> None:
-    anna = await house.user("anna")
-    session_id = await house.session(anna)
-    user_id = (await house.client.get("/api/auth/me", headers=anna)).json()["id"]
-    opened = await called(house, session_id, user_id, "expose_port", port=3000, label="Shop")
-    again = await called(house, session_id, user_id, "expose_port", port=3000)
-    listed = (await house.client.get(f"/api/sessions/{session_id}/ports", headers=anna)).json()["ports"]
-    closed = await called(house, session_id, user_id, "close_port", port=3000)
-    not_open = await called(house, session_id, user_id, "close_port", port=3000)
+async def test_the_agent_opens_a_port_tells_where_the_person_finds_it_and_closes_it(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    session_id = await gateway.session(anna)
+    user_id = (await gateway.client.get("/api/auth/me", headers=anna)).json()["id"]
+    opened = await called(gateway, session_id, user_id, "expose_port", port=3000, label="Shop")
+    again = await called(gateway, session_id, user_id, "expose_port", port=3000)
+    listed = (await gateway.client.get(f"/api/sessions/{session_id}/ports", headers=anna)).json()["ports"]
+    closed = await called(gateway, session_id, user_id, "close_port", port=3000)
+    not_open = await called(gateway, session_id, user_id, "close_port", port=3000)
 
     assert opened.success
     assert 'under "Ports"' in opened.output
@@ -61,13 +61,13 @@ async def test_the_agent_opens_a_port_tells_where_the_person_finds_it_and_closes
     assert (not_open.success, not_open.output) == (False, "The port 3000 is not open.")
 
 
-async def test_what_can_not_be_opened_is_told_to_the_model(house: Gateway) -> None:
-    anna = await house.user("anna")
-    session_id = await house.session(anna)
-    user_id = (await house.client.get("/api/auth/me", headers=anna)).json()["id"]
-    refused = await called(house, session_id, user_id, "expose_port", port=80)
-    wrong = await called(house, session_id, user_id, "expose_port", port="http")
-    another = await called(house, session_id, "another", "expose_port", port=3000)
+async def test_what_can_not_be_opened_is_told_to_the_model(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    session_id = await gateway.session(anna)
+    user_id = (await gateway.client.get("/api/auth/me", headers=anna)).json()["id"]
+    refused = await called(gateway, session_id, user_id, "expose_port", port=80)
+    wrong = await called(gateway, session_id, user_id, "expose_port", port="http")
+    another = await called(gateway, session_id, "another", "expose_port", port=3000)
 
     assert not refused.success
     assert "1024 to 65535" in refused.output
@@ -76,11 +76,11 @@ async def test_what_can_not_be_opened_is_told_to_the_model(house: Gateway) -> No
     assert not another.success
 
 
-async def test_only_the_main_agent_has_the_tools_and_not_in_plan_mode_nor_where_ports_are_off(house: Gateway) -> None:
-    table = capabilities(source(house))
-    off = PortTools(replace(house.use_cases.open_port, policy=PreviewPolicy()), house.use_cases.close_port)
+async def test_only_the_main_agent_has_the_tools_and_not_in_plan_mode_nor_where_ports_are_off(gateway: Gateway) -> None:
+    table = capabilities(source(gateway))
+    off = PortTools(replace(gateway.use_cases.open_port, policy=PreviewPolicy()), gateway.use_cases.close_port)
 
     assert [tool.spec.name for tool in await tools_of(table, ANY)] == ["expose_port", "close_port"]
-    assert {tool.spec.effect for tool in await source(house).tools(ANY)} == {"writes"}
-    assert await source(house).tools(replace(ANY, kind="explore")) == []
+    assert {tool.spec.effect for tool in await source(gateway).tools(ANY)} == {"writes"}
+    assert await source(gateway).tools(replace(ANY, kind="explore")) == []
     assert await off.tools(ANY) == []

@@ -20,7 +20,7 @@ OPTIONS = WebOptions(preview_domain="apps.example.org")
 
 
 @pytest.fixture
-async def house(mongo_server: Server, redis_server: Server, mongo_database_name: str) -> AsyncGenerator[Gateway]:
+async def gateway(mongo_server: Server, redis_server: Server, mongo_database_name: str) -> AsyncGenerator[Gateway]:
     async with run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri, options=OPTIONS) as gateway:
         yield gateway
 
@@ -38,22 +38,22 @@ async def told(gateway: Gateway, headers: dict[str, str], session_id: str) -> li
     return [event for event in answer.json()["items"] if event["type"].startswith("port.")]
 
 
-async def test_a_port_is_opened_once_listed_and_closed(house: Gateway) -> None:
-    anna = await house.user("anna")
-    session_id = await house.session(anna)
+async def test_a_port_is_opened_once_listed_and_closed(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    session_id = await gateway.session(anna)
     path = f"/api/sessions/{session_id}/ports"
-    port = await opened(house, anna, session_id)
-    again = await house.client.post(path, json={"port": 3000, "label": "Other"}, headers=anna)
+    port = await opened(gateway, anna, session_id)
+    again = await gateway.client.post(path, json={"port": 3000, "label": "Other"}, headers=anna)
 
     assert (again.status_code, again.json()) == (200, port)
     assert port.keys() == {"id", "port", "label", "opened_at", "opened_by"}
     assert (port["port"], port["label"], port["opened_by"]) == (3000, "Shop", "person")
-    assert (await house.client.get(path, headers=anna)).json() == {"ports": [port]}
-    assert (await house.client.delete(f"{path}/{port['id']}", headers=anna)).status_code == 204
-    assert (await house.client.get(path, headers=anna)).json() == {"ports": []}
-    gone = await house.client.delete(f"{path}/{port['id']}", headers=anna)
+    assert (await gateway.client.get(path, headers=anna)).json() == {"ports": [port]}
+    assert (await gateway.client.delete(f"{path}/{port['id']}", headers=anna)).status_code == 204
+    assert (await gateway.client.get(path, headers=anna)).json() == {"ports": []}
+    gone = await gateway.client.delete(f"{path}/{port['id']}", headers=anna)
     assert (gone.status_code, gone.json()["code"]) == (404, "port_not_found")
-    first, second = await told(house, anna, session_id)
+    first, second = await told(gateway, anna, session_id)
     assert (first["type"], first["port_id"], first["port"], first["label"], first["opened_by"]) == (
         *("port.opened", port["id"], 3000),
         *("Shop", "person"),
@@ -61,82 +61,82 @@ async def test_a_port_is_opened_once_listed_and_closed(house: Gateway) -> None:
     assert (second["type"], second["port_id"], second["port"]) == ("port.closed", port["id"], 3000)
 
 
-async def test_of_many_who_open_a_port_at_once_one_does(house: Gateway) -> None:
-    anna = await house.user("anna")
-    session_id = await house.session(anna)
+async def test_of_many_who_open_a_port_at_once_one_does(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    session_id = await gateway.session(anna)
     path = f"/api/sessions/{session_id}/ports"
-    answers = await asyncio.gather(*(house.client.post(path, json={"port": 3000}, headers=anna) for _ in range(6)))
+    answers = await asyncio.gather(*(gateway.client.post(path, json={"port": 3000}, headers=anna) for _ in range(6)))
 
     assert sorted(answer.status_code for answer in answers) == [200] * 5 + [201]
     assert len({answer.json()["id"] for answer in answers}) == 1
-    assert len(await told(house, anna, session_id)) == 1
+    assert len(await told(gateway, anna, session_id)) == 1
 
 
 @pytest.mark.parametrize("port", [-1, 0, 80, 1023, 7000, 9222, 65536, 10**30])
-async def test_a_port_that_may_not_be_opened_is_refused_with_those_that_may(house: Gateway, port: int) -> None:
-    anna = await house.user("anna")
-    session_id = await house.session(anna)
-    answer = await house.client.post(f"/api/sessions/{session_id}/ports", json={"port": port}, headers=anna)
+async def test_a_port_that_may_not_be_opened_is_refused_with_those_that_may(gateway: Gateway, port: int) -> None:
+    anna = await gateway.user("anna")
+    session_id = await gateway.session(anna)
+    answer = await gateway.client.post(f"/api/sessions/{session_id}/ports", json={"port": port}, headers=anna)
 
     assert (answer.status_code, answer.json()["code"]) == (422, "port_refused")
     assert "1024 to 65535" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize("body", [{}, {"port": "3000"}, {"port": 3000, "label": "x" * 81}, {"port": 3000, "host": "x"}])
-async def test_a_body_that_is_none_is_refused(house: Gateway, body: dict[str, Any]) -> None:
-    anna = await house.user("anna")
-    session_id = await house.session(anna)
+async def test_a_body_that_is_none_is_refused(gateway: Gateway, body: dict[str, Any]) -> None:
+    anna = await gateway.user("anna")
+    session_id = await gateway.session(anna)
 
-    assert (await house.client.post(f"/api/sessions/{session_id}/ports", json=body, headers=anna)).status_code == 422
+    assert (await gateway.client.post(f"/api/sessions/{session_id}/ports", json=body, headers=anna)).status_code == 422
 
 
-async def test_no_more_ports_are_opened_than_may_be(house: Gateway) -> None:
-    anna = await house.user("anna")
-    session_id = await house.session(anna)
+async def test_no_more_ports_are_opened_than_may_be(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    session_id = await gateway.session(anna)
     for port in range(3000, 3008):
-        await opened(house, anna, session_id, port)
-    answer = await house.client.post(f"/api/sessions/{session_id}/ports", json={"port": 4000}, headers=anna)
+        await opened(gateway, anna, session_id, port)
+    answer = await gateway.client.post(f"/api/sessions/{session_id}/ports", json={"port": 4000}, headers=anna)
 
     assert (answer.status_code, answer.json()["code"]) == (409, "too_many_ports")
 
 
-async def test_an_address_has_the_ports_own_host_and_a_token_and_no_event_has_either(house: Gateway) -> None:
-    anna = await house.user("anna")
-    session_id = await house.session(anna)
-    port = await opened(house, anna, session_id)
-    answer = await house.client.post(f"/api/sessions/{session_id}/ports/{port['id']}/address", headers=anna)
+async def test_an_address_has_the_ports_own_host_and_a_token_and_no_event_has_either(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    session_id = await gateway.session(anna)
+    port = await opened(gateway, anna, session_id)
+    answer = await gateway.client.post(f"/api/sessions/{session_id}/ports/{port['id']}/address", headers=anna)
     url = urlsplit(str(answer.json()["url"]))
     (token,) = parse_qs(url.query)["preview_token"]
 
     assert answer.status_code == 200
     assert (url.scheme, url.hostname, url.path) == ("http", f"p-{port['id']}.apps.example.org", "/")
-    assert url.port == urlsplit(house.url).port
+    assert url.port == urlsplit(gateway.url).port
     assert len(port["id"]) <= 61
-    events = await house.client.get(f"/api/sessions/{session_id}/events?format=json", headers=anna)
+    events = await gateway.client.get(f"/api/sessions/{session_id}/events?format=json", headers=anna)
     assert token not in events.text
     assert "apps.example.org" not in events.text
 
 
-async def test_a_port_of_another_session_is_not_there(house: Gateway) -> None:
-    anna, bert = await house.user("anna"), await house.user("bert")
-    of_anna, other, of_bert = await house.session(anna), await house.session(anna), await house.session(bert)
-    port = await opened(house, anna, of_anna)
+async def test_a_port_of_another_session_is_not_there(gateway: Gateway) -> None:
+    anna, bert = await gateway.user("anna"), await gateway.user("bert")
+    of_anna, other, of_bert = await gateway.session(anna), await gateway.session(anna), await gateway.session(bert)
+    port = await opened(gateway, anna, of_anna)
     for headers, session_id in ((anna, other), (bert, of_bert), (bert, of_anna)):
         path = f"/api/sessions/{session_id}/ports/{port['id']}"
-        assert (await house.client.post(f"{path}/address", headers=headers)).status_code == 404
-        assert (await house.client.delete(path, headers=headers)).status_code == 404
-    assert (await house.client.get(f"/api/sessions/{of_anna}/ports", headers=anna)).json() == {"ports": [port]}
+        assert (await gateway.client.post(f"{path}/address", headers=headers)).status_code == 404
+        assert (await gateway.client.delete(path, headers=headers)).status_code == 404
+    assert (await gateway.client.get(f"/api/sessions/{of_anna}/ports", headers=anna)).json() == {"ports": [port]}
 
 
-async def test_ports_end_with_their_session(house: Gateway) -> None:
-    anna = await house.user("anna")
-    session_id = await house.session(anna)
-    port = await opened(house, anna, session_id)
-    await house.client.delete(f"/api/sessions/{session_id}", headers=anna)
+async def test_ports_end_with_their_session(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    session_id = await gateway.session(anna)
+    port = await opened(gateway, anna, session_id)
+    await gateway.client.delete(f"/api/sessions/{session_id}", headers=anna)
 
-    assert await house.ports.opened_ports.present([port["id"]]) == {}
+    assert await gateway.ports.opened_ports.present([port["id"]]) == {}
     await remove_contents(session_id)  # pyright: ignore[reportArgumentType] -- the id as it came
-    assert await house.database["opened_ports"].count_documents({}) == 0
+    assert await gateway.database["opened_ports"].count_documents({}) == 0
 
 
 async def test_where_there_is_no_domain_for_them_no_port_is_opened(

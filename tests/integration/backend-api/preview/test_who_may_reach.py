@@ -13,12 +13,9 @@ from backend_api.domain.identity.entity import AccessClaims, UserId
 from backend_api.domain.previews.entity import PortId, PreviewGrant
 from backend_api.domain.previews.errors import PreviewTokenError
 from backend_api.infrastructure.security.tokens import JwtPreviewTokens
-from backend_api.infrastructure.tool_api.endpoints import Endpoints
 from service_kit.observation.context import work_fields
 from support.endpoint import RunningEndpoint
-from support.endpoint_tokens import FixedTokens
 from support.gateway import SECRET, Gateway
-from support.gateway_sandboxes import a_sandbox
 from support.previews import Reached, preview_gateway, reach, web_app
 from support.servers import Server
 
@@ -33,9 +30,9 @@ async def status(app: Reached, cookie: str) -> int:
     return (await app.get("/echo", Cookie=f"preview-access={cookie}")).status_code
 
 
-async def test_no_token_but_the_ports_own_cookie_opens_it(house: Gateway) -> None:
+async def test_no_token_but_the_ports_own_cookie_opens_it(gateway: Gateway) -> None:
     async with web_app() as port:
-        app, other = await reach(house, port), await reach(house, port, "bert")
+        app, other = await reach(gateway, port), await reach(gateway, port, "bert")
         own = app.headers["Cookie"].partition("=")[2]
         token = app.address.partition("preview_token=")[2]
         claims = jwt.get_unverified_claims(own)
@@ -59,9 +56,9 @@ async def test_no_token_but_the_ports_own_cookie_opens_it(house: Gateway) -> Non
     assert beside.status_code == 200
 
 
-async def test_an_address_that_is_over_forged_or_of_another_port_opens_nothing(house: Gateway) -> None:
+async def test_an_address_that_is_over_forged_or_of_another_port_opens_nothing(gateway: Gateway) -> None:
     async with web_app() as port:
-        app, other = await reach(house, port), await reach(house, port, "bert")
+        app, other = await reach(gateway, port), await reach(gateway, port, "bert")
         for token in (
             other.address.partition("preview_token=")[2],
             app.headers["Cookie"].partition("=")[2],
@@ -71,18 +68,18 @@ async def test_an_address_that_is_over_forged_or_of_another_port_opens_nothing(h
                 algorithm="HS256",
             ),
         ):
-            answer = await house.client.get(app.url(f"/?preview_token={token}"), headers={"Host": app.host})
+            answer = await gateway.client.get(app.url(f"/?preview_token={token}"), headers={"Host": app.host})
             assert answer.status_code == 401
             assert "set-cookie" not in answer.headers
             assert "Open this from the conversation" in answer.text
         # A browser that was let in before is not sent away by an old address.
-        again = await house.client.get(app.url("/?preview_token=old"), headers=app.headers, follow_redirects=False)
+        again = await gateway.client.get(app.url("/?preview_token=old"), headers=app.headers, follow_redirects=False)
         assert (again.status_code, again.headers["location"]) == (303, f"http://{app.host}/")
 
 
-async def test_a_forged_id_and_a_name_that_is_none_are_no_ports(house: Gateway) -> None:
+async def test_a_forged_id_and_a_name_that_is_none_are_no_ports(gateway: Gateway) -> None:
     async with web_app() as port:
-        app = await reach(house, port)
+        app = await reach(gateway, port)
         for label in (NOBODYS, "x", "a" * 27, app.port_id[:-1] + ("a" if app.port_id[-1] != "a" else "b")):
             host = app.host.replace(app.port_id, label)
             answer = await app.get("/echo", Host=host)
@@ -91,15 +88,15 @@ async def test_a_forged_id_and_a_name_that_is_none_are_no_ports(house: Gateway) 
         assert (elsewhere.status_code, elsewhere.json()["code"]) == (403, "host_forbidden")
 
 
-async def test_a_ports_host_has_nothing_of_the_gateway_and_the_gateway_nothing_of_it(house: Gateway) -> None:
+async def test_a_ports_host_has_nothing_of_the_gateway_and_the_gateway_nothing_of_it(gateway: Gateway) -> None:
     async with web_app() as port:
-        app = await reach(house, port)
+        app = await reach(gateway, port)
         bearer = app.headers | app.owner
-        on_port = await house.client.get(app.url("/api/auth/me"), headers=bearer)
-        page = await house.client.get(app.url("/healthz"), headers={"Host": app.host})
-        on_gateway = await house.client.get("/api/auth/me", headers={"Cookie": app.headers["Cookie"]})
-        plain = await house.client.get("/echo", headers={"Cookie": app.headers["Cookie"]})
-        from_page = await house.client.post(
+        on_port = await gateway.client.get(app.url("/api/auth/me"), headers=bearer)
+        page = await gateway.client.get(app.url("/healthz"), headers={"Host": app.host})
+        on_gateway = await gateway.client.get("/api/auth/me", headers={"Cookie": app.headers["Cookie"]})
+        plain = await gateway.client.get("/echo", headers={"Cookie": app.headers["Cookie"]})
+        from_page = await gateway.client.post(
             "/api/auth/refresh", json={}, headers={"Origin": f"http://{app.host}", "Sec-Fetch-Site": "same-site"}
         )
 
@@ -123,45 +120,45 @@ class Told(logging.Handler):
 
 
 async def test_a_request_is_logged_as_nobodys_whatever_it_says_of_itself(
-    house: Gateway, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     log, told = logging.getLogger("backend_api.access"), Told()
     caplog.set_level(logging.INFO, logger=log.name)
     monkeypatch.setattr(log, "handlers", [told])
     claimed = {"X-Request-ID": "of-another-request", "X-Session-ID": "of-another", "X-Run-ID": "of-another"}
     host = f"p-{NOBODYS}.localhost"
-    answer = await house.client.get("/", headers={"Host": host, **claimed})
+    answer = await gateway.client.get("/", headers={"Host": host, **claimed})
 
     assert answer.headers["x-request-id"] != claimed["X-Request-ID"]
     assert told.found == [{"request_id": answer.headers["x-request-id"]}]
 
 
 @pytest.mark.parametrize("end", ["log out", "disabled", "deleted", "handed over"])
-async def test_it_ends_with_the_log_in_the_account_and_the_session(house: Gateway, end: str) -> None:
+async def test_it_ends_with_the_log_in_the_account_and_the_session(gateway: Gateway, end: str) -> None:
     async with web_app() as port:
-        app = await reach(house, port)
+        app = await reach(gateway, port)
         assert (await app.get("/echo")).status_code == 200
         if end == "log out":
-            await house.client.post("/api/auth/logout", json={}, headers=app.owner)
+            await gateway.client.post("/api/auth/logout", json={}, headers=app.owner)
         elif end == "disabled":
-            await house.database["users"].update_one({"username": "anna"}, {"$set": {"is_active": False}})
+            await gateway.database["users"].update_one({"username": "anna"}, {"$set": {"is_active": False}})
         elif end == "deleted":
-            await house.client.delete(f"/api/sessions/{app.session_id}", headers=app.owner)
+            await gateway.client.delete(f"/api/sessions/{app.session_id}", headers=app.owner)
         else:
-            await house.database["sessions"].update_one({"_id": app.session_id}, {"$set": {"user_id": "another"}})
+            await gateway.database["sessions"].update_one({"_id": app.session_id}, {"$set": {"user_id": "another"}})
         answer = await app.get("/echo")
 
     assert answer.status_code == (404 if end in ("deleted", "handed over") else 410)
 
 
-async def test_no_computer_is_started_for_it(house: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_computer_is_started_for_it(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     async with web_app() as port:
-        app = await reach(house, port)
+        app = await reach(gateway, port)
 
         async def none(_: str) -> None:
             return None
 
-        monkeypatch.setattr(house.sandboxes, "running", none)
+        monkeypatch.setattr(gateway.sandboxes, "running", none)
         answer = await app.get("/echo")
 
     assert answer.status_code == 409
@@ -172,10 +169,8 @@ async def test_where_the_public_address_has_tls_the_cookie_is_for_tls_alone(
     endpoint: RunningEndpoint, mongo_server: Server, redis_server: Server, mongo_database_name: str
 ) -> None:
     async with (
-        Endpoints(FixedTokens(endpoint)) as endpoints,
         preview_gateway(
-            *(mongo_server, redis_server, mongo_database_name, endpoints, a_sandbox()),
-            public_url="https://chat.example.org",
+            mongo_server, redis_server, mongo_database_name, endpoint, public_url="https://chat.example.org"
         ) as gateway,
         web_app() as port,
     ):

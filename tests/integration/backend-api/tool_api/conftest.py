@@ -16,7 +16,7 @@ from support.gateway_sandboxes import a_sandbox
 
 @pytest.fixture(scope="module")
 def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Generator[RunningEndpoint]:
-    with running_endpoint(tmp_path_factory.mktemp("door"), MAX_UPLOAD_BYTES="100000") as running:
+    with running_endpoint(tmp_path_factory.mktemp("endpoint"), MAX_UPLOAD_BYTES="100000") as running:
         yield running
 
 

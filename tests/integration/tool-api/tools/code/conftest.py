@@ -17,7 +17,7 @@ KERNEL_PYTHON = ROOT / ".venv-kernels" / "bin" / "python"
 @pytest.fixture(scope="module")
 def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Generator[RunningEndpoint]:
     assert KERNEL_PYTHON.exists(), "the environment of the kernels is missing: ./run.sh check makes it"
-    folder = tmp_path_factory.mktemp("door")
+    folder = tmp_path_factory.mktemp("endpoint")
     with running_endpoint(folder, BASH_TIMEOUT="20", SANDBOX_KERNEL_PYTHON=str(KERNEL_PYTHON)) as running:
         yield running
 
