@@ -787,6 +787,20 @@ export interface PortAddressBody {
   expires_at: string
 }
 /**
+ * `GET .../ports` tells the same, and `POST .../ports/{id}/address` answers where a browser opens it.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "PortResourceBody".
+ */
+export interface PortResourceBody {
+  id: string
+  port: number
+  label: string
+  opened_at: string
+  opened_by: 'agent' | 'person'
+  kind?: 'port'
+}
+/**
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "PresetBody".
  */
@@ -1169,9 +1183,7 @@ export interface StateBody {
   tasks: TaskBody[]
   todos: TodoBody[]
   background: BackgroundCommandBody[]
-  resources?: {
-    [k: string]: unknown
-  }[]
+  resources: PortResourceBody[]
   usage: UsageBody
   sandbox: SandboxBody
   last_seq: number

@@ -61,6 +61,21 @@ async def test_a_port_is_opened_once_listed_and_closed(gateway: Gateway) -> None
     assert (second["type"], second["port_id"], second["port"]) == ("port.closed", port["id"], 3000)
 
 
+async def test_the_state_of_a_session_tells_what_is_open_in_the_order_it_was_opened(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    session_id, other = await gateway.session(anna), await gateway.session(anna)
+    first, second = [await opened(gateway, anna, session_id, port) for port in (5000, 3000)]
+
+    async def resources(session: str) -> list[dict[str, Any]]:
+        answer = await gateway.client.get(f"/api/sessions/{session}/state", headers=anna)
+        return list(answer.json()["resources"])
+
+    assert await resources(session_id) == [{"kind": "port"} | port for port in (first, second)]
+    assert await resources(other) == []
+    await gateway.client.delete(f"/api/sessions/{session_id}/ports/{first['id']}", headers=anna)
+    assert await resources(session_id) == [{"kind": "port"} | second]
+
+
 async def test_of_many_who_open_a_port_at_once_one_does(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
     session_id = await gateway.session(anna)

@@ -10,6 +10,8 @@ from backend_api.domain.conversation.entity import Run, Session, SessionId
 from backend_api.domain.conversation.ports import RunLedger, SessionRepository, Transcripts
 from backend_api.domain.errors import UnavailableError
 from backend_api.domain.identity.entity import UserId
+from backend_api.domain.previews.entity import OpenedPort
+from backend_api.domain.previews.ports import OpenedPorts
 from backend_api.domain.sandbox.entity import SandboxStatus
 from backend_api.domain.sandbox.ports import Sandboxes
 
@@ -32,6 +34,7 @@ class State:
     todos: list[Todo]
     background: list[BackgroundCommand]
     """Those that run."""
+    ports: list[OpenedPort]
     usage: Usage
     sandbox: SandboxStatus
 
@@ -45,6 +48,7 @@ class ReadState:
     ledger: RunLedger
     sandboxes: Sandboxes
     commands: BackgroundCommands
+    ports: OpenedPorts
 
     async def __call__(self, session_id: SessionId, user_id: UserId) -> State:
         session = await self.sessions.get(session_id, user_id)
@@ -56,6 +60,7 @@ class ReadState:
         tasks = await self.transcripts.tasks(session_id, up_to=last)
         todos = await self.transcripts.todos(session_id, up_to=last)
         background = await self.commands.of_session(session_id, ended=0)
+        ports = await self.ports.of_session(session_id)
         run = await self.ledger.get(session.active_run_id) if session.active_run_id else None
         try:
             sandbox = await self.sandboxes.status(session_id)
@@ -70,6 +75,7 @@ class ReadState:
             tasks=tasks,
             todos=todos,
             background=background,
+            ports=ports,
             usage=usage,
             sandbox=sandbox,
         )

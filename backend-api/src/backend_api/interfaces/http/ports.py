@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.previews.entity import FIRST_PORT, LAST_PORT, MAX_LABEL_CHARACTERS, PortId
 from backend_api.interfaces.http.caller import CurrentCaller
+from backend_api.interfaces.http.port_schemas import OpenedPortBody
 from backend_api.interfaces.http.preview_hosts import preview_address
 from backend_api.interfaces.http.schemas import AnswerBody, RequestBody, Time
 from backend_api.interfaces.http.use_cases import Calls, Options
@@ -20,14 +19,6 @@ router = APIRouter(prefix="/api/sessions/{session_id}/ports", tags=["computer"])
 class OpenPortBody(RequestBody):
     port: int = Field(description=f"{FIRST_PORT} to {LAST_PORT}, but for those of the computer's own services.")
     label: str = Field(default="", max_length=MAX_LABEL_CHARACTERS)
-
-
-class OpenedPortBody(AnswerBody):
-    id: str
-    port: int
-    label: str
-    opened_at: Time
-    opened_by: Literal["agent", "person"]
 
 
 class OpenedPortsBody(AnswerBody):

@@ -1,4 +1,4 @@
-"""Bodies of what a session is at: its messages, run, plan, todos, background commands, usage and computer."""
+"""Bodies of what a session is at: its messages, run, plan, todos, commands, opened ports, usage and computer."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from backend_api.domain.agent.events import Event, StepStatus, TaskStatus, TodoS
 from backend_api.domain.conversation.entity import Run
 from backend_api.domain.sandbox.entity import SandboxStatus
 from backend_api.interfaces.http.background_schemas import BackgroundCommandBody
+from backend_api.interfaces.http.port_schemas import OpenedPortBody
 from backend_api.interfaces.http.schemas import AnswerBody, Time
 from backend_api.interfaces.http.session_schemas import SessionBody
 
@@ -106,6 +107,12 @@ class TaskBody(AnswerBody):
     metadata: dict[str, Any]
 
 
+class PortResourceBody(OpenedPortBody):
+    """`GET .../ports` tells the same, and `POST .../ports/{id}/address` answers where a browser opens it."""
+
+    kind: Literal["port"] = "port"
+
+
 class StateBody(AnswerBody):
     session: SessionBody
     messages: list[dict[str, Any]]
@@ -120,7 +127,8 @@ class StateBody(AnswerBody):
     """The agent's own working list, as `todos.updated` told last."""
     background: list[BackgroundCommandBody]
     """The commands that run in the background of its computer; `GET .../background` has those that ended, too."""
-    resources: tuple[dict[str, Any], ...] = ()
+    resources: list[PortResourceBody]
+    """What was opened of its computer to the person's browser; `port.opened` and `port.closed` tell of changes."""
     usage: UsageBody
     sandbox: SandboxBody
     last_seq: int
@@ -137,6 +145,7 @@ class StateBody(AnswerBody):
             tasks=[TaskBody.model_validate(task) for task in state.tasks],
             todos=[TodoBody.model_validate(todo) for todo in state.todos],
             background=[BackgroundCommandBody.of(command) for command in state.background],
+            resources=[PortResourceBody.model_validate(port) for port in state.ports],
             usage=UsageBody.model_validate(state.usage),
             sandbox=SandboxBody.of(state.sandbox, seq=state.session.last_seq),
             last_seq=state.session.last_seq,
