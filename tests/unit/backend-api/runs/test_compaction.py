@@ -210,11 +210,14 @@ async def test_the_model_of_that_role_is_asked_and_its_cost_is_its_own() -> None
     assert set(stage.payloads(session, UsageUpdated)[-1].usage.by_model) == {"brief", "scripted"}
 
 
-@pytest.mark.parametrize("fault", [ModelAuthError("No key."), ModelUnavailableError("Down.")])
+@pytest.mark.parametrize(
+    "fault", [ModelAuthError("No key."), ModelUnavailableError("Down."), ModelContextError("Long.")]
+)
 async def test_where_the_model_of_that_role_fails_the_agents_own_is_asked_once_and_that_is_told(
     fault: ModelError,
 ) -> None:
-    other = ChosenModel(info=ModelInfo(id="brief", label="Brief", provider="test"), chat=ScriptedModel([fault]))
+    failing = ScriptedModel(*[[fault]] * (2 if isinstance(fault, ModelContextError) else 1))
+    other = ChosenModel(info=ModelInfo(id="brief", label="Brief", provider="test"), chat=failing)
     model = ScriptedModel(look(300), look(690), SUMMARY, DONE)
     stage, session = await told(model, "look", roles={"compact": other})
     assert [is_summary(request) for request in model.requests] == [False, False, True, False]

@@ -13,7 +13,7 @@ from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import ContextCompacted, Notice, Usage
 from backend_api.domain.agent.fallback import sums_up_instead
 from backend_api.domain.agent.journal import Journal
-from backend_api.domain.agent.model import ModelRequest
+from backend_api.domain.agent.model import ModelContextError, ModelError, ModelRequest
 from backend_api.domain.agent.sizes import CountTokens, estimated_tokens, tokens_of
 from backend_api.domain.agent.summary import Summarizer, SummaryError
 from backend_api.domain.agent.thread import COMPACTION_FAILED
@@ -30,7 +30,7 @@ class Compactor:
 
     model: ChosenModel
     instead: ChosenModel | None
-    """The agent's own, asked where the other one fails and not because of what it is sent; None where they are one."""
+    """The agent's own, asked where the other one fails at something that it would not; None where they are one."""
     journal: Journal
     write_transcript: WriteTranscript
     count_tokens: CountTokens = estimated_tokens
@@ -59,7 +59,7 @@ class Compactor:
         try:
             return await self._asked(self.model, request, focus)
         except SummaryError as error:
-            if self.instead is None or error.fault is None or error.fault.is_of_request:
+            if self.instead is None or error.fault is None or _fails_again(error.fault):
                 raise
             logger.warning("the model for summaries failed", extra={"reason": str(error)})
             try:
@@ -98,3 +98,8 @@ class Compactor:
             focus=wanted.focus,
             transcript=transcript,
         )
+
+
+def _fails_again(fault: ModelError) -> bool:
+    """Whether the agent's own model would fail at the same request: what is too long for another is not so for it."""
+    return fault.is_of_request and not isinstance(fault, ModelContextError)
