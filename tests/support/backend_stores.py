@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,6 +27,7 @@ from backend_api.domain.conversation.titles import Titles
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.memories.ports import MemoriesStore
 from backend_api.domain.notifier import Notifier
+from backend_api.domain.previews.ports import OpenedPorts
 from backend_api.domain.schedules.ports import Schedules
 from backend_api.domain.settings.ports import SettingsStore
 from backend_api.domain.settings.subagent_kinds import OwnKinds
@@ -38,6 +39,7 @@ from backend_api.infrastructure.memory.mcp_servers import MemoryMcpServers
 from backend_api.infrastructure.memory.mcp_sign_ins import MemorySignIns
 from backend_api.infrastructure.memory.memories import MemoryMemories
 from backend_api.infrastructure.memory.notifier import MemoryNotifier
+from backend_api.infrastructure.memory.opened_ports import MemoryOpenedPorts
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
 from backend_api.infrastructure.memory.run_waits import MemoryWaits
 from backend_api.infrastructure.memory.schedules import MemorySchedules
@@ -64,6 +66,7 @@ from backend_api.infrastructure.mongo.kept_calls import MongoKeptCalls
 from backend_api.infrastructure.mongo.mcp_servers import MongoMcpServers
 from backend_api.infrastructure.mongo.mcp_sign_ins import MongoSignIns
 from backend_api.infrastructure.mongo.memories import MongoMemories
+from backend_api.infrastructure.mongo.opened_ports import MongoOpenedPorts
 from backend_api.infrastructure.mongo.read_markers import MongoReadMarkers
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
 from backend_api.infrastructure.mongo.run_waits import MongoWaits
@@ -107,8 +110,11 @@ class ConversationStores:
     kept_calls: KeptCalls
     background: BackgroundCommands
     schedules: Schedules
+    ports: OpenedPorts
     deletions: Callable[[float], Deletions]
     """Due after so many seconds."""
+    disable: Callable[[UserId], Awaitable[None]]
+    """The account of a user, who need have none."""
 
     async def session(self, user_id: UserId = ANNA, title: str = "") -> SessionId:
         """A fresh session."""
@@ -145,6 +151,10 @@ def memory_stores(
 ) -> ConversationStores:
     """In memory."""
     store = MemoryStore(clock)
+
+    async def disable(user_id: UserId) -> None:
+        store.disabled_users.add(user_id)
+
     return ConversationStores(
         sessions=MemorySessionRepository(store),
         ledger=MemoryRunLedger(store, runs_per_user=runs_per_user, unseen_most=unseen_most),
@@ -163,7 +173,9 @@ def memory_stores(
         kept_calls=MemoryKeptCalls(store, most=kept_calls_most),
         background=MemoryBackgroundCommands(store, starts_within_s=BEGINS_WITHIN_S),
         schedules=MemorySchedules(store, unseen_most=unseen_most, sessions_most=sessions_most),
+        ports=MemoryOpenedPorts(store),
         deletions=lambda due_s: MemoryDeletions(store, due_s=due_s),
+        disable=disable,
     )
 
 
@@ -179,6 +191,10 @@ async def mongo_stores(
 ) -> AsyncGenerator[ConversationStores]:
     """On a real mongod."""
     async with connect(uri, name) as database:
+
+        async def disable(user_id: UserId) -> None:
+            await database["users"].update_one({"_id": user_id}, {"$set": {"is_active": False}}, upsert=True)
+
         yield ConversationStores(
             sessions=MongoSessionRepository(database),
             ledger=MongoRunLedger(database, runs_per_user=runs_per_user, unseen_most=unseen_most),
@@ -197,7 +213,9 @@ async def mongo_stores(
             kept_calls=MongoKeptCalls(database, most=kept_calls_most),
             background=MongoBackgroundCommands(database, starts_within_s=BEGINS_WITHIN_S),
             schedules=MongoSchedules(database, unseen_most=unseen_most, sessions_most=sessions_most),
+            ports=MongoOpenedPorts(database),
             deletions=lambda due_s: MongoDeletions(due_s=due_s),
+            disable=disable,
         )
         assert await _unnamed_fields(database) == {}, "documents name every field that is stored"
 

@@ -13,8 +13,8 @@ from backend_api.domain.agent.events import Event, MessageUser, RunFinished, Run
 from backend_api.domain.conversation.entity import SessionId, SessionStatus
 from backend_api.domain.conversation.errors import SessionNotFoundError, SessionQuotaError, TooManyWaitingError
 from backend_api.domain.schedules.entity import Missed, Schedule, ScheduleId
-from backend_api.domain.schedules.errors import ScheduleNotFoundError, ScheduleQuotaError
-from backend_api.domain.schedules.ports import Firing
+from backend_api.domain.schedules.errors import AccountDisabledError, ScheduleNotFoundError, ScheduleQuotaError
+from backend_api.domain.schedules.ports import LISTED_MOST, Firing
 from support.backend_stores import ANNA, BERT, ConversationStores
 
 NOW = datetime.now(UTC).replace(microsecond=0)
@@ -74,6 +74,38 @@ async def test_a_user_has_so_many_and_no_more(stores: ConversationStores) -> Non
     with pytest.raises(ScheduleQuotaError):
         await stores.schedules.add(schedule_of("two"), at_most=1)
     await stores.schedules.add(replace(schedule_of("two"), user_id=BERT), at_most=1)
+
+
+async def test_all_are_listed_the_newest_first_up_to_a_bound(stores: ConversationStores) -> None:
+    for number, minute in enumerate((1, 3, 3, 2)):
+        at = NOW + timedelta(minutes=minute)
+        await stores.schedules.add(schedule_of(f"one_{number}", created_at=at), at_most=0)
+    assert [one.id for one in await stores.schedules.of_user(ANNA)] == ["one_1", "one_2", "one_3", "one_0"]
+    for number in range(LISTED_MOST):
+        await stores.schedules.add(schedule_of(f"more_{number:04}", created_at=NOW), at_most=0)
+    listed = [one.id for one in await stores.schedules.of_user(ANNA)]
+    assert (len(listed), listed[3:5]) == (LISTED_MOST, ["one_0", "more_0000"])
+
+
+async def test_nothing_of_somebody_elses_is_changed_or_sent(stores: ConversationStores) -> None:
+    schedule = await added(stores)
+    as_bert = replace(schedule, user_id=BERT, text="mine")
+    assert not await stores.schedules.replace(as_bert)
+    assert await stores.schedules.fire(as_bert, firing()) is None
+    with pytest.raises(ScheduleNotFoundError):
+        await stores.schedules.fire(as_bert, Firing(message=MessageUser(message_id="m1", text="hi")))
+    with pytest.raises(SessionNotFoundError):
+        await stores.schedules.fire(replace(schedule, session_id=await stores.session(BERT)), firing())
+    assert await stores.schedules.get(schedule.id, ANNA) == schedule
+
+
+async def test_of_a_disabled_account_nothing_is_sent_and_nothing_changes(stores: ConversationStores) -> None:
+    schedule = await added(stores)
+    await stores.disable(ANNA)
+    for one in (firing(), Firing(message=MessageUser(message_id="m1", text="hi"))):
+        with pytest.raises(AccountDisabledError):
+            await stores.schedules.fire(schedule, one)
+    assert await stores.schedules.get(schedule.id, ANNA) == schedule
 
 
 async def test_what_is_due_comes_with_the_stores_time_and_when_to_look_next(stores: ConversationStores) -> None:

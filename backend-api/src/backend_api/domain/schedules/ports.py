@@ -12,6 +12,9 @@ from backend_api.domain.conversation.entity import RunId, SessionId
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.schedules.entity import Missed, Schedule, ScheduleId
 
+LISTED_MOST = 1_000
+"""Of a user, where a deployment lets people have any number."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Firing:
@@ -91,7 +94,7 @@ class Schedules(Protocol):
         ...
 
     async def of_user(self, user_id: UserId) -> list[Schedule]:
-        """All, but at most a thousand, the newest first, with the status of their last runs."""
+        """All, but at most `LISTED_MOST`, the newest first, with the status of their last runs."""
         ...
 
     async def replace(self, schedule: Schedule) -> bool:

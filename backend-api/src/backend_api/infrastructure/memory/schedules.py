@@ -11,8 +11,8 @@ from backend_api.domain.conversation.entity import RunId, Session, SessionId, Se
 from backend_api.domain.conversation.errors import SessionQuotaError, TooManyWaitingError
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.schedules.entity import Schedule, ScheduledRun, ScheduleId
-from backend_api.domain.schedules.errors import ScheduleNotFoundError, ScheduleQuotaError
-from backend_api.domain.schedules.ports import Fired, Firing, Upcoming
+from backend_api.domain.schedules.errors import AccountDisabledError, ScheduleNotFoundError, ScheduleQuotaError
+from backend_api.domain.schedules.ports import LISTED_MOST, Fired, Firing, Upcoming
 from backend_api.infrastructure.memory.run_endings import RunEndings
 from backend_api.infrastructure.memory.store import MemoryStore, SessionRow
 
@@ -35,20 +35,20 @@ class MemorySchedules(RunEndings):
 
     async def get(self, schedule_id: ScheduleId, user_id: UserId) -> Schedule:
         """As it is."""
-        schedule = self._present(schedule_id)
-        if schedule is None or schedule.user_id != user_id:
+        schedule = self._own(schedule_id, user_id)
+        if schedule is None:
             raise ScheduleNotFoundError("There is no such schedule.")
         return self._with_status(schedule)
 
     async def of_user(self, user_id: UserId) -> list[Schedule]:
         """As they are."""
         found = [self._present(one.id) or one for one in self._kept.values() if one.user_id == user_id]
-        newest = sorted(found, key=lambda one: one.created_at, reverse=True)
-        return [self._with_status(one) for one in newest]
+        newest = sorted(sorted(found, key=lambda one: one.id), key=lambda one: one.created_at, reverse=True)
+        return [self._with_status(one) for one in newest[:LISTED_MOST]]
 
     async def replace(self, schedule: Schedule) -> bool:
         """At once."""
-        present = self._present(schedule.id)
+        present = self._own(schedule.id, schedule.user_id)
         if present is None or present.version != schedule.version:
             return False
         self._keep(replace(schedule, version=schedule.version + 1, last_run=present.last_run))
@@ -73,11 +73,13 @@ class MemorySchedules(RunEndings):
     async def fire(self, schedule: Schedule, firing: Firing) -> Fired | None:
         """Under the lock."""
         async with self._store.lock:
-            present = self._present(schedule.id)
+            present = self._own(schedule.id, schedule.user_id)
             if firing.due_at is None and present is None:
                 raise ScheduleNotFoundError("There is no such schedule.")
             if present is None or (firing.due_at is not None and present.version != schedule.version):
                 return None
+            if schedule.user_id in self._store.disabled_users:
+                raise AccountDisabledError("The account is disabled.")
             row = self._row(schedule)
             fired = self._tell(row, schedule, firing)
             last = ScheduledRun(
@@ -140,6 +142,10 @@ class MemorySchedules(RunEndings):
         self._look_at.pop(schedule.id, None)
         if schedule.next_at is not None:
             self._look_at[schedule.id] = schedule.next_at
+
+    def _own(self, schedule_id: ScheduleId, user_id: UserId) -> Schedule | None:
+        schedule = self._present(schedule_id)
+        return schedule if schedule is not None and schedule.user_id == user_id else None
 
     def _present(self, schedule_id: ScheduleId) -> Schedule | None:
         """Paused, where its session was deleted."""

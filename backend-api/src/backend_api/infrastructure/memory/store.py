@@ -95,6 +95,7 @@ class MemoryStore:
         self.settings_models: dict[UserId, tuple[int, str | None]] = {}
         """Version, and the model that sessions which chose none begin with."""
         self.deleted: dict[SessionId, tuple[UserId, datetime]] = {}
+        self.disabled_users: set[UserId] = set()
 
     def own(self, session_id: SessionId, user_id: UserId) -> SessionRow:
         """Raises `SessionNotFoundError`."""

@@ -7,14 +7,11 @@ from pymongo import ASCENDING, DESCENDING
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.schedules.entity import Schedule, ScheduleId
 from backend_api.domain.schedules.errors import ScheduleNotFoundError, ScheduleQuotaError
-from backend_api.domain.schedules.ports import Fired, Firing, Upcoming
+from backend_api.domain.schedules.ports import LISTED_MOST, Fired, Firing, Upcoming
 from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.schedule_documents import document_of, schedule_from, with_status
 from backend_api.infrastructure.mongo.schedule_firings import ScheduleFirings
 from backend_api.infrastructure.mongo.transactions import store_errors
-
-LISTED_MOST = 1000
-"""Where a deployment lets people have any number."""
 
 
 class MongoSchedules:
