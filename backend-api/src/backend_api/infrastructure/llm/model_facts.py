@@ -46,8 +46,6 @@ class ModelFacts:
     pictures: bool | None = None
     thinking: Thinks | None = None
     thinking_form: ThinkingForm | None = None
-    binds_thinking: bool | None = None
-    system_notes: bool | None = None
     computer_use: ComputerUse | None = None
 
     def over(self, other: ModelFacts) -> ModelFacts:
@@ -95,8 +93,6 @@ class _Entry(_Strict):
     pictures: bool | None = None
     thinking: Thinks | None = None
     thinking_form: ThinkingForm | None = None
-    binds_thinking: bool | None = None
-    system_notes: bool | None = None
     computer_use: ComputerUse | None = None
 
     def facts(self) -> ModelFacts:
