@@ -7,6 +7,7 @@ import type { Schedule, Session } from '@/api/types'
 import { useSessions } from '@/features/sessions'
 import { i18n, setLanguage } from '@/i18n'
 import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
+import { later } from '@/shared/testing/later'
 import { routerAt } from '@/shared/testing/routerAt'
 import { ownZone } from './scheduleTimes'
 import SchedulesPage from './SchedulesPage.vue'
@@ -177,6 +178,30 @@ describe('the page of schedules', () => {
     await userEvent.click(screen.getByRole('button', { name: 'Delete schedule' }))
     expect(await screen.findByText('The schedule was deleted.')).toBeTruthy()
     expect(document.activeElement?.textContent).toBe('Schedules')
+  })
+  it('keeps what was changed also where a look from before comes in late', async () => {
+    let list = [daily]
+    const late = later<undefined>()
+    let looks = 0
+    const server = await show(() => list, {
+      'GET /schedules': async () => {
+        const found = json({ items: list })
+        if ((looks += 1) === 2) await late.promise
+        return found
+      },
+      'PATCH /schedules/a': () => {
+        list = [{ ...daily, paused: true, next_at: null }]
+        return json(list[0])
+      },
+    })
+    await screen.findByRole('button', { name: 'Pause What is new?' })
+    useSessions().keep({ id: 's9', status: 'running', active_at: '' } as Session)
+    await vi.waitFor(() => expect(sent(server, 'GET').filter(({ path }) => path === '/schedules')).toHaveLength(2))
+    await userEvent.click(screen.getByRole('button', { name: 'Pause What is new?' }))
+    expect(await screen.findByRole('button', { name: 'Resume What is new?' })).toBeTruthy()
+    late.resolve(undefined)
+    await new Promise((resolve) => setTimeout(resolve))
+    expect(screen.getByRole('button', { name: 'Resume What is new?' })).toBeTruthy()
   })
   it('sends of a change only what was changed', async () => {
     const server = await show(() => [once], { 'PATCH /schedules/b': () => json(once) })

@@ -1,6 +1,7 @@
 import { onScopeDispose, ref, shallowRef } from 'vue'
 import { ApiError, fieldName } from '@/api/problems'
 import { useProblemText } from '@/api/useProblemText'
+import { createInAskedOrder } from '@/shared/lib/inAskedOrder'
 
 function fieldOf(error: unknown): string {
   const [only, ...others] = error instanceof ApiError ? error.errors : []
@@ -23,9 +24,8 @@ export function useListWork<Item, Doing extends string>(fetch: (signal: AbortSig
   const ending = new AbortController()
   onScopeDispose(() => ending.abort())
 
-  const fetched = async (): Promise<void> => {
-    list.value = await fetch(ending.signal)
-  }
+  const show = createInAskedOrder<Item[]>((found) => (list.value = found))
+  const fetched = (): Promise<void> => show(() => fetch(ending.signal))
   async function attempt(id: string, work: () => Promise<unknown>): Promise<boolean> {
     problem.value = field.value = ''
     about.value = id

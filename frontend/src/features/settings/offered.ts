@@ -1,4 +1,5 @@
 import { computed, ref, type Ref } from 'vue'
+import { createInAskedOrder } from '@/shared/lib/inAskedOrder'
 
 /** A list of the server's that is loaded once and on occasion again; what was known stays where it can't say. */
 export function offered<T>(read: () => Promise<T[]>) {
@@ -8,9 +9,10 @@ export function offered<T>(read: () => Promise<T[]>) {
   /** Whether it was asked for, also in vain: until then nothing is to be said of what is on offer. */
   const isKnown = computed(() => hasAnswered.value || list.value.length > 0)
 
+  const show = createInAskedOrder<T[]>((found) => (list.value = found))
   async function load(): Promise<void> {
     try {
-      list.value = await read()
+      await show(read)
       hasFailed.value = false
     } catch {
       hasFailed.value = true

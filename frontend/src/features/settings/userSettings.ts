@@ -2,6 +2,7 @@ import { defineStore } from 'pinia'
 import { computed, ref } from 'vue'
 import { call } from '@/api/client'
 import type { SearchTrialBody, SearchTrialResult, SettingBody, TrialResult } from '@/api/types'
+import { createInAskedOrder } from '@/shared/lib/inAskedOrder'
 import { useModels } from './models'
 import type { ChosenOptions } from './options'
 
@@ -13,10 +14,18 @@ export const useUserSettings = defineStore('user-settings', () => {
   const list = ref<SettingBody[]>([])
   const isLoaded = ref(false)
 
-  async function load(): Promise<void> {
-    list.value = await call<SettingBody[]>('GET', '/settings')
+  const show = createInAskedOrder<SettingBody[]>((found) => {
+    list.value = found
     isLoaded.value = true
+  })
+  let changes = 0
+  /** What was read before something was changed does not know of that, and is read once more. */
+  async function read(): Promise<SettingBody[]> {
+    const before = changes
+    const found = await call<SettingBody[]>('GET', '/settings')
+    return before === changes ? found : await read()
   }
+  const load = (): Promise<void> => show(read)
   const find = (name: string): SettingBody | null =>
     list.value.find(({ category, key }) => `${category}/${key}` === name) ?? null
   /** Of one that is true or false. */
@@ -32,13 +41,23 @@ export const useUserSettings = defineStore('user-settings', () => {
     return Object.fromEntries(own.map(({ key, value }) => [key, value])) as ChosenOptions
   })
 
-  /** null takes it back. What follows of it, such as which models there are, is read anew. */
-  async function change(name: string, value: unknown): Promise<void> {
+  let last: Promise<unknown> = Promise.resolve()
+  /**
+   * null takes it back. What follows of it, such as which models there are, is read anew. One after the other: of two
+   * for the same setting the one that was chosen last holds.
+   */
+  function change(name: string, value: unknown): Promise<void> {
+    const done = last.then(() => store(name, value))
+    last = done.catch(() => undefined)
+    return done
+  }
+  async function store(name: string, value: unknown): Promise<void> {
     const path = `/settings/${name}`
     const changed =
       value === null
         ? await call<SettingBody>('DELETE', path)
         : await call<SettingBody>('PUT', path, { body: { value } })
+    changes += 1
     list.value = list.value.map((one) => (one.category === changed.category && one.key === changed.key ? changed : one))
     if (changed.category === 'models') await Promise.all([load(), useModels().load()])
   }

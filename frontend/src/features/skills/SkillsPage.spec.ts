@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Skill } from '@/api/types'
 import { i18n } from '@/i18n'
 import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
+import { later } from '@/shared/testing/later'
 import SkillsPage from './SkillsPage.vue'
 
 const pdf: Skill = {
@@ -53,6 +54,24 @@ describe('the page of skills', () => {
     expect(button.getAttribute('aria-expanded')).toBe('true')
     await userEvent.keyboard('{Enter}')
     expect(button.getAttribute('aria-expanded')).toBe('false')
+  })
+  it('shows the one that was opened last, also where the one before is told late', async () => {
+    const late = later<undefined>()
+    const { calls } = show([knots, pdf], {
+      'GET /skills/knots': async () => {
+        await late.promise
+        return json({ ...knots, instructions: 'Tie it.', paths: [] })
+      },
+      'GET /skills/pdf': () => json({ ...pdf, instructions: 'Print it.', paths: [] }),
+    })
+    await userEvent.click(await screen.findByRole('button', { name: /^knots/ }))
+    await userEvent.click(screen.getByRole('button', { name: /^pdf/ }))
+    expect(await screen.findByText('Print it.')).toBeTruthy()
+    late.resolve(undefined)
+    await vi.waitFor(() => expect(calls).toHaveLength(3))
+    await new Promise((resolve) => setTimeout(resolve))
+    expect(screen.getByText('Print it.')).toBeTruthy()
+    expect(screen.queryByText('Tie it.')).toBeNull()
   })
   it('uploads one, says so and lists it', async () => {
     const list = [pdf]

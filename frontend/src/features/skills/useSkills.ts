@@ -2,6 +2,7 @@ import { onScopeDispose, ref, shallowRef } from 'vue'
 import { call, callRaw } from '@/api/client'
 import type { Skill, WholeSkill } from '@/api/types'
 import { useProblemText } from '@/api/useProblemText'
+import { createInAskedOrder } from '@/shared/lib/inAskedOrder'
 
 export type Doing = 'upload' | 'install' | 'delete'
 
@@ -36,9 +37,8 @@ export function useSkills() {
       doing.value = null
     }
   }
-  const fetched = async (): Promise<void> => {
-    list.value = await call<Skill[]>('GET', '/skills', { signal: ending.signal })
-  }
+  const show = createInAskedOrder<Skill[]>((found) => (list.value = found))
+  const fetched = (): Promise<void> => show(() => call<Skill[]>('GET', '/skills', { signal: ending.signal }))
   const load = (): Promise<void> => attempt('', fetched)
 
   /** The skill that is there now. */
@@ -69,14 +69,16 @@ export function useSkills() {
       await fetched()
       return true
     })
+  let toggled = 0
   /** Opens one, or closes it. */
   const toggle = async (name: string): Promise<void> => {
+    const mine = (toggled += 1)
     if (shown.value?.name === name) {
       shown.value = null
       return
     }
     const found = await attempt(name, () => call<WholeSkill>('GET', `/skills/${name}`, { signal: ending.signal }))
-    if (found) shown.value = found
+    if (found && mine === toggled) shown.value = found
   }
   return { list, shown, doing, problem, about, load, upload, install, remove, toggle }
 }
