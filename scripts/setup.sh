@@ -98,14 +98,23 @@ ensure_node() {
   export PATH=$ROOT/.cache/node:$PATH
 }
 
-ensure_node_modules() {
-  local wanted
-  wanted=$(sha256sum <"$ROOT/frontend/package-lock.json")
+# ensure_packages FOLDER WHAT: what the lock of npm there names, installed anew when it changed.
+ensure_packages() {
+  local folder=$ROOT/$1 wanted
+  wanted=$(sha256sum <"$folder/package-lock.json")
   ensure_node
-  [ "$wanted" = "$(cat "$ROOT/frontend/node_modules/.lock" 2>/dev/null)" ] && return
-  note "Setting up the front end's packages ..."
-  (cd "$ROOT/frontend" && retry 3 npm ci --no-audit --no-fund --loglevel=error) || fail "npm ci failed in frontend/."
-  echo "$wanted" >"$ROOT/frontend/node_modules/.lock"
+  [ "$wanted" = "$(cat "$folder/node_modules/.lock" 2>/dev/null)" ] && return
+  note "Setting up $2 ..."
+  (cd "$folder" && retry 3 npm ci --no-audit --no-fund --loglevel=error) || fail "npm ci failed in $1/."
+  echo "$wanted" >"$folder/node_modules/.lock"
+}
+
+ensure_node_modules() { ensure_packages frontend "the front end's packages"; }
+
+# MCP servers of others, which tests speak to: one of npm and one of Python.
+ensure_mcp_servers() {
+  ensure_environment .venv-mcp-servers mcp-servers
+  ensure_packages tests/mcp-servers "the MCP servers of the tests"
 }
 
 frontend_sources() {

@@ -1,4 +1,4 @@
-"""The front end's lock pins versions and hashes, not where they come from."""
+"""Locks of npm pin versions and hashes, not where they come from."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from house.tracked import ROOT, report
+from house.tracked import ROOT, report, tracked_files
 
 
 def main() -> int:
-    lock = json.loads((ROOT / "frontend" / "package-lock.json").read_text(encoding="utf-8"))
-    packages = {name: entry for name, entry in lock["packages"].items() if name}
-    resolved = [name for name, entry in packages.items() if "resolved" in entry]
-    unhashed = [name for name, entry in packages.items() if "integrity" not in entry and not entry.get("inBundle")]
+    resolved: list[str] = []
+    unhashed: list[str] = []
+    for path in (path for path in tracked_files() if path.name == "package-lock.json"):
+        packages = json.loads(path.read_text(encoding="utf-8"))["packages"]
+        named = {f"{path.relative_to(ROOT)}: {name}": entry for name, entry in packages.items() if name}
+        resolved += [name for name, entry in named.items() if "resolved" in entry]
+        unhashed += [name for name, entry in named.items() if "integrity" not in entry and not entry.get("inBundle")]
     return report("has a `resolved` address", resolved) or report("has no integrity hash", unhashed)
 
 

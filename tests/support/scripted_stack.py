@@ -141,8 +141,10 @@ def model_settings(model: ModelServer, form: Form) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def scripted_stack(folder: Path, form: Form, *, has_desktop: bool = False) -> AsyncGenerator[Scripted]:
-    """For the length of the block."""
+async def scripted_stack(
+    folder: Path, form: Form, *, has_desktop: bool = False, **more: str
+) -> AsyncGenerator[Scripted]:
+    """For the length of the block; `more` are settings."""
     presets, tools, agents, models = (folder / name for name in ("presets", "tools", "agents", "models.toml"))
     presets.mkdir(parents=True)
     tools.mkdir()
@@ -173,6 +175,7 @@ async def scripted_stack(folder: Path, form: Form, *, has_desktop: bool = False)
             "FETCH_ALLOWED_HOSTS": f"127.0.0.1:{pages.port}",
             "CUSTOM_SEARCH_URL": pages.url("/search"),
             "CUSTOM_SEARCH_API_KEY": SEARCH_KEY,
+            **more,
         }
         with run_stack(folder / "stack", ordinary=False, **settings) as stack:
             yield Scripted(form, stack, model, pages)

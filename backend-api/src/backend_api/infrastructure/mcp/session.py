@@ -27,6 +27,7 @@ from backend_api.domain.mcp.ports import McpCause, McpServerError
 from backend_api.domain.mcp.sign_in import may_sign_in
 from backend_api.infrastructure.mcp.guarded_transport import Refusals
 from backend_api.infrastructure.mcp.listing import ListedTool, listing_of
+from backend_api.infrastructure.mcp.progress import ProgressLines
 from backend_api.infrastructure.mcp.results import refused, told
 
 logger = logging.getLogger(__name__)
@@ -96,8 +97,10 @@ class SessionConnection:
         return listing_of(self._server, listed, self._mask)
 
     async def call(self, name: str, call: ToolCall) -> Done:
+        progress = ProgressLines(call.on_output, self._mask)
         try:
-            result = await self._answered(self._opened_session().call_tool(name, call.arguments))
+            asked = self._opened_session().call_tool(name, call.arguments, progress_callback=progress)
+            result = await self._answered(asked)
         except MCPError as error:
             if not self.is_open:
                 raise self._fault(ENDED, "ended") from error
@@ -106,6 +109,8 @@ class SessionConnection:
             return refused(str(error), self._mask)
         except (ValidationError, RuntimeError):
             return Done(success=False, output=ODD)
+        finally:
+            progress.end()
         return told(result, self._mask)
 
     async def close(self) -> None:
