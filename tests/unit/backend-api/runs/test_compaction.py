@@ -283,6 +283,25 @@ async def test_a_person_asks_for_it_between_two_messages_with_a_focus() -> None:
     assert stage.said(session) == "Done.Yes."
 
 
+@pytest.mark.parametrize("summing_up", [SUMMARY, [ModelUnavailableError("Down.")]], ids=["a summary", "none"])
+async def test_what_is_said_meanwhile_is_worked_on_to_its_end(summing_up: Script) -> None:
+    stage, session = Stage(), SessionId("")
+
+    async def say() -> None:
+        assert await stage.say(session, "look at it") == run
+
+    model = ScriptedModel(DONE, [say, *summing_up], look(100), look(110, "that"), [TextPart("Seen."), STOP])
+    async with working(worker_for(stage, model, tools(), info=SMALL)):
+        session = await stage.open_session(title="named")
+        await stage.until_finished(await stage.say(session, "hi"))
+        run = await stage.compact(session, None)
+        end = await stage.until_finished(run)
+    assert end.status == "completed"
+    assert stage.said(session) == "Done.Seen."
+    assert [is_summary(request) for request in model.requests] == [False, True, False, False, False]
+    assert isinstance(model.requests[-1].turns[-1], ToolTurn), "the results of its calls are read"
+
+
 async def test_one_that_fails_between_two_messages_ends_its_run_and_says_so() -> None:
     stage, model = Stage(), ScriptedModel(DONE, [ModelUnavailableError("Down.")], DONE)
     session = await stage.open_session(title="named")

@@ -229,9 +229,11 @@ class Thread:
             read, unread = _split(self._unread, self._step.read_until)
             said = [*read, *self._step.turns()]
         shown, results = _with_pictures(said, len(self._closed)), _results(said, len(self._closed))
-        is_whole = last is not None and last.run_id == run_id and last.is_answer
-        if self._compacts_alone is not None and self._compacts_alone == run_id:
-            is_whole = not self._wanted
+        if last is not None and last.run_id == run_id:
+            is_whole = last.is_answer
+        else:
+            # A run that began to sum up has nothing to answer, unless something is said to it.
+            is_whole = self._compacts_alone is not None and self._compacts_alone == run_id and not self._wanted
         return Conversation(
             turns=[*self._closed, *said, *(turn for _, turn in unread), *self._notes],
             seen_seq=self.seen_seq,
