@@ -24,7 +24,7 @@ class ResultAt(NamedTuple):
     """Where the result of a call stands among the turns, and about how many tokens all long ones up to it have: summed
     up as they come, as looking at each of them before every turn would take longer the longer the conversation is."""
 
-    index: int
+    turn: int
     long_tokens: int
 
 

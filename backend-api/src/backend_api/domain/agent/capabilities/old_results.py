@@ -33,7 +33,7 @@ def old_results(*, min_tokens: int) -> Capability:
 def _apply(conversation: Conversation) -> Conversation:
     """What an opening replaced is left out of the conversation already (`left_at_opening`)."""
     count, results = _replaced(conversation), conversation.results
-    return replace(conversation, lasting=results[count].index if count < len(results) else 0)
+    return replace(conversation, lasting=results[count].turn if count < len(results) else 0)
 
 
 def _limit(conversation: Conversation, opened: ContextOpened) -> ContextOpened:
@@ -57,7 +57,7 @@ def _tell(conversation: Conversation, opened: ContextOpened) -> ContextCompacted
     freed = _freed(conversation, opened.replaced)
     if not freed:
         return None
-    last = conversation.turns[conversation.results[opened.replaced - 1].index]
+    last = conversation.turns[conversation.results[opened.replaced - 1].turn]
     uncounted = tokens_of(conversation.turns[conversation.uncounted_from :], estimated_tokens)
     before = conversation.context_tokens + uncounted
     return ContextCompacted(
