@@ -16,7 +16,7 @@ def test_each_file_and_function_a_page_names_is_there(page: str) -> None:
     text = (ROOT / "docs" / f"{page}.md").read_text()
     named = re.findall(r"`([\w/.-]+\.py)(?:::\w+)?`", text)
     source = ROOT / "backend-api" / "src" / "backend_api"
-    parts = ("*/src", "scripts", "tests")
+    parts = ("*/src", "bench", "scripts", "tests")
     found = [path.relative_to(ROOT).as_posix() for part in parts for path in ROOT.glob(f"{part}/**/*.py")]
     assert len(named) > 20
     for name in named:

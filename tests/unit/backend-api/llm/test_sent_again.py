@@ -9,7 +9,7 @@ import pytest
 
 from backend_api.bootstrap.capabilities import capabilities
 from backend_api.domain.agent.capability import Capabilities
-from backend_api.domain.agent.conversation import Conversation
+from backend_api.domain.agent.conversation import Conversation, results_at
 from backend_api.domain.agent.events import ContentReference, ContextOpened
 from backend_api.domain.agent.model import (
     AssistantTurn,
@@ -75,8 +75,8 @@ def test_a_result_that_is_left_out_is_made_into_its_line_once() -> None:
     said = turns(steps=9)
     body = ContentReference(size=1, digest="d")
     opened = ContextOpened(epoch=1, cause="history", model="m", system=body, tools=body, replaced=6)
-    results = [at for at, turn in enumerate(said) if isinstance(turn, ToolTurn)]
-    known = Conversation(turns=said, seen_seq=1, next_turn=2, is_answered=False, opened=opened, results=results)
+    results = results_at(said, 0, ())
+    known = Conversation(turns=said, seen_seq=1, next_turn=2, is_answered=False, results=results).reopened(opened)
     first, second = all_of_them.project(known), all_of_them.project(known)
     assert "[Previous: used look]" in json.dumps([json.loads(one) for one in ALL["chat"](asked(first.turns))])
     assert all(one is other for one, other in zip(first.turns, second.turns, strict=True))

@@ -8,7 +8,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend_api.domain.agent.capabilities.old_results import KEPT, MARKER
+from backend_api.domain.agent.capabilities.old_results import KEPT
+from backend_api.domain.agent.conversation import MARKER
 from backend_api.domain.agent.events import ContextCompacted, ContextOpened, ToolFinished
 from backend_api.domain.agent.model import (
     FinishPart,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from backend_api.domain.agent.calls_made import CallMade
 from backend_api.domain.agent.chosen import NOTHING_CHOSEN, Chosen
@@ -12,6 +13,19 @@ from backend_api.domain.agent.events import BackgroundStarted, CompactionWanted,
 from backend_api.domain.agent.known_plan import NO_PLAN, KnownPlan
 from backend_api.domain.agent.model import AssistantTurn, ToolTurn, Turn
 from backend_api.domain.agent.pictures import Picture
+from backend_api.domain.agent.sizes import estimated_tokens
+
+LONG_RESULT = 100
+"""Characters: of what is no longer nothing is gained by leaving it out."""
+MARKER = "[Previous: used {tool}]"
+
+
+class ResultAt(NamedTuple):
+    """Where the result of a call stands among the turns, and about how many tokens all long ones up to it have: summed
+    up as they come, as looking at each of them before every turn would take longer the longer the conversation is."""
+
+    turn: int
+    long_tokens: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,8 +35,8 @@ class Conversation:
     used so far and `worked` how long workers had it up to `last_at`, `turns_of_others` how many model calls its other
     agents began and `others_at_work` how many of those are not over, `continuations` how often it went on with an
     answer. `opened` is what stands before it, `opened_at` the number of turns there were then, and `notes` what the
-    model was told last of each kind. `pictures` are the indices of the turns that have some, `results` those of
-    tools' results, `lasting` how many of the first turns will be sent unchanged whatever is left out next, and
+    model was told last of each kind. `pictures` are the indices of the turns that have some, `results` where those of
+    tools stand, `lasting` how many of the first turns will be sent unchanged whatever is left out next, and
     `chosen` is what the session chose by now. `context_tokens` are those that the last model call read and wrote, 0
     where that is not known, `last_calls` the last ones of tools since a person said something. The first
     `closed_turns` stand for all up to the event `through_seq`, and are what a summary replaces; it `is_compacted`
@@ -42,7 +56,7 @@ class Conversation:
     opened_at: int = 0
     notes: Mapping[str, str] = field(default_factory=dict[str, str])
     pictures: Sequence[int] = ()
-    results: Sequence[int] = ()
+    results: Sequence[ResultAt] = ()
     lasting: int = 0
     chosen: Chosen = NOTHING_CHOSEN
     context_tokens: int = 0
@@ -84,10 +98,37 @@ class Conversation:
 
     def reopened(self, opened: ContextOpened) -> Conversation:
         """As it is sent after another opening."""
-        return replace(self, turns=without_thinking(self.turns), opened=opened, opened_at=len(self.turns))
+        turns = left_at_opening(self.turns, self.results[: opened.replaced])
+        return replace(self, turns=turns, opened=opened, opened_at=len(self.turns))
+
+
+def results_at(turns: Iterable[Turn], begin: int, before: Sequence[ResultAt]) -> list[ResultAt]:
+    """Which of these turns, the first of which has the index `begin`, are results, after those `before` them."""
+    tokens = before[-1].long_tokens if before else 0
+    found: list[ResultAt] = []
+    for index, turn in enumerate(turns, begin):
+        if isinstance(turn, ToolTurn):
+            tokens += estimated_tokens(turn.output) if _is_long(turn) else 0
+            found.append(ResultAt(index, tokens))
+    return found
+
+
+def left_at_opening(turns: Iterable[Turn], replaced: Sequence[ResultAt]) -> list[Turn]:
+    """What is left of what was said before an opening: no thinking, and a line in place of each long one of the results
+    that it has `replaced`. Done once, as it would otherwise be done anew before every turn."""
+    left = without_thinking(turns)
+    for index, _ in replaced:
+        turn = left[index]
+        if isinstance(turn, ToolTurn) and _is_long(turn):
+            left[index] = replace(turn, output=MARKER.format(tool=turn.name))
+    return left
 
 
 def without_thinking(turns: Iterable[Turn]) -> list[Turn]:
-    """What is left at an opening: providers bind thinking to every byte before it, and those have changed. A turn
-    without any stays the same one, with what was made of it once."""
+    """Providers bind thinking to every byte before it, and at an opening those change. A turn without any stays the
+    same one, with what was made of it once."""
     return [replace(turn, thinking=()) if isinstance(turn, AssistantTurn) and turn.thinking else turn for turn in turns]
+
+
+def _is_long(result: ToolTurn) -> bool:
+    return len(result.output) > LONG_RESULT

@@ -12,7 +12,7 @@ from typing import Any
 from backend_api.domain.agent.background import told_of
 from backend_api.domain.agent.calls_made import LastCalls
 from backend_api.domain.agent.chosen import Chosen
-from backend_api.domain.agent.conversation import Conversation, without_thinking
+from backend_api.domain.agent.conversation import Conversation, ResultAt, left_at_opening, results_at
 from backend_api.domain.agent.events import (
     NOTES_OF_A_RUN,
     BackgroundFinished,
@@ -87,7 +87,7 @@ class Thread:
         self._opened: ContextOpened | None = None
         self._opened_at = 0
         self._pictures: list[int] = []
-        self._results: list[int] = []
+        self._results: list[ResultAt] = []
         self._notes: list[NoteTurn] = []
         self._known: dict[str, str] = {}
         self._mode = ModeFold()
@@ -159,7 +159,7 @@ class Thread:
                 self._apply_result(event.seq, finished, output)
             case ContextOpened() as opened:
                 self._close_step()
-                self._closed = without_thinking(self._closed)
+                self._closed = left_at_opening(self._closed, self._results[: opened.replaced])
                 self._opened, self._opened_at, self._is_compacted = opened, len(self._closed), False
             case ContextCompacted(kind="auto" | "manual") as compacted:
                 self._compact(event.run_id, compacted)
@@ -228,7 +228,8 @@ class Thread:
         if self._step is not None:
             read, unread = _split(self._unread, self._step.read_until)
             said = [*read, *self._step.turns()]
-        shown, results = _with_pictures(said, len(self._closed)), _results(said, len(self._closed))
+        closed = len(self._closed)
+        shown, results = _with_pictures(said, closed), results_at(said, closed, self._results)
         if last is not None and last.run_id == run_id:
             is_whole = last.is_answer
         else:
@@ -341,7 +342,7 @@ class Thread:
             read, self._unread = _split(self._unread, step.read_until)
             said = [*read, *step.turns()]
             self._pictures += _with_pictures(said, len(self._closed))
-            self._results += _results(said, len(self._closed))
+            self._results += results_at(said, len(self._closed), self._results)
             self._closed += said
 
 
@@ -372,11 +373,6 @@ def _pictures_of(seq: int | None, finished: ToolFinished) -> tuple[Picture, ...]
 def _with_pictures(turns: Sequence[Turn], begin: int) -> list[int]:
     """Which of the turns from index `begin` on have pictures."""
     return [begin + index for index, turn in enumerate(turns) if isinstance(turn, ToolTurn) and turn.pictures]
-
-
-def _results(turns: Sequence[Turn], begin: int) -> list[int]:
-    """Which of the turns from index `begin` on are results of tools."""
-    return [begin + index for index, turn in enumerate(turns) if isinstance(turn, ToolTurn)]
 
 
 def _split(

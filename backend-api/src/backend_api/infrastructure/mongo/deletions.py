@@ -71,6 +71,7 @@ async def remove_contents(session_id: SessionId) -> None:
 
 async def _keep_usage(session_id: SessionId) -> None:
     """Each run with what it used goes in one transaction: it counts once, whenever this is cut off."""
+    # The driver: Beanie has no transactions of its own.
     database = cast("Database", cast("Any", RunDocument).get_pymongo_collection().database)
     sessions, runs, past = database["sessions"], database["runs"], database["past_usage"]
 

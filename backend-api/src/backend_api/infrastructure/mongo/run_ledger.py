@@ -87,7 +87,7 @@ class MongoRunLedger(RunEndings):
     """
 
     def __init__(self, database: Database, *, runs_per_user: int = 0, unseen_most: int = 0) -> None:
-        super().__init__(database)
+        super().__init__(database)  # and why it is the driver's
         self._runs_per_user = runs_per_user
         self._unseen_most = unseen_most
         self._sessions = database["sessions"]

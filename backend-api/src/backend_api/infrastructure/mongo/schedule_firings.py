@@ -29,6 +29,7 @@ class ScheduleFirings:
     one that died had not committed is sent by another."""
 
     def __init__(self, database: Database, *, unseen_most: int, sessions_most: int) -> None:
+        # The driver, as in all of the schedules.
         self._database = database
         self._unseen_most = unseen_most
         self._sessions_most = sessions_most

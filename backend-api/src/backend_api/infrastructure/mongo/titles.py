@@ -30,6 +30,7 @@ class MongoTitles:
     """`Titles` on the collections sessions and runs; the clock is the server's."""
 
     def __init__(self, database: Database) -> None:
+        # The driver: each step is one compare-and-set of a part of the session, by the server's clock.
         self._database = database
         self._sessions = database["sessions"]
 

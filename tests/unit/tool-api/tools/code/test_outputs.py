@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from tool_api.tools.code.bridge.outputs import HEAD, MAX_HELD, MAX_PICTURE, MAX_SHOWN, TAIL, Outputs, line_of
-from tool_api.tools.code.bridge.pace import BURST
+from tool_api.tools.code.bridge.throttle import BURST
 from tool_api.tools.code.bridge.wire import Message
 from tool_api.tools.code.lines import MAX_LINE_BYTES, Shown, parse_line
 

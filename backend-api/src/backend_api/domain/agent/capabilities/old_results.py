@@ -17,9 +17,6 @@ from backend_api.domain.agent.sizes import estimated_tokens, tokens_of
 
 KEPT = 3
 """Results, the last ones."""
-LONGER_THAN = 100
-"""Characters. Shorter ones are left as they are."""
-MARKER = "[Previous: used {tool}]"
 
 
 def old_results(*, min_tokens: int) -> Capability:
@@ -34,20 +31,9 @@ def old_results(*, min_tokens: int) -> Capability:
 
 
 def _apply(conversation: Conversation) -> Conversation:
+    """What an opening replaced is left out of the conversation already (`left_at_opening`)."""
     count, results = _replaced(conversation), conversation.results
-    lasting = results[count] if count < len(results) else 0
-    if not count:
-        return replace(conversation, lasting=lasting)
-    turns = [*conversation.turns]
-    for index in results[:count]:
-        turn = turns[index]
-        if isinstance(turn, ToolTurn) and _is_long(turn):
-            turns[index] = turn.once("marker", _marker)
-    return replace(conversation, turns=turns, lasting=lasting)
-
-
-def _marker(turn: ToolTurn) -> ToolTurn:
-    return replace(turn, output=MARKER.format(tool=turn.name))
+    return replace(conversation, lasting=results[count].turn if count < len(results) else 0)
 
 
 def _limit(conversation: Conversation, opened: ContextOpened) -> ContextOpened:
@@ -63,7 +49,7 @@ def _replaced(conversation: Conversation) -> int:
 
 def _replaceable(conversation: Conversation) -> int:
     """How many of the first results may be replaced: not the last ones, nor any that the model has not seen yet."""
-    read = bisect_left(conversation.results, conversation.unread_from)
+    read = bisect_left(conversation.results, (conversation.unread_from, 0))
     return max(min(read, len(conversation.results) - KEPT), 0)
 
 
@@ -71,7 +57,7 @@ def _tell(conversation: Conversation, opened: ContextOpened) -> ContextCompacted
     freed = _freed(conversation, opened.replaced)
     if not freed:
         return None
-    last = conversation.turns[conversation.results[opened.replaced - 1]]
+    last = conversation.turns[conversation.results[opened.replaced - 1].turn]
     uncounted = tokens_of(conversation.turns[conversation.uncounted_from :], estimated_tokens)
     before = conversation.context_tokens + uncounted
     return ContextCompacted(
@@ -86,9 +72,7 @@ def _tell(conversation: Conversation, opened: ContextOpened) -> ContextCompacted
 def _freed(conversation: Conversation, end: int) -> int:
     """About as many tokens as it takes away to replace the results before the one of number `end`, those that are not
     yet."""
-    results = [conversation.turns[index] for index in conversation.results[_replaced(conversation) : end]]
-    return sum(estimated_tokens(one.output) for one in results if isinstance(one, ToolTurn) and _is_long(one))
-
-
-def _is_long(turn: ToolTurn) -> bool:
-    return len(turn.output) > LONGER_THAN
+    begin, results = _replaced(conversation), conversation.results
+    if end <= begin:
+        return 0
+    return results[end - 1].long_tokens - (results[begin - 1].long_tokens if begin else 0)

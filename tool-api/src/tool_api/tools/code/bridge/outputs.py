@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import cast
 
-from tool_api.tools.code.bridge.pace import Pace
 from tool_api.tools.code.bridge.tables import table_of
+from tool_api.tools.code.bridge.throttle import Throttle
 from tool_api.tools.code.bridge.wire import Fields, Message, is_fields, text_of
 
 HEAD = TAIL = 500_000
@@ -43,11 +43,11 @@ class _Screen:
 
 
 class Outputs:
-    """Those of one execution. What was cleared counts toward no bound but that of the pace: what comes faster is held,
+    """Those of one execution. What was cleared counts toward no bound but the throttle's: what comes faster is held,
     and told once there is time, or at the end, unless it was cleared until then. `clock` tells seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._pace = Pace(clock)
+        self._throttle = Throttle(clock)
         self._screen = _Screen()
         self._has_told = False
         self._is_clear_due = False
@@ -63,7 +63,8 @@ class Outputs:
             case "error":
                 self.has_failed = True
                 text = _traceback(message.content)[-MAX_SHOWN_TEXT:]
-                yield from self._tell({"type": "error", "text": text}) if self._pace.has_room() else self._written(text)
+                may_tell = self._throttle.has_room()
+                yield from self._tell({"type": "error", "text": text}) if may_tell else self._written(text)
             case "clear_output":
                 # Told with what comes next, as that replaces it.
                 self._is_clear_due = self._has_told
@@ -83,16 +84,16 @@ class Outputs:
     def _tell(self, *lines: Fields) -> Iterator[Fields]:
         if self._is_clear_due:
             self._is_clear_due = self._has_told = False
-            self._pace.count(0)
+            self._throttle.count(0)
             yield {"type": "cleared"}
         for fields in lines:
             self._has_told = True
-            self._pace.count(_size(fields))
+            self._throttle.count(_size(fields))
             yield fields
 
     def _written(self, text: str) -> Iterator[Fields]:
         screen = self._screen
-        if not self._pace.has_room():
+        if not self._throttle.has_room():
             screen.head = 0
         now, later = text[: screen.head], text[screen.head :]
         screen.head -= len(now)
@@ -118,7 +119,7 @@ class Outputs:
         if is_update and not key:
             return
         screen = self._screen
-        if screen.shown < MAX_SHOWN and self._pace.has_room():
+        if screen.shown < MAX_SHOWN and self._throttle.has_room():
             screen.shown += 1
             held, screen.held, screen.held_size = screen.held, {}, 0
             yield from self._tell(*held.values(), _shown(message, key, is_update=is_update))

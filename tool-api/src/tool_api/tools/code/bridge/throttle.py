@@ -10,7 +10,7 @@ PER_SECOND = 4_000_000
 _PER_LINE = 200
 
 
-class Pace:
+class Throttle:
     """A bucket of characters that fills with the time. `clock` tells seconds."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
