@@ -16,3 +16,5 @@ UNSEEN = re.compile(
     "]"
 )
 """The one variant that makes an emoji of a sign (U+FE0F) is none of them."""
+TAGS = re.compile("[\U000e0000-\U000e0fff]")
+"""Those that spell whole texts. For what a person may write in any language, whose words and emoji have others."""
