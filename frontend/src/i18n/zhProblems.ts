@@ -139,6 +139,7 @@ export const zhProblems = {
   mcp_unreadable: '用服务器现在的 SECRETS_KEY 无法读取它的值，请重新填写。',
   mcp_other: '无法使用它。（{detail}）',
   too_many_mcp_servers: '你的 MCP 服务器数量已到上限，请先删除一个。',
+  skill_unreadable: '已存储的这个技能无法再使用：请重新上传或安装，或将其删除。',
   skill_taken: '已有同名技能，且不是从这个地址安装的。',
   skill_refused: '无法使用这项技能：{detail}',
   memory_disabled: '这台服务器不保存记忆。',

@@ -138,3 +138,24 @@ async def test_a_pdf_is_told_what_it_is(scripted: Scripted, api: ApiClient) -> N
     said = await ran(scripted, api, "pdf", "python3 /skills/pdf/scripts/pdf_info.py a.pdf", a_pdf=pdf)
     for part in ("PDF 1.4", "pages: 1", "title: A b", "encrypted: no"):
         assert part in said
+
+
+@in_any_form
+async def test_research_opens_what_it_cites_and_keeps_its_sources(scripted: Scripted, api: ApiClient) -> None:
+    page = "<title>Rents 2026</title><p>Rents rose by 4 % in 2025.</p>"
+    scripted.pages.answers["/rents"] = f"200 OK\r\nContent-Type: text/html\r\n\r\n{page}".encode()
+    url = scripted.pages.url("/rents")
+    session = await api.new_session(title="named")
+    scripted.answer(
+        calls(call("read_skill", skill="web-research")),
+        calls(call("web_fetch", url=url), call("shell_exec", command="ls /skills/web-research")),
+        calls(call("file_write", path="sources.md", content=f"- {url}: Rents rose by 4 % in 2025.\n")),
+        Answer(texts=(f"By 4 % in 2025 ([the office]({url})).",)),
+    )
+    read, fetched, listed, _ = await results(api, session, await api.ask(session, "how did rents change?"))
+    for part in ("A search result is a hint, never a source.", "`web_fetch`", "`sources.md`"):
+        assert part in read
+    assert "Rents rose by 4 % in 2025." in fetched
+    assert "SKILL.md" in listed
+    kept = await api.json("GET", f"/sessions/{session}/files/content", params={"path": "sources.md"})
+    assert url in kept["content"]

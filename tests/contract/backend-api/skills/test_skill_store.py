@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import zipfile
 from collections.abc import AsyncGenerator
 
 import pytest
 
 from backend_api.domain.skills.entity import MAX_BYTES, Skill
-from backend_api.domain.skills.errors import SkillLimitError, SkillTakenError
+from backend_api.domain.skills.errors import SkillLimitError, SkillTakenError, SkillUnreadableError
 from backend_api.domain.skills.ports import SkillStore
 from backend_api.infrastructure.memory.skills import MemorySkillStore
 from backend_api.infrastructure.mongo.connection import connect
@@ -32,6 +34,13 @@ async def store(request: pytest.FixtureRequest) -> AsyncGenerator[SkillStore]:
 
 def skill(name: str, text: str = "Do.", **files: bytes) -> Skill:
     return skill_of({"SKILL.md": f"---\nname: {name}\ndescription: For {name}.\n---\n{text}".encode(), **files})
+
+
+def zipped(text: str) -> bytes:
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as packed:
+        packed.writestr("SKILL.md", text)
+    return archive.getvalue()
 
 
 async def test_one_is_kept_whole_listed_and_deleted(store: SkillStore) -> None:
@@ -104,3 +113,17 @@ async def test_the_largest_one_is_kept(store: SkillStore) -> None:
     big = skill_of({"SKILL.md": main, "noise": noise})
     await store.put(ANNA, big, source=None, most=5)
     assert await store.get(ANNA, "big") == big
+
+
+async def test_what_was_stored_and_is_no_skill_any_more_says_so_and_goes(
+    mongo_server: Server, mongo_database_name: str
+) -> None:
+    async with connect(mongo_server.uri, mongo_database_name) as database:
+        store = MongoSkillStore(database)
+        await store.put(ANNA, skill("knots"), source=None, most=5)
+        unseen = zipped("---\nname: knots\ndescription: For knots.\n---\nDo.\U000e0041")
+        await database["skills"].update_one({"_id": "anna/knots"}, {"$set": {"archive": unseen}})
+        with pytest.raises(SkillUnreadableError, match=r"knots can't be used any more: SKILL.md has .* U\+E0041.*anew"):
+            await store.get(ANNA, "knots")
+        assert [entry.name for entry in await store.entries(ANNA)] == ["knots"]
+        assert await store.delete(ANNA, "knots")

@@ -64,6 +64,8 @@ def test_what_is_blocked_can_not_be_begun_until_all_that_blocks_it_is_over() -> 
     known = with_change(known, "1", TaskChange(status="completed"))
     assert "task 3 is blocked by 2, to be completed first" in refusal(known, "3", TaskChange(status="in_progress"))
     assert with_change(known, "2", TaskChange(status="completed")).tasks[2].status == "pending"
+    assert task_of(without_task(known, "2").tasks, "3").blocked_by == ["1"], "of what is deleted nothing is left"
+    assert task_of(without_task(known, "3").tasks, "2").blocks == []
     for free in (with_change(known, "2", TaskChange(status="completed")), without_task(known, "2")):
         assert task_of(with_change(free, "3", TaskChange(status="in_progress")).tasks, "3").status == "in_progress"
 

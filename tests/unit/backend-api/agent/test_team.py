@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, get_args
 
 import pytest
 
 from backend_api.application.conversation.mirror_team import MirrorTeam
+from backend_api.application.runs.team_run import TeamTiming
+from backend_api.domain.agent.capabilities.teams import TEAMS
+from backend_api.domain.agent.capability import ALLOW, Capabilities, Deny, ProposedCall, Verdict
+from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import TeammateUpdated, TeamMessage, TeamMessageKind
 from backend_api.domain.agent.team import (
     KEPT_MESSAGES,
     LEAD,
     MAX_REQUESTS,
+    Membership,
     Team,
     TeamRefusedError,
     broadcast,
@@ -26,6 +32,8 @@ from backend_api.domain.agent.team import (
     told,
     updated,
 )
+from backend_api.infrastructure.tools.think import THINK
+from support.scripted import ANY
 
 
 def team(*names: str) -> Team:
@@ -117,6 +125,34 @@ class Written:
         for upload in uploads:
             self.files[f"{folder}/{upload.name}"] = "".join([chunk.decode() async for chunk in upload.chunks])
         return True
+
+
+def test_while_a_plan_is_not_reviewed_its_teammate_alone_may_only_read() -> None:
+    one = team("amy", "bob")
+    one.apply_message(plan_submitted(one, "call_p", sender="amy", plan="dig"))
+
+    def judged(name: str, *, reads: bool) -> Verdict:
+        setup = replace(ANY, membership=Membership(name=name, role="digs", team=lambda: one))
+        tool = replace(THINK.spec, effect="reads" if reads else "writes")
+        return Capabilities([TEAMS], setup).judge(ProposedCall(tool=tool, arguments={}))
+
+    assert isinstance(judged("amy", reads=False), Deny)
+    assert judged("amy", reads=True) == judged("bob", reads=False) == ALLOW
+
+
+def test_a_lead_is_told_who_is_there_beside_its_summary_as_long_as_somebody_is() -> None:
+    one = team("amy")
+    setup = replace(ANY, membership=Membership(name=LEAD, role="", team=lambda: one))
+    conversation = Conversation(turns=[], seen_seq=1, next_turn=1, is_answered=False)
+    (kept,) = Capabilities([TEAMS], setup).kept(conversation)
+    assert "who leads a team" in kept
+    assert "amy (digs): working" in kept
+    one.apply_update(updated(one.members["amy"], "left", reason="idle"))
+    assert list(Capabilities([TEAMS], setup).kept(conversation)) == []
+
+
+def test_one_without_work_looks_for_some_each_five_seconds_and_leaves_after_a_minute() -> None:
+    assert (TeamTiming().poll_s, TeamTiming().idle_s) == (5.0, 60.0)
 
 
 async def test_config_and_inboxes_are_written_as_they_are_now() -> None:

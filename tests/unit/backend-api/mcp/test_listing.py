@@ -112,7 +112,7 @@ def test_one_that_is_too_large_takes_no_room_from_the_others() -> None:
 
 def test_what_a_person_would_not_see_and_secrets_are_no_part_of_what_is_told() -> None:
     schema = {"type": "object", "properties": {"a": {"description": "hid\u200bden s3cret-value"}}}
-    [tool] = taken(ListedTool("a", "Go\u202e on: s3cret-value", schema), secrets=("s3cret-value",)).tools
+    [tool] = taken(ListedTool("a", "Go\u202e on\U000e0041: s3cret-value", schema), secrets=("s3cret-value",)).tools
     assert tool.description == "[Of the MCP server box] Go on: [masked]"
     assert tool.parameters["properties"]["a"]["description"] == "hidden [masked]"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from backend_api.domain.mcp.entity import NAME, public_name
@@ -15,6 +15,9 @@ TOOLS = st.text(min_size=1, max_size=100)
 
 
 @given(SERVERS, TOOLS)
+@example("box", "a" * 54)
+@example("box", "a" * 55)
+@example("box", "读" * 100)
 def test_each_is_one_that_every_provider_takes(server: str, tool: str) -> None:
     assert re.fullmatch(r"mcp__[a-zA-Z0-9_-]{1,59}", public_name(server, tool))
     assert public_name(server, tool).startswith(f"mcp__{server}__")

@@ -102,10 +102,18 @@ def test_all_together_have_a_bound_below_which_one_may_still_be_shortened() -> N
     assert full.written("f0", "short", full.file("f0").etag).size < full.size
 
 
-@pytest.mark.parametrize("content", ["\ud800", "a\x00b"])
-def test_a_text_that_can_not_be_kept_is_refused(content: str) -> None:
-    with pytest.raises(MemoryInvalidError):
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [("\ud800", "half of a character"), ("a\x00b", "no NUL"), ("a\U000e0041", r"U\+E0041, which nobody sees")],
+)
+def test_a_text_that_can_not_be_kept_is_refused(content: str, reason: str) -> None:
+    with pytest.raises(MemoryInvalidError, match=reason):
         NONE.created("a", content)
+
+
+def test_words_and_emoji_of_any_language_are_kept() -> None:
+    content = "می\u200cخواهم ☀️ 👨\u200d👩\u200d👧\r\n"
+    assert NONE.created("a", content).file("a").content == content
 
 
 def test_a_model_reads_a_line_of_each_and_how_much_room_there_is() -> None:

@@ -18,7 +18,7 @@ from backend_api.domain.agent.model import (
 )
 from backend_api.domain.agent.tools import Done, Tool
 from backend_api.domain.skills.entity import Skill, SkillEntry
-from backend_api.domain.skills.errors import SkillNotFoundError
+from backend_api.domain.skills.errors import SkillNotFoundError, SkillUnreadableError
 from backend_api.infrastructure.skills.archives import skill_of
 from backend_api.infrastructure.skills.records import entry_of
 from backend_api.infrastructure.tools.skills import SkillReading, skill_tools
@@ -53,6 +53,8 @@ async def _entries(user_id: str) -> Sequence[SkillEntry]:
 
 async def _get(user_id: str, name: str) -> Skill:
     del user_id
+    if name == "old":
+        raise SkillUnreadableError(name, "It is none.")
     if name != "knots":
         raise SkillNotFoundError("No.")
     return KNOTS
@@ -129,3 +131,12 @@ async def test_whoever_takes_the_run_over_after_any_event_knows_which_were_read(
         box = Box()
         await taken_over_at(cut_at, script, box)
         assert box.setups[-1].skills_read() == ["knots"], f"cut at {cut_at}"
+
+
+async def test_one_that_is_none_any_more_is_told_and_ends_no_run() -> None:
+    stage, model = Stage(), ScriptedModel(call("read_skill", skill="old"), DONE)
+    async with working(worker_for(stage, model, Box())):
+        session = await stage.open_session(title="named")
+        assert (await stage.until_finished(await stage.say(session, "tie"))).status == "completed"
+    [read] = results(model)
+    assert "old can't be used any more" in read.output

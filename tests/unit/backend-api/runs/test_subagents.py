@@ -111,18 +111,19 @@ async def test_several_work_at_once_and_never_read_each_other() -> None:
 
 
 OF_KINDS: dict[str, set[str]] = {
-    "general": {"look", "change", "file_read", "file_write"},
-    "explore": {"look", "file_read"},
-    "plan": {"look", "file_read"},
-    "code": {"look", "change", "file_read", "file_write"},
-    "research": {"file_read", "file_write"},
+    "general": {"look", "change", "file_read", "file_write", "shell_exec", "web_fetch"},
+    "explore": {"look", "file_read", "web_fetch"},
+    "plan": {"look", "file_read", "web_fetch"},
+    "code": {"look", "change", "file_read", "file_write", "shell_exec", "web_fetch"},
+    "research": {"file_read", "file_write", "web_fetch"},
 }
 
 
 @pytest.mark.parametrize("kind", OF_KINDS)
 async def test_it_has_neither_task_nor_questions_and_of_the_rest_what_its_kind_has(kind: str) -> None:
     box = looking()
-    for name, reads in (("change", False), ("file_read", True), ("file_write", False)):
+    reading, writing = ("file_read", "web_fetch"), ("change", "file_write", "shell_exec")
+    for name, reads in [*((name, True) for name in reading), *((name, False) for name in writing)]:
         box.add(name, lambda *_: asyncio.sleep(0, Done(success=True, output="")), read_only=reads)
     stage, model = Stage(), Acting(hand_on("it", kind=kind), look_and_tell)
     await play(stage, model, box)

@@ -302,6 +302,34 @@ async def test_a_plan_that_nobody_reviews_does_not_hold_the_run() -> None:
     assert len(model.of("amy")) == 1
 
 
+async def test_who_waits_for_a_review_takes_no_task_and_stays_however_long_it_takes() -> None:
+    stage = Stage()
+
+    async def look(*_: Any) -> Done:
+        await until(lambda: statuses(stage, session, "bob")[-1:] == ["left: idle"])
+        return Done(success=True, output="seen")
+
+    box = HandlerBox()
+    box.add("look", look, read_only=True)
+    model = Answering(
+        lead=[
+            spawns("amy", "bob"),
+            does("task_create", subject="rake"),
+            does("look"),
+            does("plan_review", request_id="", approve=True),
+            says("Reviewed."),
+        ],
+        amy=[does("submit_plan", plan="I will dig."), says("dug")],
+        bob=[says("ready"), does("task_update", taskId="1", status="completed"), says("raked")],
+    )
+    session = await stage.open_session(title="named", enable_teams=True)
+    async with working(worker_for(stage, model, TeamBox(box), options=QUICK)):
+        await stage.until_finished(await stage.say(session, "go"))
+    assert [one[1] for one in messages(stage, session) if one[2] == "task"] == [["bob"]]
+    assert statuses(stage, session, "amy") == ["working", "idle", "working", "idle", "left: run_ended"]
+    assert len(model.of("amy")) == 2
+
+
 @pytest.mark.parametrize("approve", [True, False])
 async def test_one_leaves_where_it_agrees_to(approve: bool) -> None:
     stage = Stage()

@@ -102,6 +102,14 @@ async def test_a_time_that_has_passed_is_refused_also_where_nothing_is_sent_for_
     assert (await scene.update(later.id, ANNA, {"paused": False})).next_at == later.at
 
 
+async def test_a_time_of_another_age_is_refused() -> None:
+    scene = Scene()
+    given = {"text": "hi", "timezone": "UTC"}
+    with pytest.raises(InvalidError, match="more than 10 years ahead"):
+        await scene.create(ANNA, given | {"at": "2036-06-01T10:00"})
+    assert (await scene.create(ANNA, given | {"at": "2036-05-01T10:00"})).at is not None
+
+
 async def test_nobody_makes_them_without_end() -> None:
     scene = Scene(Limits(settings_per_minute=2))
     schedule = await scene.create(ANNA, DAILY)

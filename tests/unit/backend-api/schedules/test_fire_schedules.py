@@ -13,6 +13,7 @@ from backend_api.application.identity.limits import Limits
 from backend_api.application.schedules.fire_schedules import LEAST_S, FireSchedules, RunSchedule, SendScheduled
 from backend_api.domain.agent.events import MessageUser, RunQueued, ScheduleFired
 from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.conversation.errors import SessionNotFoundError
 from backend_api.domain.errors import StoreUnavailableError
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.notifier import Topic
@@ -188,11 +189,18 @@ async def test_one_that_can_never_be_sent_is_paused_with_the_reason(
     assert await scene.fire.fire_due() == scene.fire.poll_s
 
 
-async def test_that_of_a_disabled_account_is_paused(scene: Scene) -> None:
-    scene.schedules.faults["hi"] = AccountDisabledError("disabled")
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [(AccountDisabledError("disabled"), "account_disabled"), (SessionNotFoundError("gone"), "session_deleted")],
+)
+async def test_one_that_is_refused_for_ever_as_it_is_sent_is_paused(
+    scene: Scene, fault: Exception, reason: str
+) -> None:
+    scene.schedules.faults["hi"] = fault
     await scene.add()
     await scene.fire.fire_due()
-    assert (await scene.get()).pause_reason == "account_disabled"
+    present = await scene.get()
+    assert (present.paused, present.pause_reason, present.next_at) == (True, reason, None)
 
 
 @pytest.mark.parametrize("fault", [StoreUnavailableError("away"), RuntimeError("a fault of ours")])

@@ -42,6 +42,8 @@ def test_one_that_is_just_due_was_not_missed_and_those_before_were() -> None:
 def test_one_time_that_was_missed_is_sent_late_and_said() -> None:
     found = due(TEN + 60 * MINUTE, cron=None)
     assert found == Due(at=TEN, missed=Missed(count=1, first_at=TEN, last_at=TEN, reason="late"), next_at=None)
+    assert due(TEN + MINUTE, cron=None).missed is None
+    assert due(TEN + MINUTE + SECOND, cron=None).missed == found.missed, "more than a minute is late"
 
 
 def test_years_of_minutes_are_counted_up_to_a_thousand() -> None:

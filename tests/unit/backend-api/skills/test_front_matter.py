@@ -44,6 +44,7 @@ def test_fields_of_others_are_left_alone_and_a_description_is_one_line() -> None
         ("---\nname: a--b\ndescription: b\n---\nDo.", "small letters"),
         (f"---\nname: a\ndescription: {'b' * 1025}\n---\nDo.", "one line of at most 1024"),
         ("---\nname: a\ndescription: b\u202ec\n---\nDo.", "U+202E"),
+        ("---\nname: a\ndescription: b\n---\nDo.\U000e0041", "U+E0041"),
         ("---\nname: a\ndescription: b\n---\n \n", "says nothing"),
         (f"---\nname: a\ndescription: b\n---\n{'x' * 50_001}", "more than 50000"),
         (f"---\nname: a\ndescription: b\n---\n{'x' * 300_000}", "larger than 256 KB"),

@@ -80,7 +80,7 @@ def test_a_path_that_leads_nowhere_spoils_nothing(root: Path) -> None:
 def test_a_long_one_is_cut_and_says_so(root: Path) -> None:
     (root / "AGENTS.md").write_text("\U0001f600" * (MAX_INSTRUCTION_CHARACTERS + 1))
     (text,) = (text for _, text in told(root, read("a")))
-    assert len(text) == MAX_INSTRUCTION_CHARACTERS
+    assert len(text) == MAX_INSTRUCTION_CHARACTERS == 8_000
     assert text.endswith("[It is longer; read the file for the rest.]")
     (root / "AGENTS.md").write_text("x" * MAX_INSTRUCTION_CHARACTERS)
     assert told(root, read("a")) == [("AGENTS.md", "x" * MAX_INSTRUCTION_CHARACTERS)]

@@ -25,14 +25,14 @@ class OwnSkills:
         return [found[name] for name in sorted(found)]
 
     async def get(self, user_id: UserId, name: str) -> Skill:
-        """Raises `SkillNotFoundError`."""
+        """Raises `SkillNotFoundError`, `SkillUnreadableError`."""
         found = await self.store.get(user_id, name) or self.library.get(name)
         if found is None:
             raise SkillNotFoundError(f"There is no skill {name[:100]}.")
         return found
 
     async def with_entry(self, user_id: UserId, name: str) -> tuple[SkillEntry, Skill]:
-        """Raises `SkillNotFoundError`."""
+        """Raises `SkillNotFoundError`, `SkillUnreadableError`."""
         skill = await self.get(user_id, name)
         for entry in await self.entries(user_id):
             if entry.name == name:

@@ -18,6 +18,7 @@ from backend_api.domain.memories.errors import (
     MemoryTooLargeError,
 )
 from backend_api.domain.memories.paths import ROOT, checked_path
+from backend_api.domain.unseen import TAGS
 
 MAX_FILE_BYTES = 4_096
 MAX_USER_BYTES = 64 * 1024
@@ -154,4 +155,7 @@ def _size_of(content: str) -> int:
         raise MemoryInvalidError("The text has half of a character in it.", field="content") from error
     if "\x00" in content:
         raise MemoryInvalidError("The text of a memory has no NUL.", field="content")
+    if tag := TAGS.search(content):
+        reason = f"The text has the character U+{ord(tag.group()):04X}, which nobody sees. Leave it out."
+        raise MemoryInvalidError(reason, field="content")
     return size

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Literal
 
 from backend_api.domain.skills.errors import SkillRefusedError
+from backend_api.domain.unseen import UNSEEN
 
 MAX_NAME_CHARACTERS = 64
 MAX_DESCRIPTION_CHARACTERS = 1_024
@@ -28,7 +29,6 @@ ROOT = "/skills"
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*", re.ASCII)
 _PART = re.compile(r"[^\x00-\x1f\x7f/\\:]{1,120}")
 _MAX_DEPTH = 6
-_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2060-\u206f]")
 
 Origin = Literal["bundled", "deployment", "user"]
 """Whose it is: the product's, the server's (`SKILLS_DIR`), or the user's own. Of one name the last one counts."""
@@ -67,7 +67,7 @@ class Skill:
                 f"The description of {self.name} must be one line of at most {MAX_DESCRIPTION_CHARACTERS} characters "
                 "that says what the skill is for and when to use it."
             )
-        if unseen := _UNSEEN.search(said + self.instructions):
+        if unseen := UNSEEN.search(said + self.instructions):
             raise SkillRefusedError(f"{MAIN} has the character U+{ord(unseen.group()):04X}, which nobody sees.")
         if not self.instructions.strip():
             raise SkillRefusedError(f"{MAIN} says nothing below its front matter.")

@@ -11,6 +11,18 @@ class SkillNotFoundError(NotFoundError):
     code = "skill_not_found"
 
 
+class SkillUnreadableError(ConflictError):
+    """What is stored of a skill is none by what skills may be now."""
+
+    code = "skill_unreadable"
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(
+            f"What is stored of the skill {name} can't be used any more: {reason} The person can upload or install it "
+            "anew, or delete it, on the page Skills of the settings."
+        )
+
+
 class SkillRefusedError(InvalidError):
     """What was given is no skill; the detail says why."""
 

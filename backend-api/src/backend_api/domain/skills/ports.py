@@ -19,7 +19,7 @@ class SkillStore(Protocol):
         ...
 
     async def get(self, user_id: UserId, name: str) -> Skill | None:
-        """None where the user has none of this name."""
+        """None where the user has none of this name. Raises `SkillUnreadableError`."""
         ...
 
     async def put(

@@ -11,6 +11,7 @@ from backend_api.application.runs.masking import Mask
 from backend_api.domain.agent.shortening import shorten
 from backend_api.domain.agent.tool_rules import is_named
 from backend_api.domain.mcp.entity import MAX_TOOLS, Listing, McpServer, McpTool, public_name
+from backend_api.domain.unseen import UNSEEN
 
 MAX_DESCRIPTION_CHARACTERS = 4_000
 MAX_SCHEMA_BYTES = 16_000
@@ -19,8 +20,6 @@ MAX_DEPTH = 20
 MAX_NAME_CHARACTERS = 200
 _MAX_NAMED = 5
 _PROPERTY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
-_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ud800-\udfff\ufeff]")
-"""With them a text reads otherwise for a person than for a model."""
 _KEPT = ("properties", "required", "$defs", "definitions", "additionalProperties")
 """Of the outermost object: providers refuse alternatives there."""
 _TYPES = frozenset({"object", "array", "string", "number", "integer", "boolean", "null"})
@@ -46,7 +45,7 @@ def listing_of(server: McpServer, listed: Iterable[ListedTool], mask: Mask) -> L
     for one in listed:
         if server.tools is not None and not is_named(one.name, server.tools):
             continue
-        shown = _UNSEEN.sub("", mask.known(one.name))[:60]
+        shown = UNSEEN.sub("", mask.known(one.name))[:60]
         try:
             tool = _tool(server, one, mask)
             added = len(tool.description) + len(json.dumps(tool.parameters))
@@ -66,7 +65,7 @@ def _tool(server: McpServer, listed: ListedTool, mask: Mask) -> McpTool:
     name = listed.name
     if not name or len(name) > MAX_NAME_CHARACTERS:
         raise _Unusable("it has no usable name")
-    description = shorten(_UNSEEN.sub("", mask.known(listed.description)).strip(), MAX_DESCRIPTION_CHARACTERS)
+    description = shorten(UNSEEN.sub("", mask.known(listed.description)).strip(), MAX_DESCRIPTION_CHARACTERS)
     return McpTool(
         name=name,
         public_name=public_name(server.name, name),
@@ -164,9 +163,9 @@ def _resolves(reference: Any, whole: dict[str, Any]) -> bool:
 
 def _cleaned(value: Any, mask: Mask) -> Any:
     if isinstance(value, str):
-        return _UNSEEN.sub("", mask.known(value))
+        return UNSEEN.sub("", mask.known(value))
     if isinstance(value, dict):
-        return {_UNSEEN.sub("", name): _cleaned(one, mask) for name, one in cast("dict[str, Any]", value).items()}
+        return {UNSEEN.sub("", name): _cleaned(one, mask) for name, one in cast("dict[str, Any]", value).items()}
     if isinstance(value, list):
         return [_cleaned(one, mask) for one in cast("list[Any]", value)]
     return value

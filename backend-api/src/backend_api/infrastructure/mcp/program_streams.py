@@ -32,15 +32,21 @@ async def program_streams(
     """The program runs until the end of the block. Why it does not is left in `refusals`. Raises
     `SandboxUnavailableError`."""
     start = wire.McpProgramStart(command=server.command, args=[*server.args], env={**server.env})
-    said, heard = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-    to_send, taken = anyio.create_memory_object_stream[SessionMessage](0)
+    read_writer, read_stream = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    write_stream, write_reader = anyio.create_memory_object_stream[SessionMessage](0)
     try:
-        async with said, heard, to_send, taken, programs.open(place.session_id, place.user_id, start) as socket:
+        async with (
+            read_writer,
+            read_stream,
+            write_stream,
+            write_reader,
+            programs.open(place.session_id, place.user_id, start) as socket,
+        ):
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(_read, socket, said, refusals)
-                tasks.start_soon(_write, socket, taken)
+                tasks.start_soon(_read, socket, read_writer, refusals)
+                tasks.start_soon(_write, socket, write_reader)
                 try:
-                    yield heard, to_send
+                    yield read_stream, write_stream
                 finally:
                     tasks.cancel_scope.cancel()
     except SandboxUnavailableError as error:
@@ -49,7 +55,7 @@ async def program_streams(
 
 
 async def _read(
-    socket: BoundedConnection, said: MemoryObjectSendStream[SessionMessage | Exception], refusals: Refusals
+    socket: BoundedConnection, read_writer: MemoryObjectSendStream[SessionMessage | Exception], refusals: Refusals
 ) -> None:
     """Until there is nothing more to be read, which ends the connection: an error, so that all else of it ends."""
     traffic = Traffic()
@@ -58,7 +64,7 @@ async def _read(
             content = await socket.recv(decode=False)
             traffic.take_message(content)
             if (message := _message(content)) is not None:
-                await said.send(message)
+                await read_writer.send(message)
     except TooMuchError as error:
         refusals.refuse(str(error), "too_large")
         raise
@@ -83,8 +89,8 @@ def _reason(socket: BoundedConnection, error: ConnectionClosed) -> str:
     return f"The program is not running: {told or 'the connection to its computer ended'}."
 
 
-async def _write(socket: BoundedConnection, taken: MemoryObjectReceiveStream[SessionMessage]) -> None:
-    async for one in taken:
+async def _write(socket: BoundedConnection, write_reader: MemoryObjectReceiveStream[SessionMessage]) -> None:
+    async for one in write_reader:
         text = one.message.model_dump_json(by_alias=True, exclude_unset=True)
         try:
             async with asyncio.timeout(SEND_S):

@@ -10,10 +10,14 @@ from typing import Any
 from bson.binary import Binary
 from pymongo.asynchronous.client_session import AsyncClientSession
 
-from backend_api.domain.errors import StoreUnavailableError
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.skills.entity import Skill, SkillEntry
-from backend_api.domain.skills.errors import SkillLimitError, SkillRefusedError, SkillTakenError
+from backend_api.domain.skills.errors import (
+    SkillLimitError,
+    SkillRefusedError,
+    SkillTakenError,
+    SkillUnreadableError,
+)
 from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.transactions import DURABLE, in_transaction, store_errors
 from backend_api.infrastructure.mongo.user_settings import tell_of_settings
@@ -44,7 +48,7 @@ class MongoSkillStore:
         try:
             return await asyncio.to_thread(read_zip, bytes(document["archive"]))
         except SkillRefusedError as error:
-            raise StoreUnavailableError(f"What is stored of the skill {name} can't be read any more.") from error
+            raise SkillUnreadableError(name, error.detail) from error
 
     async def put(
         self, user_id: UserId, skill: Skill, *, source: str | None, most: int, beside_others: bool = False

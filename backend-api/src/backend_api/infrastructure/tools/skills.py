@@ -9,7 +9,7 @@ from pydantic import Field
 
 from backend_api.domain.agent.tools import Done, Tool, ToolCall
 from backend_api.domain.skills.entity import MAX_NAME_CHARACTERS, ROOT, Skill, SkillEntry
-from backend_api.domain.skills.errors import SkillNotFoundError
+from backend_api.domain.skills.errors import SkillNotFoundError, SkillUnreadableError
 from backend_api.infrastructure.tools.local import Arguments, local_tool
 
 MAX_PATHS_TOLD = 40
@@ -55,6 +55,8 @@ def skill_tools(reading: SkillReading) -> list[Tool]:
             names = ", ".join(one.name for one in await reading.entries(call.user_id))
             known = f" There are: {names}." if names else f" {_NONE}"
             return Done(success=False, output=f"There is no skill {arguments.skill}.{known}")
+        except SkillUnreadableError as error:
+            return Done(success=False, output=error.detail)
         reading.forget(call.session_id, skill.name)
         return Done(success=True, output=_told(skill))
 

@@ -209,9 +209,8 @@ def task_tools(board: TaskBoard, mirror: Mirror = no_mirror) -> list[Tool]:
 
 
 def _unblocked(told: TasksUpdated, task_id: str) -> str:
-    """What may begin where this one is completed."""
-    task = task_of(told.tasks, task_id)
-    after = task.blocks if task.status == "completed" else []
+    """What may begin where this one is completed; until then it blocks all of them."""
+    after = task_of(told.tasks, task_id).blocks
     free = [task.id for task in told.tasks if task.id in after and not open_blockers(told.tasks, task)]
     return f"No longer blocked: {', '.join(free)}." if free else ""
 

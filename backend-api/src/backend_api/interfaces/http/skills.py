@@ -75,7 +75,7 @@ async def list_skills(caller: CurrentCaller, calls: Calls) -> list[SkillBody]:
     return [SkillBody.model_validate(entry) for entry in await calls.own_skills.entries(caller.user.id)]
 
 
-@router.get("/{name}", responses={404: {}})
+@router.get("/{name}", responses={404: {}, 409: {}})
 async def get_skill(name: Name, caller: CurrentCaller, calls: Calls) -> WholeSkillBody:
     """Return one with its instructions and the paths of its files."""
     entry, skill = await calls.own_skills.with_entry(caller.user.id, name)
