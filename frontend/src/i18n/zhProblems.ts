@@ -82,6 +82,7 @@ export const zhProblems = {
   approval_decided: '这个操作已经有了决定。',
   question_not_found: '没有等待回答的问题。',
   question_answered: '这个问题已经有了回答，或不再等待回答。',
+  message_differs: '用这个编号已经发过另一条消息。请给每条消息一个新的编号。',
   nothing_to_compact: '这个对话里还没有内容。',
   nothing_to_resume: '这里没有可以继续的工作。',
   job_not_found: '找不到这个任务。',

@@ -623,6 +623,9 @@ export interface MessageBody {
    * @maxItems 50
    */
   attachments?: string[]
+  /**
+   * A name of the client's own for this message, unique in the session: sent again under it the message is stored once (`duplicate`). 409 `message_differs` where its text or attachments are others then.
+   */
   client_message_id?: string | null
   /**
    * Cuts the present turn of a run at work, and denies what a run waits for, which then goes on with this message. Without it a run at work reads the message before its next turn, and one that waits after the decision.

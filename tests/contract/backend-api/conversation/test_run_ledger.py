@@ -30,7 +30,12 @@ from backend_api.domain.conversation.entity import (
     SessionId,
     SessionStatus,
 )
-from backend_api.domain.conversation.errors import EventBodyNotFoundError, LeaseLostError, SessionNotFoundError
+from backend_api.domain.conversation.errors import (
+    EventBodyNotFoundError,
+    LeaseLostError,
+    MessageDiffersError,
+    SessionNotFoundError,
+)
 from backend_api.domain.errors import InvalidError
 from service_kit.observation.context import working_for
 from service_kit.observation.spans import following
@@ -159,6 +164,18 @@ async def test_the_same_client_message_id_is_accepted_once(stores: ConversationS
     results = await asyncio.gather(*(stores.ledger.accept(session_id, ANNA, said("hi", "c1")) for _ in range(6)))
     assert len({(one.run_id, one.seq, one.message_id) for one in results}) == 1
     assert [one.duplicate for one in results].count(False) == 1
+    assert await types(stores, session_id) == ["message.user", "run.queued"]
+
+
+async def test_another_message_under_the_same_client_message_id_is_refused(stores: ConversationStores) -> None:
+    session_id = await stores.session()
+    first = await stores.ledger.accept(session_id, ANNA, said("one", "c1"))
+    for other in (said("two", "c1"), replace(said("one", "c1"), attachments=["a.txt"])):
+        with pytest.raises(MessageDiffersError):
+            await stores.ledger.accept(session_id, ANNA, other)
+    assert await stores.ledger.accept(session_id, ANNA, said("one", "c1")) == replace(
+        first, duplicate=True, events=(), lease=None
+    )
     assert await types(stores, session_id) == ["message.user", "run.queued"]
 
 

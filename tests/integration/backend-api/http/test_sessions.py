@@ -227,3 +227,23 @@ async def test_every_answer_has_a_request_id_and_lists_and_health_answer(gateway
     for path, length in (("tools", 1), ("models", 2), ("skills", 8), ("presets", 5)):
         assert len((await gateway.client.get(f"/api/{path}", headers=anna)).json()) == length
     assert (await gateway.client.get("/docs")).status_code == 200
+
+
+@pytest.mark.parametrize("text", [" \n ", "\u3000"])
+async def test_a_message_of_white_space_is_refused(gateway: Gateway, text: str) -> None:
+    anna = await gateway.user("anna")
+    session_id = await gateway.session(anna)
+    for way in ("messages", "runs", "runs/stream"):
+        refused = await gateway.client.post(f"/api/sessions/{session_id}/{way}", json={"text": text}, headers=anna)
+        assert refused.status_code == 422
+        assert [error["field"] for error in refused.json()["errors"]] == ["body.text"]
+    state = await gateway.client.get(f"/api/sessions/{session_id}", headers=anna)
+    assert (state.json()["status"], state.json()["last_seq"]) == ("idle", 0)
+
+
+async def test_another_message_under_a_used_id_is_refused(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    url = f"/api/sessions/{await gateway.session(anna)}/messages"
+    assert (await gateway.client.post(url, json={"text": "a", "client_message_id": "c"}, headers=anna)).is_success
+    other = await gateway.client.post(url, json={"text": "b", "client_message_id": "c"}, headers=anna)
+    assert (other.status_code, other.json()["code"]) == (409, "message_differs")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -10,10 +11,13 @@ import pytest
 from backend_api.domain.agent.events import ToolFinished
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn
 from backend_api.domain.agent.tools import Done, ToolSpec
-from backend_api.domain.sandbox.entity import Sandbox
+from backend_api.domain.sandbox.entity import Sandbox, Scope
 from backend_api.domain.sandbox.errors import SandboxLimitError, SandboxUnavailableError
 from backend_api.infrastructure.memory.sandboxes import MemorySandboxes
+from backend_api.infrastructure.tool_api.endpoints import Endpoints
+from backend_api.infrastructure.tool_api.sandbox_tools import ToolApiSandboxTools
 from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource
+from contracts.sandboxes import EndpointToken
 from support.scripted import ScriptedModel
 from support.stage import Stage, worker_for, working
 
@@ -97,3 +101,31 @@ async def test_a_call_whose_computer_did_not_come_in_time_never_ran() -> None:
         finished = await stage.until_finished(await stage.say(session, "go"))
     assert finished.status == "completed"
     assert stage.payloads(session, ToolFinished)[0].preview.startswith("Nothing was run:")
+
+
+class WaitingTokens:
+    """They never come."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+
+    async def token(self, sandbox: Sandbox, scopes: Iterable[Scope]) -> EndpointToken:
+        del sandbox, scopes
+        self.asked.set()
+        return await asyncio.get_running_loop().create_future()
+
+    def forget(self, sandbox: Sandbox) -> None:
+        raise AssertionError(sandbox)
+
+
+async def test_a_call_stopped_before_its_token_came_never_ran() -> None:
+    stage, tokens = Stage(), WaitingTokens()
+    async with Endpoints(tokens) as endpoints:
+        box = SandboxToolSource([WRITE], MemorySandboxes(), ToolApiSandboxTools(endpoints))
+        async with working(worker_for(stage, ScriptedModel(CALL, SAID), box)):
+            session = await stage.open_session()
+            run_id = await stage.say(session, "go")
+            await asyncio.wait_for(tokens.asked.wait(), 5)
+            await stage.stop(session)
+            await stage.until_finished(run_id)
+    assert stage.payloads(session, ToolFinished)[0].preview.startswith("Not begun.")

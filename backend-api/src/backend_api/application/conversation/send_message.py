@@ -12,6 +12,7 @@ from backend_api.domain.agent.events import MessageUser
 from backend_api.domain.conversation.entity import MAX_MESSAGE_CHARACTERS, Accepted, SessionId
 from backend_api.domain.conversation.errors import MessageTooLongError
 from backend_api.domain.conversation.ports import RunLedger, SessionStream, Slots
+from backend_api.domain.errors import InvalidError
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RateLimiter
 from backend_api.domain.notifier import Notifier, Topic
@@ -32,7 +33,8 @@ class SendMessage:
     """Durable before it returns; the run is woken, not awaited. A message that interrupts cuts the present turn of a
     run at work, or ends what a run waits for, which then goes on with it.
 
-    Raises `SessionNotFoundError`, `MessageTooLongError`, `LimitError`, and what `CheckAttachments` raises.
+    Raises `SessionNotFoundError`, `InvalidError`, `MessageTooLongError`, `MessageDiffersError`, `LimitError`, and what
+    `CheckAttachments` raises.
     """
 
     ledger: RunLedger
@@ -44,6 +46,10 @@ class SendMessage:
     slots: Slots | None = None
 
     async def __call__(self, session_id: SessionId, user_id: UserId, message: Message) -> Accepted:
+        if not message.text.strip() and not message.attachments:
+            raise InvalidError(
+                "This message holds nothing but white space. Write what the agent is to read.", field="body.text"
+            )
         if len(message.text) > MAX_MESSAGE_CHARACTERS:
             raise MessageTooLongError(f"A message has at most {MAX_MESSAGE_CHARACTERS} characters.")
         await self.limiter.hit(f"messages:{user_id}", limit=self.limits.messages_per_minute, window_s=60)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from backend_api.domain.agent.approvals import ApprovalDecidedError, PastDecision
+from backend_api.domain.agent.events import MessageUser
 from backend_api.domain.agent.waits import Answer
 from backend_api.domain.errors import ConflictError, LimitError, NotFoundError, TooLargeError, UnavailableError
 
@@ -25,6 +26,18 @@ class MessageTooLongError(TooLargeError):
     """A message over 100,000 characters."""
 
     code = "message_too_long"
+
+
+class MessageDiffersError(ConflictError):
+    """Another message of the session was sent under this `client_message_id`; nothing was stored."""
+
+    code = "message_differs"
+
+    @classmethod
+    def unless_same(cls, first: MessageUser, again: MessageUser) -> None:
+        """Raise it where one that was sent `again` is not the `first`."""
+        if (first.text, first.attachments) != (again.text, again.attachments):
+            raise cls("Another message was sent under this client_message_id. Send each message under one of its own.")
 
 
 class LeaseLostError(ConflictError):

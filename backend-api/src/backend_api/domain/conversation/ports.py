@@ -178,7 +178,8 @@ class RunLedger(Protocol):
         A run queued here is leased to the `claimant`, if there is one, and run.started recorded with it.
 
         The same `client_message_id` again answers the first acceptance with `duplicate` true. Raises
-        `TooManyWaitingError` when too many messages wait that no model has read; nothing is written then.
+        `MessageDiffersError` where the message is another one, and `TooManyWaitingError` when too many messages wait
+        that no model has read; nothing is written then.
         """
         ...
 

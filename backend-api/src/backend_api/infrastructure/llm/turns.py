@@ -39,10 +39,11 @@ def result_text(turn: ToolTurn, request: ModelRequest | None) -> str:
 
 
 def user_text(turn: UserTurn) -> str:
-    """The text, with the files that came with it named. A name is the sandbox's: one of several lines, or that turns
-    the direction of what follows, would read as what the person says, and is quoted."""
+    """The text, with the files that came with it named; a blank one, which providers refuse, is told in words. A name
+    is the sandbox's: one of several lines, or that turns the direction of what follows, would read as what the person
+    says, and is quoted."""
     if not turn.attachments:
-        return turn.text or "(empty message)"
+        return turn.text if turn.text.strip() else "(empty message)"
     names = "\n".join(f"- {name if name.isprintable() else json.dumps(name)}" for name in turn.attachments)
     return f"{turn.text}\n\n[Files attached, in the workspace:\n{names}]".strip()
 

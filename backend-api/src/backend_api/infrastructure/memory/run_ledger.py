@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from typing import cast
 
 from backend_api.domain.agent.events import (
     CompactionWanted,
@@ -33,6 +34,7 @@ from backend_api.domain.conversation.entity import (
 )
 from backend_api.domain.conversation.errors import (
     LeaseLostError,
+    MessageDiffersError,
     NothingToCompactError,
     NothingToResumeError,
     TooManyWaitingError,
@@ -70,7 +72,9 @@ class MemoryRunLedger(RunEndings):
         async with self._store.lock:
             row = self._store.own(session_id, user_id)
             if message.client_message_id is not None and message.client_message_id in row.accepted:
-                return replace(row.accepted[message.client_message_id], duplicate=True, events=(), lease=None)
+                first = row.accepted[message.client_message_id]
+                MessageDiffersError.unless_same(cast("MessageUser", first.events[0].payload), message)
+                return replace(first, duplicate=True, events=(), lease=None)
             unseen = sum(isinstance(event.payload, MessageUser) for event in row.events[row.model_read :])
             if 0 < self._unseen_most <= unseen:
                 raise TooManyWaitingError.of(self._unseen_most)

@@ -33,7 +33,12 @@ from backend_api.domain.conversation.entity import (
     SessionId,
     SessionStatus,
 )
-from backend_api.domain.conversation.errors import LeaseLostError, SessionNotFoundError, TooManyWaitingError
+from backend_api.domain.conversation.errors import (
+    LeaseLostError,
+    MessageDiffersError,
+    SessionNotFoundError,
+    TooManyWaitingError,
+)
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.event_documents import (
@@ -170,8 +175,11 @@ class MongoRunLedger(RunEndings):
             if not is_repeated_message(error):
                 raise
             first = await message_sent_before(self._database, session_id, message.client_message_id)
-        message_id = cast("MessageUser", first.payload).message_id
-        return Accepted(message_id=message_id, run_id=RunId(first.run_id or ""), seq=first.seq or 0, duplicate=True)
+        sent = cast("MessageUser", first.payload)
+        MessageDiffersError.unless_same(sent, message)
+        return Accepted(
+            message_id=sent.message_id, run_id=RunId(first.run_id or ""), seq=first.seq or 0, duplicate=True
+        )
 
     async def _wake(self, transaction: AsyncClientSession, run_id: str, message: MessageUser) -> list[Event]:
         """A message that interrupts ends all that the run waits for."""

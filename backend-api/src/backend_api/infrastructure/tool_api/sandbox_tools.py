@@ -77,7 +77,8 @@ class ToolApiSandboxTools:
         return outcome
 
     async def _attempt(self, sandbox: Sandbox, call: ToolCall, current: Span) -> Done | None:
-        """None where the token is refused."""
+        """None where the token is refused. A call has not begun while its token is waited for."""
+        call.mark_begun(False)
         async with (
             endpoint_faults(
                 self._endpoints,
@@ -87,6 +88,7 @@ class ToolApiSandboxTools:
             ),
             self._endpoints.open(sandbox, SCOPES) as endpoint,
         ):
+            call.mark_begun(True)
             return await self._over(endpoint, call, current)
 
     async def _over(self, endpoint: Endpoint, call: ToolCall, current: Span) -> Done | None:

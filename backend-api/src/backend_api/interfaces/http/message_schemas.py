@@ -77,7 +77,11 @@ class PlanDecidedBody(AnswerBody):
 class MessageBody(RequestBody):
     text: Annotated[str, StringConstraints(min_length=1)]
     attachments: list[Annotated[str, StringConstraints(max_length=4096)]] = Field(default=[], max_length=50)
-    client_message_id: Identifier | None = None
+    client_message_id: Identifier | None = Field(
+        default=None,
+        description="A name of the client's own for this message, unique in the session: sent again under it the "
+        "message is stored once (`duplicate`). 409 `message_differs` where its text or attachments are others then.",
+    )
     interrupt: bool = Field(
         default=False,
         description="Cuts the present turn of a run at work, and denies what a run waits for, which then goes on with "

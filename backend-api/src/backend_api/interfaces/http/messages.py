@@ -38,7 +38,7 @@ GATEWAY_ENDS = "This gateway is shutting down; the run continues. Follow its eve
 CALLER_LEFT = "The client disconnected; the run continues."
 
 
-@router.post("/messages", status_code=202)
+@router.post("/messages", status_code=202, responses={409: {}})
 async def send_message(session_id: str, body: MessageBody, caller: CurrentCaller, calls: Calls) -> AcceptedBody:
     """Send a message. The run that answers it continues after this call returns. A run that waits for a person goes on
     waiting and reads it after the decision; with `interrupt` what it waits for is denied, and it reads it at once."""
@@ -82,7 +82,7 @@ async def decide_plan(
     return PlanDecidedBody(plan_id=plan_id, decision=body.decision)
 
 
-@router.post("/runs")
+@router.post("/runs", responses={409: {}})
 async def run(
     session_id: str, body: MessageBody, caller: CurrentCaller, calls: Calls, options: Options, request: Request
 ) -> RunResultBody:
@@ -106,7 +106,7 @@ async def run(
             await asyncio.wait({waiting, leaving})
 
 
-@router.post("/runs/stream", responses={200: {"content": {"text/event-stream": {}}}}, response_class=Response)
+@router.post("/runs/stream", responses={200: {"content": {"text/event-stream": {}}}, 409: {}}, response_class=Response)
 async def stream_run(
     session_id: str, body: MessageBody, caller: CurrentCaller, calls: Calls, options: Options
 ) -> Response:
