@@ -656,6 +656,7 @@ export default {
     new: 'New memory',
     path: 'Name',
     pathHint: 'Letters, digits, spaces and . - _; folders with /.',
+    badPath: 'No part of the name may be . or .. alone.',
     text: 'Text',
     size: '{size} of {most} bytes',
     tooLong: '{size} bytes, {most} at most. Shorten it to save it.',

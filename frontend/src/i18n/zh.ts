@@ -650,6 +650,7 @@ const zh: typeof en = {
     new: '新建记忆',
     path: '名称',
     pathHint: '字母、数字、空格和 . - _；用 / 分隔文件夹。',
+    badPath: '名称的任何一段都不能只是 . 或 ..。',
     text: '内容',
     size: '{size} / {most} 字节',
     tooLong: '{size} 字节，最多 {most} 字节。请缩短后再保存。',

@@ -9,6 +9,7 @@ import type { PlanItem } from './transcript'
 
 afterEach(() => {
   cleanup()
+  localStorage.clear()
   vi.unstubAllGlobals()
 })
 const item = { kind: 'plan', key: 'p', planId: 'p', plan: '# A', decided: null } as unknown as PlanItem
@@ -74,5 +75,17 @@ describe('PlanCard', () => {
     expect(server.calls).toEqual([])
     await userEvent.type(screen.getByRole('textbox'), 'Fewer steps{Enter}')
     expect(server.calls.map((call) => call.body)).toEqual([{ decision: 'reject', feedback: 'Fewer steps' }])
+  })
+  it('keeps what was written about it over a reload until it is decided', async () => {
+    const show = (one: PlanItem) =>
+      render(PlanCard, { props: { item: one, sessionId: 's' }, global: { plugins: [i18n] } })
+    show(item)
+    await userEvent.type(screen.getByRole('textbox'), 'Smaller')
+    cleanup()
+    show(item)
+    expect(screen.getByRole<HTMLInputElement>('textbox').value).toBe('Smaller')
+    cleanup()
+    show({ ...item, decided: { decision: 'approve', by: 'user', feedback: '' } } as unknown as PlanItem)
+    expect(localStorage.length).toBe(0)
   })
 })

@@ -83,6 +83,18 @@ describe('a picture that was asked for', () => {
     const items = [look(), look(), answer, end('completed')]
     expect(items.map((_, at) => isAskedPicture(items, at))).toEqual([false, true, false, false])
   })
+  it('is also a figure that code made', () => {
+    const code = (...types: string[]) =>
+      ({
+        kind: 'tool',
+        key: 'c',
+        name: 'code_run',
+        body: null,
+        display: { type: 'code', outputs: types.map((type) => ({ type })) },
+      }) as unknown as Item
+    const opens = (one: Item) => isAskedPicture([one, answer, end('completed')], 0)
+    expect([opens(code('text', 'picture')), opens(code('text', 'table'))]).toEqual([true, false])
+  })
   it.each([
     ['no picture', [look('browser_view', 'text/plain'), answer, end('completed')]],
     ['of a call that does more', [look('browser_click'), answer, end('completed')]],

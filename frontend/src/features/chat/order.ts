@@ -1,4 +1,4 @@
-import type { Item, ToolOutcome, Transcript } from './transcript'
+import type { Item, ToolItem, ToolOutcome, Transcript } from './transcript'
 
 /** Whether the person said it after event `seq`. */
 export function isLaterThan(item: Item | undefined, seq: number): boolean {
@@ -52,10 +52,17 @@ export function activeFrom(items: readonly Item[]): number {
 /** Calls that look at something and do nothing else. */
 const LOOKS = /^(browser_view|browser_screenshot|desktop_screenshot)$/
 
-/** Whether this is a picture that was asked for: a look, and the last thing that was done before a run's answer. */
+function isLook({ name, body }: ToolItem): boolean {
+  return LOOKS.test(name) && Boolean(body?.media_type.startsWith('image/'))
+}
+function hasFigure({ display }: ToolItem): boolean {
+  return display?.type === 'code' && display.outputs.some(({ type }) => type === 'picture')
+}
+
+/** Whether this is a picture that was asked for: a look, or a figure that code made, and the last thing that was done before a run's answer. */
 export function isAskedPicture(items: readonly Item[], index: number): boolean {
   const item = items[index]
-  if (item?.kind !== 'tool' || !LOOKS.test(item.name) || !item.body?.media_type.startsWith('image/')) return false
+  if (item?.kind !== 'tool' || !(isLook(item) || hasFigure(item))) return false
   const next = items.slice(index + 1).find(({ kind }) => kind !== 'assistant' && kind !== 'thinking')
   return next?.kind === 'end' && next.status === 'completed'
 }

@@ -11,6 +11,7 @@ import { emptyTranscript, isActive, type QuestionItem, type Transcript } from '.
 
 afterEach(() => {
   cleanup()
+  localStorage.clear()
   vi.unstubAllGlobals()
 })
 const questions = [
@@ -103,6 +104,41 @@ describe('a question', () => {
     const answered = { ...item, answers: { q1: 'y\u200Bes' }, by: 'user' as const }
     render(QuestionCard, { props: { item: answered, sessionId: 's' }, global: { plugins: [i18n] } })
     expect(screen.getByText('y⟨U+200B⟩es')).toBeTruthy()
+  })
+  it('keeps what was begun over a reload until it is decided', async () => {
+    const show = (item: QuestionItem, sessionId = 's') =>
+      render(QuestionCard, { props: { item, sessionId }, global: { plugins: [i18n] } })
+    show(asked(2))
+    await userEvent.click(screen.getByRole('radio', { name: 'blue' }))
+    await userEvent.type(screen.getByRole('textbox'), '12')
+    cleanup()
+    show(asked(2), 'another')
+    expect(screen.getByRole<HTMLInputElement>('textbox').value).toBe('')
+    cleanup()
+    show(asked(2))
+    expect(screen.getByRole<HTMLInputElement>('radio', { name: 'blue' }).checked).toBe(true)
+    expect(screen.getByRole<HTMLInputElement>('textbox').value).toBe('12')
+    cleanup()
+    show(asked(3))
+    expect(localStorage.length).toBe(0)
+  })
+  it('begins anew where what was kept is of another form', () => {
+    localStorage.setItem('answer:s:q', '{"chosen":{"q1":1},"written":null}')
+    render(QuestionCard, { props: { item: asked(2), sessionId: 's' }, global: { plugins: [i18n] } })
+    expect(screen.getByRole<HTMLInputElement>('textbox').value).toBe('')
+  })
+  it('is set as Markdown, with what a link leads to', () => {
+    const question = {
+      id: 'q1',
+      text: 'May I **change** it?\n\n- [why](https://example.org)',
+      options: [],
+      allow_text: true,
+    }
+    const item = { ...asked(2), questions: [question] }
+    render(QuestionCard, { props: { item, sessionId: 's' }, global: { plugins: [i18n] } })
+    expect(screen.getByText('change').tagName).toBe('STRONG')
+    expect(screen.getByRole('listitem').textContent).toContain('https://example.org')
+    expect(screen.getByRole('group', { name: /^May I change it\?/ })).toBeTruthy()
   })
   it('shows the answer, or why there is none', () => {
     render(QuestionCard, { props: { item: asked(3), sessionId: 's' }, global: { plugins: [i18n] } })

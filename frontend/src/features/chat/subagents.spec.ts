@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { WireEvent } from '@/api/types'
 import { reduce } from './reducer'
-import { titleOf } from './subagents'
+import { allCalls, titleOf } from './subagents'
 import { emptyTranscript, type ToolItem, type Transcript } from './transcript'
 
 type Loose = { type: WireEvent['type'] } & Record<string, unknown>
@@ -177,4 +177,11 @@ describe('an agent that works on a call', () => {
       }),
     )
   })
+})
+
+it('counts what other agents call among the calls, behind the one they work on', () => {
+  const call = (callId: string, inner: object[] = []) => ({ kind: 'tool', callId, inner })
+  const items = [call('a', [call('b'), { kind: 'assistant' }, call('c', [call('d')])]), { kind: 'user' }, call('e')]
+  const found = allCalls(items as unknown as Transcript['items'])
+  expect(found.map(({ callId }) => callId)).toEqual(['a', 'b', 'c', 'd', 'e'])
 })

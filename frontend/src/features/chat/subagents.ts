@@ -53,6 +53,11 @@ export function callAtWork(items: readonly Item[], needsWait: boolean): ToolItem
   return inner.filter(isAtWork).findLast(({ needsComputer }) => needsComputer) ?? null
 }
 
+/** All calls: what other agents do on a call comes before the next one of the agent they work for. */
+export function allCalls(items: readonly Item[]): readonly ToolItem[] {
+  return items.flatMap((item) => (item.kind === 'tool' ? [item, ...allCalls(item.inner)] : []))
+}
+
 /** What an agent is given, in a few words. */
 export function titleOf({ arguments: given, phrase, teammate }: ToolItem): string {
   if (teammate) return teammate.name

@@ -60,6 +60,14 @@ describe('the page of what the agent remembers', () => {
     const put = server.calls.find(({ method }) => method === 'PUT')
     expect(put?.headers.get('If-Match')).toBeNull()
   })
+  it.each(['../../logout', 'likes/./tea.md'])('asks for nothing elsewhere by the name %s', async (name) => {
+    const server = show({})
+    await userEvent.click(await screen.findByRole('button', { name: 'New memory' }))
+    await userEvent.type(await screen.findByLabelText('Name'), name)
+    await userEvent.click(screen.getByRole('button', { name: 'Save' }))
+    expect(await screen.findByText('No part of the name may be . or .. alone.')).toBeTruthy()
+    expect(server.calls.filter(({ method }) => method !== 'GET')).toEqual([])
+  })
   it('shows what somebody else made of it, and keeps mine only when told so', async () => {
     let now = tea
     const { calls } = show({

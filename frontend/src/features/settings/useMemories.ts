@@ -3,6 +3,11 @@ import { call } from '@/api/client'
 import { ApiError } from '@/api/problems'
 import type { MemoryFile, MemoryList } from '@/api/types'
 
+/** Whether it can be asked for by its name: the parts `.` and `..` of an address lead to another one. */
+export function isNameable(path: string): boolean {
+  return !path.split('/').some((part) => part === '.' || part === '..')
+}
+
 export function memoryUrl(path: string): string {
   return `/memories/${path.split('/').map(encodeURIComponent).join('/')}`
 }
