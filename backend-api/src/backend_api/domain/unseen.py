@@ -6,15 +6,14 @@ from __future__ import annotations
 import re
 
 UNSEEN = re.compile(
-    "["
-    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # control, but for tabs and line feeds
-    "\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0"  # as if nothing stood there
-    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # of no width, or that turn the line round
-    "\ufe00-\ufe0e\U000e0000-\U000e0fff"  # variants of what stands before and tags, which spell whole texts
-    "\U0001d173-\U0001d17a"  # begin and end of notes of music
-    "\ud800-\udfff"  # halves of a character
-    "]"
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters, but tabs and the ends of lines
+    r"\xad\u034f\u061c\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # of formatting
+    r"\u115f\u1160\u17b4\u17b5\u3164\uffa0"  # letters without a shape
+    r"\U0001d173-\U0001d17a"  # begin and end of notes of music
+    r"\ud800-\udfff"  # halves of characters
+    r"\ufe00-\ufe0d\U000e0000-\U000e0fff]"  # variants and tags, which spell whole texts
+    r"|(?<=[\ufe0e\ufe0f])[\ufe0e\ufe0f]"  # how one sign is drawn, said again and again
 )
-"""The one variant that makes an emoji of a sign (U+FE0F) is none of them."""
+"""One U+FE0E or U+FE0F, which says how the sign before it is drawn, is none of them."""
 TAGS = re.compile("[\U000e0000-\U000e0fff]")
 """Those that spell whole texts. For what a person may write in any language, whose words and emoji have others."""

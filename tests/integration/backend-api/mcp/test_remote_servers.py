@@ -206,6 +206,19 @@ async def test_a_call_that_hangs_or_a_server_that_dies_is_told_and_closing_takes
         assert time.perf_counter() - since < 1
 
 
+async def test_an_error_of_the_servers_own_is_told_in_its_words_whatever_its_number() -> None:
+    async def fail(writer: asyncio.StreamWriter, asked: dict[str, Any]) -> None:
+        error = {"code": -32000, "message": "The page is gone."}
+        said = json.dumps({"jsonrpc": "2.0", "id": asked["id"], "error": error}).encode()
+        writer.write(packed(b"application/json", len(said), said))
+        await writer.drain()
+
+    async with hostile_server(tools_list=listed({"name": "get"}), tools_call=fail) as server:
+        async with connected(server.url) as connection:
+            done = await connection.call("get", call())
+    assert (done.success, done.output) == (False, "The server refuses the call: The page is gone.")
+
+
 async def test_what_is_no_result_of_a_tool_is_told_as_such() -> None:
     says = {"tools_list": listed({"name": "odd"}), "tools_call": {"content": "not a list"}}
     async with hostile_server(**says) as server, connected(server.url) as connection:

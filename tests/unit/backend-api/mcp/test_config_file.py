@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from backend_api.infrastructure.mcp.config_file import McpFileError, read_mcp_file
+from backend_api.domain.mcp.entity import McpTarget
+from backend_api.infrastructure.mcp.config_file import McpFileError, own_server, read_mcp_file
 
 
 def written(folder: Path, servers: Any) -> Path:
@@ -29,19 +31,21 @@ def test_each_form_is_read_and_variables_are_put_in(tmp_path: Path) -> None:
             "notes": {"command": "uvx", "args": ["notes", "${PLACE}"], "env": {"TOKEN": "${KEY}"}},
         },
     )
-    time, wiki, old, named, notes = read_mcp_file(path, {"KEY": "k3y-of-all", "PLACE": "one", "OTHER": "not-asked-for"})
-    assert (time.server.transport, wiki.server.transport, old.server.transport) == ("http", "http", "sse")
+    clock, wiki, old, named, notes = read_mcp_file(
+        path, {"KEY": "k3y-of-all", "PLACE": "one", "OTHER": "not-asked-for"}
+    )
+    assert (clock.server.transport, wiki.server.transport, old.server.transport) == ("http", "http", "sse")
     assert (named.server.transport, named.server.tools) == ("http", frozenset({"get_*"}))
     assert (notes.server.transport, notes.filled.args) == ("stdio", ["notes", "one"])
     assert notes.filled.env == {"TOKEN": "k3y-of-all"}
-    assert time.filled.url == "https://time.example.org/UTC"
-    assert time.filled.env == {"KEY": "k3y-of-all"}
+    assert clock.filled.url == "https://time.example.org/UTC"
+    assert clock.filled.env == {"KEY": "k3y-of-all"}
     assert wiki.filled.url == "https://wiki.example.org/one/mcp"
     assert wiki.filled.headers == {"Authorization": "Bearer k3y-of-all"}
-    assert "k3y-of-all" in time.secrets()
+    assert "k3y-of-all" in clock.secrets()
     assert "k3y-of-all" in wiki.secrets()
-    assert "not-asked-for" not in str([time.values, wiki.values])
-    assert "k3y-of-all" not in repr([time, wiki])
+    assert "not-asked-for" not in str([clock.values, wiki.values])
+    assert "k3y-of-all" not in repr([clock, wiki])
 
 
 def test_the_client_by_which_users_sign_in_is_read_and_its_secret_is_one(tmp_path: Path) -> None:
@@ -87,6 +91,8 @@ def test_what_one_is_known_by_says_nothing_of_a_secret_and_changes_with_what_it_
         ),
         ({"a": {"url": "https://x.example.org", "env": {"K": "${MISSING}"}}}, "a needs the variable MISSING"),
         ({"a": {"command": "x", "args": ["${MISSING}"]}}, "a needs the variable MISSING"),
+        ({"a": {"command": "x", "args": ["${K:-}"] * 51}}, "more than 50 variables"),
+        ({"a": {"command": "x", "args": ["y" * 4_000] * 17}}, "more than 65,536 characters"),
         ({"a": {}}, "either a command or a url"),
         ({"a": {"command": ""}}, "either a command or a url"),
         ({"a": {"command": "", "url": ""}}, "either a command or a url"),
@@ -108,6 +114,29 @@ def test_what_is_wrong_is_said_with_the_file_and_the_server(tmp_path: Path, serv
     with pytest.raises(McpFileError, match=reason) as refused:
         read_mcp_file(path, {})
     assert str(path) in str(refused.value)
+
+
+def test_texts_that_are_nearly_variables_are_read_at_once() -> None:
+    began = time.perf_counter()
+    server = own_server("a", {"command": "x", "args": ["${K:-" * 800] * 16, "env": {"K": "v"}})
+    target = McpTarget(server=server, values=server.env)
+    assert [*target.filled.args] == [*server.args]
+    assert target.secrets() == ["v"]
+    assert time.perf_counter() - began < 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "filled"),
+    [
+        ("${K}", "v"),
+        ("a ${K:-x} ${L:-y$z} ${L:-}.", "a v y$z ."),
+        ("${L:-$}", "$"),
+        ("$K ${} ${1} ${K", "$K ${} ${1} ${K"),
+    ],
+)
+def test_what_is_put_in_for_variables(text: str, filled: str) -> None:
+    server = own_server("a", {"command": "x", "args": [text], "env": {"K": "v"}})
+    assert [*McpTarget(server=server, values=server.env).filled.args] == [filled]
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b"\xff", b"[" * 100_000])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -30,7 +31,7 @@ def nested(depth: int) -> dict[str, Any]:
     return {"type": "object", "properties": {"x": schema}}
 
 
-GOOD = [
+GOOD: list[dict[str, Any]] = [
     {},
     PLAIN,
     {"type": "object", "properties": {"a": {"type": ["string", "null"], "enum": ["x", None]}}, "required": ["a"]},
@@ -41,9 +42,18 @@ GOOD = [
         "$defs": {"T": {"type": "object", "properties": {"below": {"type": "array", "items": {"$ref": "#/$defs/T"}}}}},
     },
     {"type": "object", "properties": {"a": True}, "additionalProperties": False},
+    {
+        "type": "object",
+        "properties": {
+            "a": {"type": "integer", "exclusiveMinimum": 0, "multipleOf": 0.5, "description": "How many."},
+            "b": {"type": "string", "pattern": r"^\(?\d{3}\)?(?:-\d+)*$", "minLength": 1, "format": "phone"},
+            "c": {"type": "array", "uniqueItems": True, "maxItems": 3, "items": {"enum": ["x"]}},
+            "d": {"type": "object", "patternProperties": {"^x-": {}}, "dependentRequired": {"x-a": ["x-b"]}},
+        },
+    },
     nested(15),
 ]
-BAD = [
+BAD: list[dict[str, Any]] = [
     {"type": "array"},
     {"type": "object", "properties": []},
     {"type": "object", "properties": {"a b": PLAIN}},
@@ -63,6 +73,26 @@ BAD = [
     {"type": "object", "properties": {"a": {"minimum": "1"}}},
     {"type": "object", "properties": {"a": {"description": "x" * 20_000}}},
     {"type": "object", "properties": {"a": {"maximum": float("inf")}}},
+    {"type": "object", "properties": {"a": {"pattern": "(?i)x"}}},
+    {"type": "object", "properties": {"a": {"patternProperties": {"(": {}}}}},
+    {"type": "object", "properties": {"a": {"exclusiveMinimum": True}}},
+    {"type": "object", "properties": {"a": {"multipleOf": 0}}},
+    {"type": "object", "properties": {"a": {"minLength": -1}}},
+    {"type": "object", "properties": {"a": {"maxItems": 1.5}}},
+    {"type": "object", "properties": {"a": {"enum": []}}},
+    {"type": "object", "properties": {"a": {"type": []}}},
+    {"type": "object", "properties": {"a": {"type": ["string", "string"]}}},
+    {"type": "object", "properties": {"a": {}}, "required": ["a", "a"]},
+    {"type": "object", "properties": {"a": {"title": 5}}},
+    {"type": "object", "properties": {"a": {"description": {}}}},
+    {"type": "object", "properties": {"a": {"format": []}}},
+    {"type": "object", "properties": {"a": {"uniqueItems": "yes"}}},
+    {"type": "object", "properties": {"a": {"dependentSchemas": 5}}},
+    {"type": "object", "properties": {"a": {"dependentRequired": {"b": "c"}}}},
+    {"type": "object", "properties": {"a": {"$schema": "http://json-schema.org/draft-04/schema#"}}},
+    {"type": "object", "properties": {"a": {"$id": "https://evil.example.org/"}}},
+    {"type": "object", "properties": {"a": {"$dynamicRef": "#a"}}},
+    {"type": "object", "properties": {"a": {"unevaluatedProperties": {"type": "text"}}}},
     nested(50),
     nested(5_000),
 ]
@@ -110,9 +140,31 @@ def test_one_that_is_too_large_takes_no_room_from_the_others() -> None:
     assert [tool.name for tool in listing.tools][-1] == "small"
 
 
+def test_patterns_are_looked_at_within_a_bound_however_many_there_are() -> None:
+    def tool(number: int, pattern: str) -> ListedTool:
+        properties = {f"p{at}": {"pattern": pattern.format(number * 10 + at)} for at in range(10)}
+        return ListedTool(f"t{number}", "", {"type": "object", "properties": properties})
+
+    slow = "[ -\u2fff]" * 90 + "{:04}"
+    began = time.perf_counter()
+    listing = taken(*(tool(number, slow) for number in range(1_000)))
+    assert "there are too many patterns" in listing.left_out[-2]
+    assert time.perf_counter() - began < 10
+    assert len(taken(*(tool(0, "^[a-z]{{1,9}}$")._replace(name=f"t{number}") for number in range(50))).tools) == 50
+
+
+def test_of_schemas_that_are_left_out_no_more_are_looked_at_than_of_others() -> None:
+    broken: dict[str, Any] = {"type": "object", "properties": {"a": {"enum": [], "description": "x" * 15_000}}}
+    listing = taken(*(ListedTool(f"t{number}", "", broken) for number in range(100)), ListedTool("late", "", PLAIN))
+    assert not listing.tools
+    assert listing.left_out[-1] == "96 more"
+
+
 def test_what_a_person_would_not_see_and_secrets_are_no_part_of_what_is_told() -> None:
-    schema = {"type": "object", "properties": {"a": {"description": "hid\u200bden s3cret-value"}}}
-    [tool] = taken(ListedTool("a", "Go\u202e on\U000e0041: s3cret-value", schema), secrets=("s3cret-value",)).tools
+    schema = {"type": "object", "properties": {"a": {"description": "hid\u200bden\U000e0041\u00ad s3cret-value"}}}
+    [tool] = taken(
+        ListedTool("a", "Go\u202e on\U000e0067\ufe01: s3cret-value", schema), secrets=("s3cret-value",)
+    ).tools
     assert tool.description == "[Of the MCP server box] Go on: [masked]"
     assert tool.parameters["properties"]["a"]["description"] == "hidden [masked]"
 

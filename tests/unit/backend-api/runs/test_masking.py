@@ -132,3 +132,17 @@ def test_of_secrets_that_begin_alike_the_longest_is_masked_whole(long: str) -> N
     assert Mask(["abcdefgh", long, "abcx-other"]).known(f"{long} abcdefgh abcdefg abcx-other") == (
         f"{MASKED} {MASKED} abcdefg {MASKED}"
     )
+
+
+def test_of_a_long_secret_its_beginning_is_enough_and_all_of_it_goes() -> None:
+    first, second = "x" * 200 + "-one-0123456789", "x" * 200 + "-two-0123456789"
+    mask = Mask([first, second, "short-secret"])
+    assert mask.known(f"A {second} B {first} C short-secret D") == f"A {MASKED} B {MASKED} C {MASKED} D"
+    assert "x" * 64 not in mask.known("x" * 150)
+
+
+def test_what_nearly_is_a_long_secret_again_and_again_takes_no_longer_than_another_text() -> None:
+    mask = Mask(["a" * 4_090 + end for end in "bcde"])
+    began = time.perf_counter()
+    mask.known("a" * 1_000_000)
+    assert time.perf_counter() - began < 1

@@ -66,6 +66,7 @@ def test_what_is_packed_is_read_as_it_was() -> None:
         ("a//b.txt", "no name for a file"),
         ("a\nb.txt", "no name for a file"),
         ("a/b/c/d/e/f/g.txt", "no name for a file"),
+        pytest.param("\u4e2d" * 86 + "/x.txt", "no name for a file", id="more than 255 bytes"),
         ("skill.md", "there twice"),
         ("SKILL.md/x", "a file and a folder"),
     ],
@@ -76,6 +77,17 @@ def test_a_name_that_leads_elsewhere_is_refused(name: str, reason: str) -> None:
 
 def test_folders_are_looked_at_too() -> None:
     assert "leads out" in refused(packed({"SKILL.md": MAIN, "../": b""}, **{".": stat.S_IFDIR | 0o755}))
+
+
+def test_an_empty_name_is_refused() -> None:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr("SKILL.md", MAIN)
+        nameless = zipfile.ZipInfo("x")
+        nameless.filename = nameless.orig_filename = ""
+        archive.writestr(nameless, b"x")
+    assert "no name for a file" in refused(content.getvalue())
+    assert "no name for a file" in refused(packed({"SKILL.md": MAIN, "a.txt": b"x"}).replace(b"a.txt", b"\0.txt"))
 
 
 def test_a_name_with_a_backslash_is_refused() -> None:

@@ -35,6 +35,10 @@ def test_fields_of_others_are_left_alone_and_a_description_is_one_line() -> None
         ("---\nname: !!python/object/apply:os.system [id]\ndescription: b\n---\nDo.", "no YAML in line 2"),
         ("---\na: &a [x, x]\nb: [*a, *a]\nname: a\ndescription: b\n---\nDo.", "uses an alias"),
         (f"---\nname: {'[' * 3000}\n---\nDo.", "no YAML"),
+        ('---\nx: !!float ""\nname: a\ndescription: b\n---\nDo.', "no YAML"),
+        ("---\nx: !!bool perhaps\nname: a\ndescription: b\n---\nDo.", "no YAML"),
+        ("---\nx: !!timestamp soon\nname: a\ndescription: b\n---\nDo.", "no YAML"),
+        (f"---\nx: {'1:' * 400}1.5\nname: a\ndescription: b\n---\nDo.", "no YAML"),
         (f"---\nname: a\ndescription: b\nx: {'y' * 20_000}\n---\nDo.", "larger than 16 KB"),
         ("---\nname: a\n---\nDo.", "no description"),
         ("---\nname: 12\ndescription: b\n---\nDo.", "no name"),
@@ -44,7 +48,7 @@ def test_fields_of_others_are_left_alone_and_a_description_is_one_line() -> None
         ("---\nname: a--b\ndescription: b\n---\nDo.", "small letters"),
         (f"---\nname: a\ndescription: {'b' * 1025}\n---\nDo.", "one line of at most 1024"),
         ("---\nname: a\ndescription: b\u202ec\n---\nDo.", "U+202E"),
-        ("---\nname: a\ndescription: b\n---\nDo.\U000e0041", "U+E0041"),
+        ("---\nname: a\ndescription: b\n---\nDo\U000e0041.", "U+E0041"),
         ("---\nname: a\ndescription: b\n---\n \n", "says nothing"),
         (f"---\nname: a\ndescription: b\n---\n{'x' * 50_001}", "more than 50000"),
         (f"---\nname: a\ndescription: b\n---\n{'x' * 300_000}", "larger than 256 KB"),
@@ -52,6 +56,12 @@ def test_fields_of_others_are_left_alone_and_a_description_is_one_line() -> None
 )
 def test_what_is_wrong_is_named(text: str, reason: str) -> None:
     assert reason in refused(text)
+
+
+def test_signs_of_other_scripts_and_emoji_are_taken() -> None:
+    text = "\u26a0\ufe0f \u4e2d\u6587 \u0645 \u00e9 \U0001f600"
+    assert parse_main(f"---\nname: a\ndescription: {text}\n---\n{text}".encode()) == ("a", text, text)
+    skill_of({"SKILL.md": f"---\nname: a\ndescription: {text}\n---\n{text}".encode()})
 
 
 def test_what_is_no_text_is_refused() -> None:

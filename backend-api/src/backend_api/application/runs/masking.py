@@ -67,6 +67,9 @@ _SECRET_NAME = re.compile(r"(?i)^(?:.*[_-])?(?:api_?-?key|secret|token|passw(?:o
 
 
 _DEPTH = 4
+_HEAD = 64
+"""Characters by which a long secret is known: where these stand, they are hidden with what else of it follows. Were all
+of it compared at each place of a text, one that nearly holds it again and again would take its length times as long."""
 
 
 class Mask:
@@ -120,13 +123,22 @@ def _without_value(found: re.Match[str]) -> str:
 def _one_of(texts: Iterable[str], depth: int) -> str:
     """A pattern of each of them, the longest that fits. Branched by its first characters: of a plain list of hundreds
     each would be tried at each place of a text."""
+    size = 1 if depth else _HEAD
     branches: dict[str, set[str]] = {}
     for text in texts:
-        branches.setdefault(text[:1] if depth else text, set()).add(text[1:] if depth else "")
+        branches.setdefault(text[:size], set()).add(text[size:])
     # The one that ends here is the shortest.
     firsts = sorted(branches, key=len, reverse=True)
-    parts = [re.escape(first) + (_one_of(branches[first], depth - 1) if first and depth else "") for first in firsts]
+    if not depth:
+        return f"(?:{'|'.join(re.escape(first) + _rest_of(branches[first]) for first in firsts)})"
+    parts = [re.escape(first) + (_one_of(branches[first], depth - 1) if first else "") for first in firsts]
     return f"(?:{'|'.join(parts)})"
+
+
+def _rest_of(texts: Iterable[str]) -> str:
+    """A pattern of the longest of them that follows, if one does."""
+    rests = [re.escape(text) for text in sorted(texts, key=len, reverse=True) if text]
+    return f"(?:{'|'.join(rests)})?" if rests else ""
 
 
 def _forms(secret: str) -> Iterable[str]:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import islice
 from typing import Any, Literal
 
 Transport = Literal["stdio", "http", "sse"]
@@ -15,8 +16,10 @@ Source = Literal["deployment", "user"]
 
 NAME = re.compile(r"(?=[a-zA-Z0-9_-]{1,32}\Z)[a-zA-Z0-9-]+(?:_[a-zA-Z0-9-]+)*")
 """Of a server. With neither two `_` in a row nor one at an end, no two servers have tools of one name."""
-VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]{0,99})(?::-([^}]*))?\}")
-"""`${NAME}`, or `${NAME:-what stands there without it}`."""
+VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]{0,99})(?::-([^}$]*(?:\$(?!\{)[^}$]*)*))?\}")
+"""`${NAME}`, or `${NAME:-what stands there without it}`. None is within another: so a text is gone through once."""
+MAX_VARIABLES = 50
+"""Of all texts of a server together: for each a value is put in, which may be long."""
 MAX_TOOL_NAME_CHARACTERS = 64
 MAX_TOOLS = 60
 """Of all servers of an agent together: some providers take 128 tools, and the product has 60."""
@@ -57,10 +60,20 @@ class McpServer:
 
     def variables(self) -> Mapping[str, bool]:
         """Names of those in its texts, and whether it can do without."""
+        known: dict[str, bool] = {}
+        for match in self._variables():
+            known[match[1]] = match[2] is not None and known.get(match[1], True)
+        return known
+
+    @property
+    def has_too_many_variables(self) -> bool:
+        """More than are put in."""
+        return next(islice(self._variables(), MAX_VARIABLES, None), None) is not None
+
+    def _variables(self) -> Iterator[re.Match[str]]:
         client = (self.client_id, self.client_secret)
         texts = (self.command, *self.args, self.url, *self.env.values(), *self.headers.values(), *client)
-        found = [match for text in texts for match in VARIABLE.finditer(text)]
-        return {match[1]: all(one[2] is not None for one in found if one[1] == match[1]) for match in found}
+        return (match for text in texts for match in VARIABLE.finditer(text))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +118,7 @@ class McpTarget:
         return [text for text in (*named, *bare, *filled.headers.values(), filled.client_secret, *used) if text]
 
     def _fill(self, text: str) -> str:
-        return VARIABLE.sub(lambda found: self.values.get(found[1], found[2] or ""), text)
+        return VARIABLE.sub(lambda found: self.values.get(found[1], found[2] or ""), text, count=MAX_VARIABLES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,6 +29,8 @@ ROOT = "/skills"
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*", re.ASCII)
 _PART = re.compile(r"[^\x00-\x1f\x7f/\\:]{1,120}")
 _MAX_DEPTH = 6
+_MAX_PART_BYTES = 255
+"""As many as file systems take in a name."""
 
 Origin = Literal["bundled", "deployment", "user"]
 """Whose it is: the product's, the server's (`SKILLS_DIR`), or the user's own. Of one name the last one counts."""
@@ -110,7 +112,7 @@ def check_paths(paths: Sequence[str]) -> None:
             raise SkillRefusedError(f"{_shown(path)} is an absolute name.")
         if ".." in parts or "." in parts:
             raise SkillRefusedError(f"{_shown(path)} leads out of the skill's folder.")
-        if len(parts) > _MAX_DEPTH or not all(_PART.fullmatch(part) for part in parts):
+        if len(parts) > _MAX_DEPTH or not all(map(_is_part, parts)):
             raise SkillRefusedError(f"{_shown(path)} is no name for a file of a skill.")
         if (folded := _folded(path)) in seen:
             raise SkillRefusedError(f"{_shown(path)} is there twice.")
@@ -118,6 +120,10 @@ def check_paths(paths: Sequence[str]) -> None:
         folders |= {_folded("/".join(parts[:depth])) for depth in range(1, len(parts))}
     if both := seen & folders:
         raise SkillRefusedError(f"{_shown(min(both))} is a file and a folder at once.")
+
+
+def _is_part(part: str) -> bool:
+    return _PART.fullmatch(part) is not None and len(part.encode("utf-8", "surrogatepass")) <= _MAX_PART_BYTES
 
 
 def _folded(path: str) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import httpx
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator, model_validator
 
-from backend_api.domain.mcp.entity import NAME, McpServer, McpTarget, Source, Transport
+from backend_api.domain.mcp.entity import MAX_VARIABLES, NAME, McpServer, McpTarget, Source, Transport
 
 MAX_FILE_BYTES = 256 * 1024
 MAX_SERVERS = 20
@@ -18,6 +18,8 @@ MAX_VALUES = 20
 """Of variables, and of headers: each is looked for in all that comes from the server, in several forms."""
 MAX_VALUES_CHARACTERS = 16_384
 """Of both together."""
+MAX_COMMAND_CHARACTERS = 65_536
+"""Of a command with its arguments."""
 Text = Annotated[str, StringConstraints(max_length=4_096, pattern=r"^[^\x00\r\n]*$")]
 _OWN_HEADERS = frozenset(
     [
@@ -79,6 +81,8 @@ class ServerConfig(BaseModel):
     def _bounded(self) -> ServerConfig:
         if sum(map(len, [*self.env.values(), *self.headers.values()])) > MAX_VALUES_CHARACTERS:
             raise ValueError(f"the values of its env and headers have more than {MAX_VALUES_CHARACTERS:,} characters")
+        if sum(map(len, [self.command, *self.args])) > MAX_COMMAND_CHARACTERS:
+            raise ValueError(f"its command and args have more than {MAX_COMMAND_CHARACTERS:,} characters")
         return self
 
     @model_validator(mode="after")
@@ -102,13 +106,13 @@ class ServerConfig(BaseModel):
         return "sse" if path.endswith("/sse") else "http"
 
     def server(self, name: str, source: Source) -> McpServer:
-        """Raises `ValueError` for the name."""
+        """Raises `ValueError` for the name, and for too many variables."""
         if not NAME.fullmatch(name):
             raise ValueError(
                 f"{name[:100]!r} is no name of a server: 1 to 32 letters, digits, - and single _, with none of the "
                 "last at an end"
             )
-        return McpServer(
+        server = McpServer(
             name=name,
             transport=self.transport,
             command=self.command,
@@ -123,6 +127,9 @@ class ServerConfig(BaseModel):
             client_secret=self.oauth.client_secret if self.oauth else "",
             issuer=self.oauth.issuer if self.oauth else "",
         )
+        if server.has_too_many_variables:
+            raise ValueError(f"it has more than {MAX_VARIABLES} variables in its texts")
+        return server
 
 
 def own_server(name: str, said: Mapping[str, Any]) -> McpServer:

@@ -46,6 +46,8 @@ WANTS_TOKEN = (
 )
 BROKE_OFF = "The server's answer broke off, or is too large. The call may have happened."
 ODD = "The server answered with something that is no result of a tool."
+_BROKEN_OFF = ("Connection closed", "SSE stream ended", "SSE stream failed")
+"""How the package's own words for that begin: its number for it, -32000, servers use for whatever fails there."""
 T = TypeVar("T")
 Streams = AbstractAsyncContextManager[Any]
 
@@ -104,7 +106,7 @@ class SessionConnection:
         except MCPError as error:
             if not self.is_open:
                 raise self._fault(ENDED, "ended") from error
-            if error.code == CONNECTION_CLOSED:
+            if error.code == CONNECTION_CLOSED and str(error).startswith(_BROKEN_OFF):
                 return Done(success=False, output=f"{BROKE_OFF} {self._fault('')}".strip())
             return refused(str(error), self._mask)
         except (ValidationError, RuntimeError):

@@ -86,7 +86,7 @@ def _checked(entries: Sequence[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
             raise SkillRefusedError("The archive is encrypted.")
         if "\\" in name:
             raise SkillRefusedError(f"{name[:100]!r} is no name for a file of a skill.")
-        if entry.is_dir():
+        if name.endswith("/"):
             check_paths([name.rstrip("/") or name])
         elif not _is_left_out(name):
             if entry.compress_type not in _TAKEN:

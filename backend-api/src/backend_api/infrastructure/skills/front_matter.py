@@ -14,6 +14,8 @@ from backend_api.domain.skills.errors import SkillRefusedError
 MAX_HEAD_BYTES = 16 * 1024
 MAX_BYTES = 256 * 1024
 _HEAD = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
+_NO_YAML = (yaml.YAMLError, ValueError, LookupError, AttributeError, ArithmeticError, TypeError, RecursionError)
+"""What the library raises over values that are not what their tags say, beside its own."""
 _FORM = f"{MAIN} begins with a line of ---, then name and description in YAML, and another line of ---"
 
 
@@ -42,7 +44,7 @@ def _fields(text: str) -> dict[str, Any]:
         if any(isinstance(event, yaml.AliasEvent) for event in events):
             raise SkillRefusedError(f"The front matter of {MAIN} uses an alias (*), which is not taken.")
         found: Any = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except _NO_YAML as error:
         mark = getattr(error, "problem_mark", None)
         where = f" in line {mark.line + 2}" if isinstance(mark, yaml.Mark) else ""
         raise SkillRefusedError(f"The front matter of {MAIN} is no YAML{where}. {_FORM}.") from error
