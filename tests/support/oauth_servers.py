@@ -35,6 +35,8 @@ from support.mcp_servers import Ordinary
 from support.servers import free_port
 
 SCOPE = "notes"
+MORE = "notes:write"
+"""A scope that may be asked for besides."""
 METADATA = "/.well-known/oauth-authorization-server"
 RESOURCE = "/.well-known/oauth-protected-resource/mcp"
 Answer = Callable[[], Response]
@@ -46,6 +48,7 @@ class Given:
 
     client_id: str
     resource: str | None
+    scopes: list[str] = field(default_factory=list[str])
     access: set[str] = field(default_factory=set[str])
     refresh: str = ""
     is_over: bool = False
@@ -99,7 +102,9 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         self, client: OAuthClientInformationFull, authorization_code: AuthorizationCode
     ) -> OAuthToken:
         del self.codes[authorization_code.code]
-        given = Given(client_id=client.client_id, resource=authorization_code.resource)
+        given = Given(
+            client_id=client.client_id, resource=authorization_code.resource, scopes=authorization_code.scopes
+        )
         self.given.append(given)
         return self._tokens(given)
 
@@ -180,6 +185,11 @@ class OAuthServers:
         }
         return lambda: JSONResponse({name: value for name, value in told.items() if value is not None})
 
+    def wants(self, scopes: str | None, error: str = "insufficient_scope") -> None:
+        """From now on the MCP server refuses all for its scopes (RFC 6750, 3.1)."""
+        said = f'Bearer error="{error}"' + (f', scope="{scopes}"' if scopes is not None else "")
+        self.says["/mcp"] = lambda: JSONResponse({}, status_code=403, headers={"WWW-Authenticate": said})
+
     def add_client(self, client_id: str, client_secret: str, redirect_uri: str) -> None:
         """One that somebody registered by hand."""
         self.provider.clients[client_id] = OAuthClientInformationFull(
@@ -213,7 +223,7 @@ async def oauth_servers(transport: str = "http") -> AsyncGenerator[OAuthServers]
     authorizing = Starlette(middleware=overridden)
     async with on_loopback(_server(authorizing)) as issuer:
         servers.issuer = issuer
-        options = ClientRegistrationOptions(enabled=True, valid_scopes=[SCOPE], default_scopes=[SCOPE])
+        options = ClientRegistrationOptions(enabled=True, valid_scopes=[SCOPE, MORE], default_scopes=[SCOPE])
         authorizing.router.routes.extend(
             create_auth_routes(servers.provider, AnyHttpUrl(issuer), client_registration_options=options)
         )

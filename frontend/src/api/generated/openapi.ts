@@ -545,6 +545,8 @@ export interface McpServerBody {
   code:
     | (
         | 'mcp_needs_sign_in'
+        | 'mcp_needs_scope'
+        | 'mcp_scope_refused'
         | 'mcp_refused'
         | 'mcp_status'
         | 'mcp_address_refused'

@@ -16,7 +16,7 @@ from backend_api.domain.mcp.entity import McpServer, McpTarget
 from backend_api.domain.mcp.sign_in import digest_of
 from backend_api.interfaces.http.use_cases import WebOptions
 from support.gateway import Gateway, run_gateway
-from support.oauth_servers import METADATA, OAuthServers, oauth_servers
+from support.oauth_servers import METADATA, MORE, OAuthServers, oauth_servers
 from support.servers import Server
 
 SHARED = "shared"
@@ -118,6 +118,31 @@ async def test_one_that_asks_for_it_is_signed_in_at_and_out_of_each_user_by_itse
     [left] = [document async for document in gateway.database["mcp_sign_ins"].find({"sealed": {"$ne": None}})] or [None]
     assert left is None
     assert (await anna.tried(name))["code"] == "mcp_needs_sign_in"
+
+
+@pytest.mark.parametrize("name", ["wiki", SHARED])
+async def test_one_that_asks_for_more_scopes_is_signed_in_at_again_with_them(
+    servers: OAuthServers, anna: Browser, name: str
+) -> None:
+    if name != SHARED:
+        await anna.add(name)
+    assert (await anna.sign_in(name)).status_code == 200
+    assert (await anna.tried(name))["status"] == "ready"
+    servers.wants(MORE)
+    tried = await anna.tried(name)
+    assert (tried["code"], tried["signed_in"]) == ("mcp_needs_scope", True)
+    assert (await anna.listed())[name]["code"] == "mcp_needs_scope"
+    del servers.says["/mcp"]
+    assert (await anna.sign_in(name)).status_code == 200
+    assert [given.scopes for given in servers.provider.given] == [["notes"], ["notes", MORE]]
+    listed = (await anna.listed())[name]
+    assert (listed["code"], listed["signed_in"]) == (None, True)
+    # What is asked for again though it was given is no reason to sign in for a third time.
+    servers.wants(MORE)
+    assert (await anna.tried(name))["code"] == "mcp_scope_refused"
+    del servers.says["/mcp"]
+    await anna.call("DELETE", f"/{name}/sign-in")
+    assert parse_qs(urlsplit(await anna.begin(name)).query)["scope"] == ["notes"]
 
 
 async def test_what_the_browser_is_sent_to_says_what_it_has_to(gateway: Gateway, anna: Browser) -> None:

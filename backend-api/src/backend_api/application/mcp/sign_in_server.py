@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
 from backend_api.application.identity.limits import Limits
@@ -77,7 +77,8 @@ class SignInMcpServer:
             raise McpNoSignInError(IS_PROGRAM if target.is_program else OWN_TOKEN)
         # Where nothing can be kept there is nothing to begin.
         self.sign_ins.box.seal("", bound_to="")
-        asked = await self.authorizer.begin(target, user_id, redirect_uri)
+        scopes = await self._scopes(user_id, target)
+        asked = await self.authorizer.begin(target, user_id, redirect_uri, scopes)
         pending = PendingSignIn(
             user_id=user_id,
             name=name,
@@ -88,6 +89,7 @@ class SignInMcpServer:
             verifier=asked.verifier,
             client=asked.client,
             tells_issuer=asked.tells_issuer,
+            scopes=scopes,
         )
         digest = digest_of(asked.state)
         sealed = self.sign_ins.box.seal(json.dumps(asdict(pending)), bound_to=_bound_to(digest))
@@ -106,7 +108,8 @@ class SignInMcpServer:
         target = await self._unchanged(pending)
         grant = await self.authorizer.redeem(pending, answer.code)
         await self._unchanged(pending)
-        await self.sign_ins.store.put(self.sign_ins.given(pending.user_id, target, grant))
+        given = self.sign_ins.given(pending.user_id, target, grant)
+        await self.sign_ins.store.put(replace(given, scopes=pending.scopes))
         return pending.name
 
     async def sign_out(self, user_id: UserId, name: str) -> None:
@@ -117,6 +120,11 @@ class SignInMcpServer:
         known = (await self.sign_ins.of(user_id)).get(server_key(target.server))
         if known is not None and known.sealed is not None:
             await self.sign_ins.store.put(self.sign_ins.needed(user_id, target))
+
+    async def _scopes(self, user_id: UserId, target: McpTarget) -> str:
+        """What the server asked for while the user was signed in."""
+        known = (await self.sign_ins.of(user_id)).get(server_key(target.server))
+        return known.scopes if known is not None and known.binding == binding_of(target) else ""
 
     async def _target(self, user_id: UserId, name: str) -> McpTarget:
         target = await self.servers.find(user_id, name)

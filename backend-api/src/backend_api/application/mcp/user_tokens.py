@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
@@ -21,6 +22,7 @@ from backend_api.domain.mcp.sign_in import (
     binding_of,
     may_sign_in,
     server_key,
+    with_scopes,
 )
 
 EARLY = timedelta(seconds=30)
@@ -116,6 +118,18 @@ class _Tokens:
                 await self._users.sign_ins.store.delete(self._user_id, known.server)
                 self._sign_in = None
 
+    async def lacks(self, scopes: str) -> bool:
+        async with self._lock:
+            await self._read()
+            known = self._sign_in
+            if known is None or self._grant is None:
+                return True
+            wanted = with_scopes(known.scopes, scopes)
+            if wanted != known.scopes:
+                await self._users.sign_ins.store.lack(known, wanted)
+                return True
+            return known.lacks_scopes
+
     def _is_over(self, grant: Grant) -> bool:
         return grant.expires_at is not None and grant.expires_at - EARLY <= self._users.clock()
 
@@ -172,6 +186,7 @@ class _Tokens:
             await sign_ins.store.replace(held, held)
         else:
             given = sign_ins.given(self._user_id, self._target, fresh, held.at)
+            given = replace(given, scopes=held.scopes, lacks_scopes=held.lacks_scopes)
             if await sign_ins.store.replace(held, given):
                 self._sign_in, self._grant = given, fresh
                 self._renewed_at = asyncio.get_running_loop().time()

@@ -29,14 +29,14 @@ class OAuthAuthorizer:
     def __init__(self, networks: Networks) -> None:
         self._networks = networks
 
-    async def begin(self, target: McpTarget, user_id: str, redirect_uri: str) -> AuthorizationRequest:
+    async def begin(self, target: McpTarget, user_id: str, redirect_uri: str, scopes: str = "") -> AuthorizationRequest:
         flow = await asyncio.to_thread(_load)
         try:
             async with (
                 asyncio.timeout(BEGIN_S),
                 flow.bounded_http(self._networks.of(target.server.source), user_id) as http,
             ):
-                return await flow.begun(http, target.filled, redirect_uri)
+                return await flow.begun(http, target.filled, redirect_uri, scopes)
         except TimeoutError as error:
             raise McpSignInError(TOO_SLOW.format(BEGIN_S)) from error
 

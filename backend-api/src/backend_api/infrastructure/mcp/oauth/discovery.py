@@ -21,10 +21,9 @@ from mcp.shared.auth import OAuthMetadata, ProtectedResourceMetadata
 from mcp.shared.auth_utils import check_resource_allowed, resource_url_from_server_url
 
 from backend_api.domain.mcp.entity import McpServer
-from backend_api.domain.mcp.sign_in import McpNoSignInError, McpSignInError
+from backend_api.domain.mcp.sign_in import MAX_SCOPE_CHARACTERS, McpNoSignInError, McpSignInError
 from backend_api.infrastructure.mcp.oauth.bounded_http import BoundedHttp
 
-MAX_SCOPE_CHARACTERS = 2_000
 GRANT_TYPES = ["authorization_code", "refresh_token"]
 NOWHERE = (
     "It does not say where its users sign in. If it takes a token or key, give it one in its headers, such as "

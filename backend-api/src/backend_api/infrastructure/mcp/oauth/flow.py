@@ -4,12 +4,13 @@ signs in."""
 from __future__ import annotations
 
 import secrets
+from dataclasses import replace
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from mcp.client.auth import PKCEParameters
 
 from backend_api.domain.mcp.entity import McpServer
-from backend_api.domain.mcp.sign_in import AuthorizationRequest, OAuthClient
+from backend_api.domain.mcp.sign_in import AuthorizationRequest, OAuthClient, with_scopes
 from backend_api.infrastructure.mcp.oauth.bounded_http import BoundedHttp, bounded_http
 from backend_api.infrastructure.mcp.oauth.clients import client_for
 from backend_api.infrastructure.mcp.oauth.discovery import Discovered, discovered
@@ -18,9 +19,11 @@ from backend_api.infrastructure.mcp.oauth.tokens import redeemed, renewed
 __all__ = ["begun", "bounded_http", "redeemed", "renewed"]
 
 
-async def begun(http: BoundedHttp, server: McpServer, redirect_uri: str) -> AuthorizationRequest:
-    """Raises `McpSignInError`."""
+async def begun(http: BoundedHttp, server: McpServer, redirect_uri: str, scopes: str) -> AuthorizationRequest:
+    """`scopes` are asked for besides those that the server names. Raises `McpSignInError`."""
     found = await discovered(http, server)
+    if scopes:
+        found = replace(found, scope=with_scopes(found.scope or "", scopes))
     client = await client_for(http, server, found, redirect_uri)
     state, proof = secrets.token_urlsafe(32), PKCEParameters.generate()
     return AuthorizationRequest(
