@@ -29,6 +29,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
 from support.listening import on_loopback, serving
 from support.mcp_servers import Ordinary
@@ -157,6 +158,8 @@ class OAuthServers:
     ordinary: Ordinary = field(default_factory=Ordinary)
     says: dict[str, Answer] = field(default_factory=dict[str, Answer])
     asked: list[str] = field(default_factory=list[str])
+    revoked: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    """What was given back: of which kind, and the token."""
 
     @property
     def hosts(self) -> list[str]:
@@ -178,6 +181,7 @@ class OAuthServers:
             "authorization_endpoint": f"{self.issuer}/authorize",
             "token_endpoint": f"{self.issuer}/token",
             "registration_endpoint": f"{self.issuer}/register",
+            "revocation_endpoint": f"{self.issuer}/revoke",
             "response_types_supported": ["code"],
             "token_endpoint_auth_methods_supported": ["client_secret_post", "client_secret_basic"],
             "code_challenge_methods_supported": ["S256"],
@@ -199,6 +203,16 @@ class OAuthServers:
             token_endpoint_auth_method="client_secret_basic",
             scope=SCOPE,
         )
+
+    async def revoke(self, request: Request) -> Response:
+        """RFC 7009, of clients with a secret in the header or with none."""
+        form = await request.form()
+        token, kind = str(form["token"]), str(form["token_type_hint"])
+        self.revoked.append((kind, token))
+        for given in self.provider.given:
+            given.access.discard(token)
+            given.is_over = given.is_over or given.refresh == token
+        return Response(status_code=200)
 
     async def consent(self, url: str) -> str:
         """As a person who says yes, or whatever the provider makes of it: where the browser is sent back to."""
@@ -227,6 +241,7 @@ async def oauth_servers(transport: str = "http") -> AsyncGenerator[OAuthServers]
         authorizing.router.routes.extend(
             create_auth_routes(servers.provider, AnyHttpUrl(issuer), client_registration_options=options)
         )
+        authorizing.router.routes.append(Route("/revoke", servers.revoke, methods=["POST"]))
         servers.says[METADATA] = servers.metadata()
         settings = AuthSettings(
             issuer_url=AnyHttpUrl(issuer),

@@ -230,7 +230,7 @@ async def test_scopes_that_are_asked_for_in_the_middle_are_told_kept_and_asked_f
     stored = await worker.stored()
     assert stored is not None
     assert stored.scopes == f"{MORE} other"
-    asked = await worker.authorizer.begin(worker.target, ANNA, REDIRECT, MORE)
+    asked = await worker.authorizer.begin(worker.target, ANNA, REDIRECT, scopes=MORE)
     assert parse_qs(urlsplit(asked.url).query)["scope"] == [f"notes {MORE}"]
     await worker.sign_ins.store.put(replace(stored, version="2", lacks_scopes=False))
     async with connected(worker) as connection:
@@ -263,6 +263,35 @@ async def test_of_scopes_that_can_not_be_asked_for_none_is_kept(
     stored = await worker.stored()
     assert stored is not None
     assert len(stored.scopes) <= 2_000
+
+
+async def test_who_signed_out_is_spoken_for_no_longer_though_a_connection_is_open(
+    servers: OAuthServers, worker: Worker
+) -> None:
+    await worker.sign_in()
+    async with connected(worker) as connection:
+        assert (await connection.call("add", call(a=1, b=1))).output == "2"
+        await worker.sign_ins.store.put(worker.sign_ins.needed(ANNA, worker.target))
+        assert (await refusal(connection)).cause == "needs_sign_in"
+        # What the server still takes is not what is asked for.
+        assert servers.provider.given[0].access
+
+
+async def test_what_is_renewed_while_its_user_signs_out_is_given_back(servers: OAuthServers, worker: Worker) -> None:
+    await worker.sign_in()
+    servers.provider.given[0].access.clear()
+
+    async def sign_out() -> None:
+        await worker.sign_ins.store.put(worker.sign_ins.needed(ANNA, worker.target))
+
+    servers.provider.before_renewal = sign_out
+    with pytest.raises(McpServerError) as told:
+        await worker.added()
+    assert told.value.cause == "needs_sign_in"
+    assert [kind for kind, _ in servers.revoked] == ["refresh_token", "access_token"]
+    stored = await worker.stored()
+    assert stored is not None
+    assert stored.sealed is None
 
 
 async def test_another_refusal_asks_for_no_scopes(servers: OAuthServers, worker: Worker) -> None:

@@ -179,7 +179,7 @@ class _Run:
             done = await connection.call(name, call)
         except McpServerError as error:
             said_of = MAY_HAVE_RUN if call.has_begun else GONE
-            if error.cause in ("needs_scope", "scope_refused"):
+            if error.cause in ("needs_sign_in", "needs_scope", "scope_refused"):
                 said_of = FORBIDDEN
             output = said_of.format(name=target.name, reason=error)
             return Done(success=False, output=output, events=self._tell(target, error))

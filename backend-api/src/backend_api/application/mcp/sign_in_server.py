@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from backend_api.application.identity.limits import Limits
 from backend_api.application.mcp.own_servers import ServersOfUsers
+from backend_api.application.mcp.revocation import revoke
 from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RateLimiter
@@ -29,6 +30,7 @@ from backend_api.domain.mcp.sign_in import (
 )
 from backend_api.domain.settings.errors import SecretUnreadableError
 
+MOST_TRIES = 10
 EXPIRED = "This sign-in is over, or was ended before. Begin it again in the settings."
 OTHER_BROWSER = "This sign-in was begun in another browser. Begin it again in the settings of this one."
 DENIED = "The sign-in was refused there, or cancelled."
@@ -69,8 +71,9 @@ class SignInMcpServer:
     limiter: RateLimiter
     limits: Limits
 
-    async def begin(self, user_id: UserId, name: str, redirect_uri: str) -> BegunSignIn:
-        """Raises `McpServerNotFoundError`, `McpSignInError`, `SecretsOffError`, `LimitError`, `UnavailableError`."""
+    async def begin(self, user_id: UserId, name: str, redirect_uri: str, client_document: str = "") -> BegunSignIn:
+        """`client_document`: the address where others may read what we are. Raises `McpServerNotFoundError`,
+        `McpSignInError`, `SecretsOffError`, `LimitError`, `UnavailableError`."""
         await self.limiter.hit(f"mcp-tests:{user_id}", limit=self.limits.key_tests_per_minute, window_s=60)
         target = await self._target(user_id, name)
         if not may_sign_in(target.server):
@@ -78,7 +81,9 @@ class SignInMcpServer:
         # Where nothing can be kept there is nothing to begin.
         self.sign_ins.box.seal("", bound_to="")
         scopes = await self._scopes(user_id, target)
-        asked = await self.authorizer.begin(target, user_id, redirect_uri, scopes)
+        asked = await self.authorizer.begin(
+            target, user_id, redirect_uri, scopes=scopes, client_document=client_document
+        )
         pending = PendingSignIn(
             user_id=user_id,
             name=name,
@@ -113,13 +118,22 @@ class SignInMcpServer:
         return pending.name
 
     async def sign_out(self, user_id: UserId, name: str) -> None:
-        """What was given is kept no longer; the server asks to sign in again. Raises `McpServerNotFoundError`,
-        `LimitError`, `StoreUnavailableError`."""
+        """What was given is kept no longer, and given back; the server asks to sign in again. Raises
+        `McpServerNotFoundError`, `LimitError`, `StoreUnavailableError`."""
         await self.limiter.hit(f"settings:{user_id}", limit=self.limits.settings_per_minute, window_s=60)
         target = await self._target(user_id, name)
-        known = (await self.sign_ins.of(user_id)).get(server_key(target.server))
-        if known is not None and known.sealed is not None:
+        # What is renewed meanwhile is read anew, so that nothing is left that nobody gives back.
+        for _ in range(MOST_TRIES):
+            known = (await self.sign_ins.of(user_id)).get(server_key(target.server))
+            if known is None or known.sealed is None:
+                return
+            if await self.sign_ins.store.replace(known, self.sign_ins.needed(user_id, target)):
+                break
+        else:
             await self.sign_ins.store.put(self.sign_ins.needed(user_id, target))
+            return
+        if (grant := self.sign_ins.grant(known, target)) is not None:
+            await revoke(self.authorizer, target.server, user_id, grant)
 
     async def _scopes(self, user_id: UserId, target: McpTarget) -> str:
         """What the server asked for while the user was signed in."""

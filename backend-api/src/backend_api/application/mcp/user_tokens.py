@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from backend_api.application.mcp.revocation import revoke
 from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
 from backend_api.domain.errors import UnavailableError
 from backend_api.domain.identity.entity import UserId
@@ -80,7 +81,6 @@ class _Tokens:
         self._target = target
         self._user_id = user_id
         self._lock = asyncio.Lock()
-        self._is_read = False
         self._sign_in: SignIn | None = None
         self._grant: Grant | None = None
         self._renewed_at = -FRESH_S
@@ -89,8 +89,8 @@ class _Tokens:
 
     async def current(self) -> str | None:
         async with self._lock:
-            if not self._is_read:
-                await self._read()
+            # Each time: who signs out is spoken for no longer, though a run is under way.
+            await self._read()
             is_over = self._grant is not None and self._is_over(self._grant) and not self._is_fresh()
             if self._grant is not None and self._grant.refresh_token and is_over:
                 await self._renew(self._grant)
@@ -143,10 +143,10 @@ class _Tokens:
         return known is not None and known.sealed is not None and known.binding == binding_of(self._target)
 
     async def _read(self) -> None:
-        sign_ins = self._users.sign_ins
+        sign_ins, known = self._users.sign_ins, self._sign_in
         self._sign_in = (await sign_ins.of(self._user_id)).get(server_key(self._target.server))
-        self._grant = sign_ins.grant(self._sign_in, self._target)
-        self._is_read = True
+        if known is None or self._sign_in is None or known.version != self._sign_in.version:
+            self._grant = sign_ins.grant(self._sign_in, self._target)
 
     async def _forget(self) -> None:
         """The server asks the user to sign in, which is kept for whoever looks."""
@@ -192,3 +192,5 @@ class _Tokens:
                 self._renewed_at = asyncio.get_running_loop().time()
             else:
                 await self._read()
+                if self._grant is None:
+                    await revoke(self._users.authorizer, self._target.server, self._user_id, fresh)

@@ -58,7 +58,8 @@ class RenewalFailedError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OAuthClient:
-    """What we are at an authorization server, and where it gives tokens. `resource` names the MCP server there."""
+    """What we are at an authorization server, and where it gives tokens and, if it does, takes them back. `resource`
+    names the MCP server there."""
 
     issuer: str
     token_endpoint: str
@@ -66,6 +67,7 @@ class OAuthClient:
     client_id: str
     client_secret: str = field(default="", repr=False)
     auth: ClientAuth = "none"
+    revocation_endpoint: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,10 +183,11 @@ class Authorizer(Protocol):
     """Asks servers and their authorization servers. What these answer is anybody's word: bounded, and checked."""
 
     async def begin(
-        self, target: McpTarget, user_id: UserId, redirect_uri: str, scopes: str = ""
+        self, target: McpTarget, user_id: UserId, redirect_uri: str, *, scopes: str = "", client_document: str = ""
     ) -> AuthorizationRequest:
-        """Find out who signs users in for this server, and become a client there. These scopes are asked for with
-        those that it names. Raises `McpSignInError`."""
+        """Find out who signs users in for this server, and become a client there: the one that `client_document`, an
+        address of ours, describes, where that can be used. These scopes are asked for with those that it names. Raises
+        `McpSignInError`."""
         ...
 
     async def redeem(self, pending: PendingSignIn, code: str) -> Grant:
@@ -193,6 +196,10 @@ class Authorizer(Protocol):
 
     async def renew(self, source: Source, user_id: UserId, grant: Grant) -> Grant:
         """By its refresh token. Raises `RenewalRefusedError`, `RenewalFailedError`."""
+        ...
+
+    async def revoke(self, source: Source, user_id: UserId, grant: Grant) -> None:
+        """Give back what was given (RFC 7009), where the authorization server takes it. Raises `McpSignInError`."""
         ...
 
 

@@ -104,13 +104,13 @@ class SessionConnection:
 
     async def call(self, name: str, call: ToolCall) -> Done:
         progress = ProgressLines(call.on_output, self._mask)
-        self._refusals.scope = None
+        self._refusals.scope, self._refusals.needs_sign_in = None, False
         try:
             asked = self._opened_session().call_tool(name, call.arguments, progress_callback=progress)
             result = await self._answered(asked)
         except MCPError as error:
-            if self._refusals.scope is not None:
-                raise _scope_fault(self._refusals.scope) from error
+            if self._refusals.scope is not None or self._refusals.needs_sign_in:
+                raise self._fault(ENDED) from error
             if not self.is_open:
                 raise self._fault(ENDED, "ended") from error
             if error.code == CONNECTION_CLOSED:
