@@ -29,12 +29,15 @@ from starlette.middleware import Middleware
 from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
 from support.listening import on_loopback, serving
 from support.mcp_servers import Ordinary
 from support.servers import free_port
 
 SCOPE = "notes"
+MORE = "notes:write"
+"""A scope that may be asked for besides."""
 METADATA = "/.well-known/oauth-authorization-server"
 RESOURCE = "/.well-known/oauth-protected-resource/mcp"
 Answer = Callable[[], Response]
@@ -46,6 +49,7 @@ class Given:
 
     client_id: str
     resource: str | None
+    scopes: list[str] = field(default_factory=list[str])
     access: set[str] = field(default_factory=set[str])
     refresh: str = ""
     is_over: bool = False
@@ -99,7 +103,9 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         self, client: OAuthClientInformationFull, authorization_code: AuthorizationCode
     ) -> OAuthToken:
         del self.codes[authorization_code.code]
-        given = Given(client_id=client.client_id, resource=authorization_code.resource)
+        given = Given(
+            client_id=client.client_id, resource=authorization_code.resource, scopes=authorization_code.scopes
+        )
         self.given.append(given)
         return self._tokens(given)
 
@@ -152,6 +158,8 @@ class OAuthServers:
     ordinary: Ordinary = field(default_factory=Ordinary)
     says: dict[str, Answer] = field(default_factory=dict[str, Answer])
     asked: list[str] = field(default_factory=list[str])
+    revoked: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    """What was given back: of which kind, and the token."""
 
     @property
     def hosts(self) -> list[str]:
@@ -173,12 +181,18 @@ class OAuthServers:
             "authorization_endpoint": f"{self.issuer}/authorize",
             "token_endpoint": f"{self.issuer}/token",
             "registration_endpoint": f"{self.issuer}/register",
+            "revocation_endpoint": f"{self.issuer}/revoke",
             "response_types_supported": ["code"],
             "token_endpoint_auth_methods_supported": ["client_secret_post", "client_secret_basic"],
             "code_challenge_methods_supported": ["S256"],
             **instead,
         }
         return lambda: JSONResponse({name: value for name, value in told.items() if value is not None})
+
+    def wants(self, scopes: str | None, error: str = "insufficient_scope") -> None:
+        """From now on the MCP server refuses all for its scopes (RFC 6750, 3.1)."""
+        said = f'Bearer error="{error}"' + (f', scope="{scopes}"' if scopes is not None else "")
+        self.says["/mcp"] = lambda: JSONResponse({}, status_code=403, headers={"WWW-Authenticate": said})
 
     def add_client(self, client_id: str, client_secret: str, redirect_uri: str) -> None:
         """One that somebody registered by hand."""
@@ -189,6 +203,16 @@ class OAuthServers:
             token_endpoint_auth_method="client_secret_basic",
             scope=SCOPE,
         )
+
+    async def revoke(self, request: Request) -> Response:
+        """RFC 7009, of clients with a secret in the header or with none."""
+        form = await request.form()
+        token, kind = str(form["token"]), str(form["token_type_hint"])
+        self.revoked.append((kind, token))
+        for given in self.provider.given:
+            given.access.discard(token)
+            given.is_over = given.is_over or given.refresh == token
+        return Response(status_code=200)
 
     async def consent(self, url: str) -> str:
         """As a person who says yes, or whatever the provider makes of it: where the browser is sent back to."""
@@ -213,10 +237,11 @@ async def oauth_servers(transport: str = "http") -> AsyncGenerator[OAuthServers]
     authorizing = Starlette(middleware=overridden)
     async with on_loopback(_server(authorizing)) as issuer:
         servers.issuer = issuer
-        options = ClientRegistrationOptions(enabled=True, valid_scopes=[SCOPE], default_scopes=[SCOPE])
+        options = ClientRegistrationOptions(enabled=True, valid_scopes=[SCOPE, MORE], default_scopes=[SCOPE])
         authorizing.router.routes.extend(
             create_auth_routes(servers.provider, AnyHttpUrl(issuer), client_registration_options=options)
         )
+        authorizing.router.routes.append(Route("/revoke", servers.revoke, methods=["POST"]))
         servers.says[METADATA] = servers.metadata()
         settings = AuthSettings(
             issuer_url=AnyHttpUrl(issuer),

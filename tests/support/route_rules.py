@@ -112,6 +112,7 @@ GATEWAY: dict[str, Rule] = _DOCS | {
     "POST /api/mcp/{server}/sign-in": USER,
     "DELETE /api/mcp/{server}/sign-in": USER,
     "GET /api/mcp/oauth/callback": OPEN,
+    "GET /api/mcp/oauth/client.json": OPEN,
     "GET /api/skills": USER,
     "GET /api/skills/{name}": USER,
     "POST /api/skills": Rule(kind=Kind.USER, files=_SKILL),

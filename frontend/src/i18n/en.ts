@@ -402,6 +402,8 @@ export default {
     mcp_failed: 'The MCP server {server} can’t be used. {reason}',
     mcp_needs_sign_in:
       'The MCP server {server} needs you to sign in: Settings, MCP servers. It is used from your next message on.',
+    mcp_needs_scope:
+      'The MCP server {server} asks for more than you allowed it: sign in again in Settings, MCP servers. It is used from your next message on.',
     mcp_too_many: 'The MCP servers have {count} tools together, more than {most}. Left out: {tools}',
     mcp_left_out: 'Some tools of the MCP server {server} are left out: {tools}',
     agent_kind_gone: 'There are no agents of the kind {kind} any more. This one goes on, and only looks.',
@@ -789,6 +791,8 @@ export default {
     headersHint:
       'One a line, such as “Authorization: Bearer …”. Values are kept sealed and never shown; a line without a value keeps it.',
     needsSignIn: 'It needs you to sign in.',
+    needsScope: 'It asks for more than you allowed it. Sign in again to allow that.',
+    signInAgain: 'Sign in again',
     signIn: 'Sign in',
     signInBegun: 'Sign in to {name} in the tab that was opened, then come back here.',
     signInBlocked: 'The browser opened no tab. Open the sign-in page of {name} by its link.',

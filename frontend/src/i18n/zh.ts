@@ -397,6 +397,8 @@ const zh: typeof en = {
     silent: '再次询问后，模型仍未作答。请重新提问，或换一个模型。',
     mcp_failed: '无法使用 MCP 服务器 {server}：{reason}',
     mcp_needs_sign_in: 'MCP 服务器 {server} 需要你登录：请前往“设置 → MCP 服务器”。登录后从下一条消息起可用。',
+    mcp_needs_scope:
+      'MCP 服务器 {server} 需要你尚未授予的权限：请前往“设置 → MCP 服务器”重新登录。登录后从下一条消息起可用。',
     mcp_too_many: 'MCP 服务器共有 {count} 个工具，超过 {most} 个，未提供：{tools}',
     mcp_left_out: 'MCP 服务器 {server} 的部分工具未提供：{tools}',
     agent_kind_gone: '已经没有 {kind} 这种子智能体。它会继续，但只能查看。',
@@ -778,6 +780,8 @@ const zh: typeof en = {
     headers: '请求头',
     headersHint: '每行一个，例如“Authorization: Bearer …”。值会加密保存且不再显示；不写值则保留原值。',
     needsSignIn: '需要你登录。',
+    needsScope: '它需要你尚未授予的权限。请重新登录以授予权限。',
+    signInAgain: '重新登录',
     signIn: '登录',
     signInBegun: '请在新打开的标签页中登录 {name}，然后回到这里。',
     signInBlocked: '浏览器没有打开新标签页。请通过链接打开 {name} 的登录页面。',

@@ -125,6 +125,8 @@ export const zhProblems = {
   mcp_client_needed: '它的登录服务不会自动注册客户端：请在那里注册一个，并在这个服务器的设置中填写客户端 ID。',
   mcp_sign_in_elsewhere: '无法从当前地址登录：{detail}',
   mcp_needs_sign_in: '需要你登录。',
+  mcp_needs_scope: '它需要你登录时未授予的权限。请重新登录以授予权限。',
+  mcp_scope_refused: '你虽已登录，但它仍以权限不足为由拒绝。',
   mcp_refused: '它拒绝了访问（状态 401）。请检查请求头中的令牌或密钥。',
   mcp_status: '它返回了错误状态。（{detail}）',
   mcp_address_refused:

@@ -193,6 +193,22 @@ export interface ChangeSettingBody {
   }
 }
 /**
+ * What this server is where users of MCP servers sign in.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ClientDocumentBody".
+ */
+export interface ClientDocumentBody {
+  client_id: string
+  client_name: string
+  client_uri: string
+  redirect_uris: string[]
+  grant_types: string[]
+  response_types: string[]
+  token_endpoint_auth_method: 'none'
+  application_type: 'web'
+}
+/**
  * `focus` is what the summary tells most of.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -545,6 +561,8 @@ export interface McpServerBody {
   code:
     | (
         | 'mcp_needs_sign_in'
+        | 'mcp_needs_scope'
+        | 'mcp_scope_refused'
         | 'mcp_refused'
         | 'mcp_status'
         | 'mcp_address_refused'

@@ -38,6 +38,7 @@ describe('a note', () => {
     const failed = { code: 'mcp_failed', params }
     expect(shown(failed)).toBe('The MCP server wiki can’t be used. It did not answer within 10 seconds.')
     expect(shown({ code: 'mcp_needs_sign_in', params: { ...params, cause: 'needs_sign_in' } })).toMatch(/sign in/)
+    expect(shown({ code: 'mcp_needs_scope', params: { ...params, cause: 'needs_scope' } })).toMatch(/sign in again/)
     await setLanguage('zh')
     expect(shown(failed)).toBe('无法使用 MCP 服务器 wiki：它没有及时响应。')
     expect(shown({ code: 'mcp_failed', params: { server: 'wiki', reason: 'Away.' } })).toMatch(/Away\.$/)

@@ -93,4 +93,24 @@ describe('signing in at an MCP server', () => {
     await vi.waitFor(() => expect(tab.close).toHaveBeenCalledTimes(2))
     expect(tab.location.replace).not.toHaveBeenCalled()
   })
+  it('signs in again where the server asks for more than was allowed, and tries it once that is done', async () => {
+    const lacks: McpServer = { ...needs, status: 'ready', code: 'mcp_needs_scope', error: 'More.', signed_in: true }
+    let list = [lacks]
+    vi.stubGlobal('open', () => ({ opener: null, location: { replace: vi.fn() }, close: vi.fn() }))
+    const server = await show([], {
+      'GET /mcp': () => json(list),
+      'POST /mcp/wiki/sign-in': () => json({ url: 'https://auth.example.org/authorize' }),
+      'POST /mcp/wiki/test': () => json({ ...lacks, code: null, error: null }),
+    })
+    expect(await screen.findByText(/more than you allowed it/)).toBeTruthy()
+    await userEvent.click(screen.getByRole('button', { name: 'Sign in again' }))
+    expect(await screen.findByText(/in the tab that was opened/)).toBeTruthy()
+    window.dispatchEvent(new Event('focus'))
+    await vi.waitFor(() => expect(server.calls.filter(({ path }) => path === '/mcp').length).toBe(2))
+    list = [{ ...lacks, code: null, error: null }]
+    window.dispatchEvent(new Event('focus'))
+    expect(await screen.findByText(/wiki works/)).toBeTruthy()
+    expect(server.calls.filter(({ path }) => path === '/mcp/wiki/test').length).toBe(1)
+    expect(screen.queryByRole('button', { name: 'Sign in again' })).toBeNull()
+  })
 })

@@ -57,6 +57,20 @@ async def test_one_of_many_renews_it_until_it_is_done_or_time_is_over(stores: Co
     assert await stores.sign_ins.claim(sign_in("2"), 30)
 
 
+async def test_scopes_that_are_lacking_are_kept_and_hinder_no_renewal(stores: ConversationStores) -> None:
+    held = sign_in("1")
+    assert not await stores.sign_ins.lack(held, "write")
+    await stores.sign_ins.put(held)
+    assert await stores.sign_ins.claim(held, 30)
+    assert await stores.sign_ins.lack(held, "write")
+    assert (await stores.sign_ins.of(ANNA))["user:wiki"] == replace(held, scopes="write", lacks_scopes=True)
+    assert not await stores.sign_ins.claim(held, 30)
+    fresh = replace(sign_in("2"), scopes="write")
+    assert await stores.sign_ins.replace(held, fresh)
+    assert (await stores.sign_ins.of(ANNA))["user:wiki"] == fresh
+    assert not await stores.sign_ins.lack(held, "more")
+
+
 async def test_those_under_another_key_are_found_and_sealed_anew_once(stores: ConversationStores) -> None:
     for one in (sign_in(), sign_in(server="user:new", sealed=NEW), sign_in(server="user:none", sealed=None)):
         await stores.sign_ins.put(one)

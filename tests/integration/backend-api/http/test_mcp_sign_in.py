@@ -11,12 +11,13 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 from redis.asyncio import Redis
+from starlette.responses import Response
 
 from backend_api.domain.mcp.entity import McpServer, McpTarget
 from backend_api.domain.mcp.sign_in import digest_of
 from backend_api.interfaces.http.use_cases import WebOptions
 from support.gateway import Gateway, run_gateway
-from support.oauth_servers import METADATA, OAuthServers, oauth_servers
+from support.oauth_servers import METADATA, MORE, OAuthServers, oauth_servers
 from support.servers import Server
 
 SHARED = "shared"
@@ -118,6 +119,70 @@ async def test_one_that_asks_for_it_is_signed_in_at_and_out_of_each_user_by_itse
     [left] = [document async for document in gateway.database["mcp_sign_ins"].find({"sealed": {"$ne": None}})] or [None]
     assert left is None
     assert (await anna.tried(name))["code"] == "mcp_needs_sign_in"
+
+
+@pytest.mark.parametrize("name", ["wiki", SHARED])
+async def test_one_that_asks_for_more_scopes_is_signed_in_at_again_with_them(
+    servers: OAuthServers, anna: Browser, name: str
+) -> None:
+    if name != SHARED:
+        await anna.add(name)
+    assert (await anna.sign_in(name)).status_code == 200
+    assert (await anna.tried(name))["status"] == "ready"
+    servers.wants(MORE)
+    tried = await anna.tried(name)
+    assert (tried["code"], tried["signed_in"]) == ("mcp_needs_scope", True)
+    assert (await anna.listed())[name]["code"] == "mcp_needs_scope"
+    del servers.says["/mcp"]
+    assert (await anna.sign_in(name)).status_code == 200
+    assert [given.scopes for given in servers.provider.given] == [["notes"], ["notes", MORE]]
+    listed = (await anna.listed())[name]
+    assert (listed["code"], listed["signed_in"]) == (None, True)
+    # What is asked for again though it was given is no reason to sign in for a third time.
+    servers.wants(MORE)
+    assert (await anna.tried(name))["code"] == "mcp_scope_refused"
+    del servers.says["/mcp"]
+    await anna.call("DELETE", f"/{name}/sign-in")
+    assert parse_qs(urlsplit(await anna.begin(name)).query)["scope"] == ["notes"]
+
+
+@pytest.mark.parametrize("answer", [200, 400, 503, None])
+async def test_who_signs_out_gives_back_what_was_given_and_it_is_kept_in_no_case(
+    gateway: Gateway, servers: OAuthServers, anna: Browser, answer: int | None
+) -> None:
+    if answer is None:
+        servers.says[METADATA] = servers.metadata(revocation_endpoint=None)
+    elif answer != 200:
+        servers.says["/revoke"] = lambda: Response(status_code=answer)
+    await anna.add()
+    assert (await anna.sign_in()).status_code == 200
+    assert (await anna.tried())["status"] == "ready"
+    [given] = servers.provider.given
+    [access], refresh = given.access, given.refresh
+    assert (await anna.call("DELETE", "/wiki/sign-in")).status_code == 204
+    assert await gateway.database["mcp_sign_ins"].count_documents({"sealed": {"$ne": None}}) == 0
+    assert (await anna.tried())["code"] == "mcp_needs_sign_in"
+    assert servers.revoked == ([("refresh_token", refresh), ("access_token", access)] if answer == 200 else [])
+    assert servers.asked.count("/revoke") == {200: 2, None: 0}.get(answer, 1)
+    assert (await anna.call("DELETE", "/wiki/sign-in")).status_code == 204
+    assert servers.asked.count("/revoke") == {200: 2, None: 0}.get(answer, 1)
+
+
+async def test_what_this_server_is_as_a_client_is_read_where_it_has_a_public_address_with_https(
+    gateway: Gateway, mongo_server: Server, redis_server: Server, mongo_database_name: str
+) -> None:
+    async with httpx.AsyncClient(timeout=20) as anybody:
+        answer = await anybody.get(f"{gateway.url}/api/mcp/oauth/client.json")
+        assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+        options = WebOptions(public_url="https://chat.example.org")
+        async with run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri, options=options) as public:
+            answer = await anybody.get(f"{public.url}/api/mcp/oauth/client.json")
+    assert answer.status_code == 200
+    assert "max-age" in answer.headers["cache-control"]
+    told = answer.json()
+    assert told["client_id"] == "https://chat.example.org/api/mcp/oauth/client.json"
+    assert told["redirect_uris"] == ["https://chat.example.org/api/mcp/oauth/callback"]
+    assert (told["token_endpoint_auth_method"], told["response_types"]) == ("none", ["code"])
 
 
 async def test_what_the_browser_is_sent_to_says_what_it_has_to(gateway: Gateway, anna: Browser) -> None:

@@ -18,7 +18,7 @@ from backend_api.application.mcp.user_tokens import UserTokens
 from backend_api.domain.agent.tools import ToolCall
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.mcp.entity import McpServer, McpTarget
-from backend_api.domain.mcp.ports import McpServerError, Place
+from backend_api.domain.mcp.ports import McpConnection, McpServerError, Place
 from backend_api.domain.mcp.sign_in import PendingSignIn, SignIn, binding_of, server_key
 from backend_api.infrastructure.fetch.guarded_client import guarded_transport
 from backend_api.infrastructure.fetch.rules import FetchRules, allowed_hosts
@@ -29,7 +29,7 @@ from backend_api.infrastructure.memory.mcp_sign_ins import MemorySignIns
 from backend_api.infrastructure.memory.store import MemoryStore
 from backend_api.infrastructure.security.secret_box import AesSecretBox
 from support.mcp_servers import ordinary_server
-from support.oauth_servers import OAuthServers, oauth_servers
+from support.oauth_servers import MORE, OAuthServers, oauth_servers
 from support.user_settings import SEALING
 
 ANNA = UserId("anna")
@@ -192,6 +192,129 @@ async def test_a_token_that_is_refused_in_the_middle_of_a_connection_is_renewed(
     echoed = (await connection.call("echo_headers", call())).output
     assert not any(token in echoed for token in servers.tokens)
     await connection.close()
+
+
+@asynccontextmanager
+async def connected(worker: Worker) -> AsyncGenerator[McpConnection]:
+    connections = McpConnections(worker.networks, tokens_of=worker.tokens.of)
+    connection = await connections.connect(worker.target, Place("s", ANNA))
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+async def refusal(connection: McpConnection) -> McpServerError:
+    with pytest.raises(McpServerError) as told:
+        await connection.call("add", call(a=1, b=1))
+    return told.value
+
+
+async def test_scopes_that_are_asked_for_in_the_middle_are_told_kept_and_asked_for_once(
+    servers: OAuthServers, worker: Worker
+) -> None:
+    await worker.sign_in()
+    async with connected(worker) as connection:
+        servers.wants(MORE)
+        told = await refusal(connection)
+        assert (told.cause, MORE in str(told)) == ("needs_scope", True)
+        stored = await worker.stored()
+        assert stored is not None
+        assert (stored.scopes, stored.lacks_scopes, stored.sealed is not None) == (MORE, True, True)
+        servers.wants(f"{MORE} other")
+        assert (await refusal(connection)).cause == "needs_scope"
+        # What it can do with the scopes that were given goes on, and what fails otherwise is told as that.
+        del servers.says["/mcp"]
+        assert (await connection.call("add", call(a=1, b=1))).output == "2"
+        assert "no luck today" in (await connection.call("fail", call())).output
+    stored = await worker.stored()
+    assert stored is not None
+    assert stored.scopes == f"{MORE} other"
+    asked = await worker.authorizer.begin(worker.target, ANNA, REDIRECT, scopes=MORE)
+    assert parse_qs(urlsplit(asked.url).query)["scope"] == [f"notes {MORE}"]
+    await worker.sign_ins.store.put(replace(stored, version="2", lacks_scopes=False))
+    async with connected(worker) as connection:
+        servers.wants(MORE)
+        assert (await refusal(connection)).cause == "scope_refused"
+    stored = await worker.stored()
+    assert stored is not None
+    assert not stored.lacks_scopes
+    assert servers.asked.count("/token") == 1
+
+
+@pytest.mark.parametrize(
+    ("scopes", "cause"),
+    [
+        (None, "scope_refused"),
+        ("", "scope_refused"),
+        ("x" * 3_000, "scope_refused"),
+        (" ".join(f"scope-{number}" for number in range(2_000)), "needs_scope"),
+    ],
+    ids=["none", "empty", "long", "many"],
+)
+async def test_of_scopes_that_can_not_be_asked_for_none_is_kept(
+    servers: OAuthServers, worker: Worker, scopes: str | None, cause: str
+) -> None:
+    await worker.sign_in()
+    async with connected(worker) as connection:
+        servers.wants(scopes)
+        assert (await refusal(connection)).cause == cause
+        assert len(str(await refusal(connection))) < 1_000
+    stored = await worker.stored()
+    assert stored is not None
+    assert len(stored.scopes) <= 2_000
+
+
+async def test_who_signed_out_is_spoken_for_no_longer_though_a_connection_is_open(
+    servers: OAuthServers, worker: Worker
+) -> None:
+    await worker.sign_in()
+    async with connected(worker) as connection:
+        assert (await connection.call("add", call(a=1, b=1))).output == "2"
+        await worker.sign_ins.store.put(worker.sign_ins.needed(ANNA, worker.target))
+        assert (await refusal(connection)).cause == "needs_sign_in"
+        # What the server still takes is not what is asked for.
+        assert servers.provider.given[0].access
+
+
+async def test_what_is_renewed_while_its_user_signs_out_is_given_back(servers: OAuthServers, worker: Worker) -> None:
+    await worker.sign_in()
+    servers.provider.given[0].access.clear()
+
+    async def sign_out() -> None:
+        await worker.sign_ins.store.put(worker.sign_ins.needed(ANNA, worker.target))
+
+    servers.provider.before_renewal = sign_out
+    with pytest.raises(McpServerError) as told:
+        await worker.added()
+    assert told.value.cause == "needs_sign_in"
+    assert [kind for kind, _ in servers.revoked] == ["refresh_token", "access_token"]
+    stored = await worker.stored()
+    assert stored is not None
+    assert stored.sealed is None
+
+
+async def test_another_refusal_asks_for_no_scopes(servers: OAuthServers, worker: Worker) -> None:
+    await worker.sign_in()
+    async with connected(worker) as connection:
+        servers.wants(MORE, error="invalid_request")
+        assert not (await connection.call("add", call(a=1, b=1))).success
+    stored = await worker.stored()
+    assert stored is not None
+    assert stored.scopes == ""
+
+
+async def test_a_renewal_keeps_the_scopes_that_were_asked_for(servers: OAuthServers, worker: Worker) -> None:
+    await worker.sign_in()
+    async with connected(worker) as connection:
+        servers.wants(MORE)
+        await refusal(connection)
+    del servers.says["/mcp"]
+    servers.provider.given[0].access.clear()
+    assert await worker.added() == "2"
+    stored = await worker.stored()
+    assert stored is not None
+    assert (servers.provider.renewals, stored.scopes, stored.lacks_scopes) == (1, MORE, True)
 
 
 async def test_where_renewal_is_refused_the_user_has_to_sign_in_again(servers: OAuthServers, worker: Worker) -> None:

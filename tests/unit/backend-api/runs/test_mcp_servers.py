@@ -331,6 +331,24 @@ async def test_one_that_dies_in_a_call_is_told_tried_anew_and_then_left_alone() 
     assert len(stage.payloads(session, Notice)) == 1
 
 
+async def test_a_call_that_is_refused_for_its_scopes_is_told_as_that_and_people_are_told_once() -> None:
+    stage, server = Stage(), Server()
+    model = ScriptedModel(calls("get"), calls("put"), DONE)
+
+    async def refuse(_: ToolCall) -> None:
+        raise McpServerError("It asks for more.", "needs_scope")
+
+    server.answer = refuse
+    async with working(worker(stage, model, server)):
+        session = await stage.open_session(title="named")
+        assert (await stage.until_finished(await stage.say(session, "go"))).status == "completed"
+    told = [finished.preview for finished in stage.payloads(session, ToolFinished)]
+    assert told == ["The MCP server box refused it. It asks for more."] * 2
+    [notice] = stage.payloads(session, Notice)
+    assert (notice.code, notice.params["server"]) == ("mcp_needs_scope", "box")
+    assert len(server.connected) == 1
+
+
 async def test_a_stop_ends_a_call_and_its_connection() -> None:
     stage, server = Stage(), Server()
     begun, cancelled = asyncio.Event(), asyncio.Event()

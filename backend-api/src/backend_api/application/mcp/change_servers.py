@@ -35,6 +35,7 @@ PROGRAM_S = 60.0
 """More for a program: its computer may have to be started, and what it needs be fetched."""
 UNREADABLE = "Its values can't be read with the SECRETS_KEY that the server has now: give them anew."
 NEEDS_SIGN_IN = "It needs you to sign in."
+NEEDS_SCOPE = "It asks for more than you allowed it when you signed in: sign in again."
 Status = Literal["unknown", "ready", "failed"]
 
 
@@ -186,17 +187,23 @@ class ChangeMcpServers:
         shown = ShownMcpServer(server=target.server, is_signed_in=is_signed_in)
         if sign_in is not None and sign_in.sealed is None and (trial is None or trial.at <= sign_in.at):
             return replace(shown, status="failed", error=NEEDS_SIGN_IN, cause="needs_sign_in", tried_at=sign_in.at)
-        is_past = trial is not None and trial.cause == "needs_sign_in" and is_signed_in
-        if trial is None or is_past:
-            return shown
-        return replace(
-            shown,
-            status=trial.status,
-            tools=tuple(trial.tools),
-            error=trial.error,
-            cause=trial.cause,
-            tried_at=trial.at,
-        )
+        is_past = trial is not None and trial.cause in ("needs_sign_in", "needs_scope") and is_signed_in
+        if trial is not None and not is_past:
+            shown = _with_trial(shown, trial)
+        if sign_in is not None and sign_in.lacks_scopes and is_signed_in:
+            return replace(shown, error=NEEDS_SCOPE, cause="needs_scope")
+        return shown
+
+
+def _with_trial(shown: ShownMcpServer, trial: McpTrial) -> ShownMcpServer:
+    return replace(
+        shown,
+        status=trial.status,
+        tools=tuple(trial.tools),
+        error=trial.error,
+        cause=trial.cause,
+        tried_at=trial.at,
+    )
 
 
 def _with_kept(said: Mapping[str, Any], values: SecretValues | None, known: OwnMcpServer | None) -> Mapping[str, Any]:

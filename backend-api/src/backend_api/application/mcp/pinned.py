@@ -102,5 +102,5 @@ def notice_of_failure(target: McpTarget, error: McpServerError) -> Notice:
     """For people."""
     text = FAILED.format(name=target.name, reason=error)
     params: dict[str, str | int] = {"server": target.name, "reason": str(error), "cause": error.cause}
-    code = "mcp_needs_sign_in" if error.cause == "needs_sign_in" else "mcp_failed"
+    code = f"mcp_{error.cause}" if error.cause in ("needs_sign_in", "needs_scope") else "mcp_failed"
     return Notice(text=text, code=code, params=params)

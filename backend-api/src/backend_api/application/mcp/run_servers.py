@@ -41,6 +41,7 @@ START_ALLOWANCE_MS = 60_000
 MAX_FAILURES = 3
 """Of a server in one run: after these nothing more is tried."""
 GONE = "Nothing was run: the MCP server {name} can't be used. {reason}"
+FORBIDDEN = "The MCP server {name} refused it. {reason}"
 MAY_HAVE_RUN = "The MCP server {name} can't be used any more. {reason} Part of it may have happened."
 
 
@@ -178,6 +179,8 @@ class _Run:
             done = await connection.call(name, call)
         except McpServerError as error:
             said_of = MAY_HAVE_RUN if call.has_begun else GONE
+            if error.cause in ("needs_sign_in", "needs_scope", "scope_refused"):
+                said_of = FORBIDDEN
             output = said_of.format(name=target.name, reason=error)
             return Done(success=False, output=output, events=self._tell(target, error))
         if connection.has_changed and not said and target.name not in self._changed_ones:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import secrets
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
 from backend_api.application.identity.limits import Limits
 from backend_api.application.mcp.own_servers import ServersOfUsers
+from backend_api.application.mcp.revocation import revoke
 from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RateLimiter
@@ -29,6 +30,7 @@ from backend_api.domain.mcp.sign_in import (
 )
 from backend_api.domain.settings.errors import SecretUnreadableError
 
+MOST_TRIES = 10
 EXPIRED = "This sign-in is over, or was ended before. Begin it again in the settings."
 OTHER_BROWSER = "This sign-in was begun in another browser. Begin it again in the settings of this one."
 DENIED = "The sign-in was refused there, or cancelled."
@@ -69,15 +71,19 @@ class SignInMcpServer:
     limiter: RateLimiter
     limits: Limits
 
-    async def begin(self, user_id: UserId, name: str, redirect_uri: str) -> BegunSignIn:
-        """Raises `McpServerNotFoundError`, `McpSignInError`, `SecretsOffError`, `LimitError`, `UnavailableError`."""
+    async def begin(self, user_id: UserId, name: str, redirect_uri: str, client_document: str = "") -> BegunSignIn:
+        """`client_document`: the address where others may read what we are. Raises `McpServerNotFoundError`,
+        `McpSignInError`, `SecretsOffError`, `LimitError`, `UnavailableError`."""
         await self.limiter.hit(f"mcp-tests:{user_id}", limit=self.limits.key_tests_per_minute, window_s=60)
         target = await self._target(user_id, name)
         if not may_sign_in(target.server):
             raise McpNoSignInError(IS_PROGRAM if target.is_program else OWN_TOKEN)
         # Where nothing can be kept there is nothing to begin.
         self.sign_ins.box.seal("", bound_to="")
-        asked = await self.authorizer.begin(target, user_id, redirect_uri)
+        scopes = await self._scopes(user_id, target)
+        asked = await self.authorizer.begin(
+            target, user_id, redirect_uri, scopes=scopes, client_document=client_document
+        )
         pending = PendingSignIn(
             user_id=user_id,
             name=name,
@@ -88,6 +94,7 @@ class SignInMcpServer:
             verifier=asked.verifier,
             client=asked.client,
             tells_issuer=asked.tells_issuer,
+            scopes=scopes,
         )
         digest = digest_of(asked.state)
         sealed = self.sign_ins.box.seal(json.dumps(asdict(pending)), bound_to=_bound_to(digest))
@@ -106,17 +113,32 @@ class SignInMcpServer:
         target = await self._unchanged(pending)
         grant = await self.authorizer.redeem(pending, answer.code)
         await self._unchanged(pending)
-        await self.sign_ins.store.put(self.sign_ins.given(pending.user_id, target, grant))
+        given = self.sign_ins.given(pending.user_id, target, grant)
+        await self.sign_ins.store.put(replace(given, scopes=pending.scopes))
         return pending.name
 
     async def sign_out(self, user_id: UserId, name: str) -> None:
-        """What was given is kept no longer; the server asks to sign in again. Raises `McpServerNotFoundError`,
-        `LimitError`, `StoreUnavailableError`."""
+        """What was given is kept no longer, and given back; the server asks to sign in again. Raises
+        `McpServerNotFoundError`, `LimitError`, `StoreUnavailableError`."""
         await self.limiter.hit(f"settings:{user_id}", limit=self.limits.settings_per_minute, window_s=60)
         target = await self._target(user_id, name)
-        known = (await self.sign_ins.of(user_id)).get(server_key(target.server))
-        if known is not None and known.sealed is not None:
+        # What is renewed meanwhile is read anew, so that nothing is left that nobody gives back.
+        for _ in range(MOST_TRIES):
+            known = (await self.sign_ins.of(user_id)).get(server_key(target.server))
+            if known is None or known.sealed is None:
+                return
+            if await self.sign_ins.store.replace(known, self.sign_ins.needed(user_id, target)):
+                break
+        else:
             await self.sign_ins.store.put(self.sign_ins.needed(user_id, target))
+            return
+        if (grant := self.sign_ins.grant(known, target)) is not None:
+            await revoke(self.authorizer, target.server, user_id, grant)
+
+    async def _scopes(self, user_id: UserId, target: McpTarget) -> str:
+        """What the server asked for while the user was signed in."""
+        known = (await self.sign_ins.of(user_id)).get(server_key(target.server))
+        return known.scopes if known is not None and known.binding == binding_of(target) else ""
 
     async def _target(self, user_id: UserId, name: str) -> McpTarget:
         target = await self.servers.find(user_id, name)

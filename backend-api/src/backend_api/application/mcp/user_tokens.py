@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from backend_api.application.mcp.revocation import revoke
 from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
 from backend_api.domain.errors import UnavailableError
 from backend_api.domain.identity.entity import UserId
@@ -21,6 +23,7 @@ from backend_api.domain.mcp.sign_in import (
     binding_of,
     may_sign_in,
     server_key,
+    with_scopes,
 )
 
 EARLY = timedelta(seconds=30)
@@ -78,7 +81,6 @@ class _Tokens:
         self._target = target
         self._user_id = user_id
         self._lock = asyncio.Lock()
-        self._is_read = False
         self._sign_in: SignIn | None = None
         self._grant: Grant | None = None
         self._renewed_at = -FRESH_S
@@ -87,8 +89,8 @@ class _Tokens:
 
     async def current(self) -> str | None:
         async with self._lock:
-            if not self._is_read:
-                await self._read()
+            # Each time: who signs out is spoken for no longer, though a run is under way.
+            await self._read()
             is_over = self._grant is not None and self._is_over(self._grant) and not self._is_fresh()
             if self._grant is not None and self._grant.refresh_token and is_over:
                 await self._renew(self._grant)
@@ -116,6 +118,18 @@ class _Tokens:
                 await self._users.sign_ins.store.delete(self._user_id, known.server)
                 self._sign_in = None
 
+    async def lacks(self, scopes: str) -> bool:
+        async with self._lock:
+            await self._read()
+            known = self._sign_in
+            if known is None or self._grant is None:
+                return True
+            wanted = with_scopes(known.scopes, scopes)
+            if wanted != known.scopes:
+                await self._users.sign_ins.store.lack(known, wanted)
+                return True
+            return known.lacks_scopes
+
     def _is_over(self, grant: Grant) -> bool:
         return grant.expires_at is not None and grant.expires_at - EARLY <= self._users.clock()
 
@@ -129,10 +143,10 @@ class _Tokens:
         return known is not None and known.sealed is not None and known.binding == binding_of(self._target)
 
     async def _read(self) -> None:
-        sign_ins = self._users.sign_ins
+        sign_ins, known = self._users.sign_ins, self._sign_in
         self._sign_in = (await sign_ins.of(self._user_id)).get(server_key(self._target.server))
-        self._grant = sign_ins.grant(self._sign_in, self._target)
-        self._is_read = True
+        if known is None or self._sign_in is None or known.version != self._sign_in.version:
+            self._grant = sign_ins.grant(self._sign_in, self._target)
 
     async def _forget(self) -> None:
         """The server asks the user to sign in, which is kept for whoever looks."""
@@ -172,8 +186,11 @@ class _Tokens:
             await sign_ins.store.replace(held, held)
         else:
             given = sign_ins.given(self._user_id, self._target, fresh, held.at)
+            given = replace(given, scopes=held.scopes, lacks_scopes=held.lacks_scopes)
             if await sign_ins.store.replace(held, given):
                 self._sign_in, self._grant = given, fresh
                 self._renewed_at = asyncio.get_running_loop().time()
             else:
                 await self._read()
+                if self._grant is None:
+                    await revoke(self._users.authorizer, self._target.server, self._user_id, fresh)

@@ -10,6 +10,8 @@ from backend_api.domain.mcp.entity import Listing, McpTarget
 
 McpCause = Literal[
     "needs_sign_in",
+    "needs_scope",
+    "scope_refused",
     "refused",
     "status",
     "address_refused",

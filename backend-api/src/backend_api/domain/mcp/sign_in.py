@@ -15,6 +15,9 @@ from backend_api.domain.settings.entity import Sealed
 
 PENDING_S = 600
 """A person has so long to sign in."""
+MAX_SCOPE_CHARACTERS = 2_000
+"""Of all scopes that one sign-in asks for."""
+MAX_ONE_SCOPE = 200
 ClientAuth = Literal["none", "client_secret_post", "client_secret_basic"]
 """How a client shows at the token endpoint who it is."""
 
@@ -55,7 +58,8 @@ class RenewalFailedError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OAuthClient:
-    """What we are at an authorization server, and where it gives tokens. `resource` names the MCP server there."""
+    """What we are at an authorization server, and where it gives tokens and, if it does, takes them back. `resource`
+    names the MCP server there."""
 
     issuer: str
     token_endpoint: str
@@ -63,6 +67,7 @@ class OAuthClient:
     client_id: str
     client_secret: str = field(default="", repr=False)
     auth: ClientAuth = "none"
+    revocation_endpoint: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,12 +104,16 @@ class PendingSignIn:
     verifier: str = field(repr=False)
     client: OAuthClient
     tells_issuer: bool = False
+    scopes: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignIn:
     """How a user stands with one server, at `at`: what was given is `sealed`; without that the server asks the user to
-    sign in. It holds for the server as `binding` names it. Each change has a `version` of its own."""
+    sign in. It holds for the server as `binding` names it. Each change has a `version` of its own.
+
+    `scopes` are those that the server asked for in the middle, divided by spaces: each sign-in asks for them, too.
+    `lacks_scopes`: it asked for some of them since the user signed in."""
 
     user_id: UserId
     server: str
@@ -112,6 +121,8 @@ class SignIn:
     version: str
     at: datetime
     sealed: Sealed | None = None
+    scopes: str = ""
+    lacks_scopes: bool = False
 
 
 class SignIns(Protocol):
@@ -128,6 +139,11 @@ class SignIns(Protocol):
 
     async def replace(self, former: SignIn | None, fresh: SignIn) -> bool:
         """Put one in the place of the other, and end its claim; False where that has changed meanwhile."""
+        ...
+
+    async def lack(self, sign_in: SignIn, scopes: str) -> bool:
+        """The server asks for these, all there are by now. Whoever renews it meanwhile goes on; False where it has
+        changed."""
         ...
 
     async def claim(self, sign_in: SignIn, for_s: float) -> bool:
@@ -166,8 +182,12 @@ class PendingSignIns(Protocol):
 class Authorizer(Protocol):
     """Asks servers and their authorization servers. What these answer is anybody's word: bounded, and checked."""
 
-    async def begin(self, target: McpTarget, user_id: UserId, redirect_uri: str) -> AuthorizationRequest:
-        """Find out who signs users in for this server, and become a client there. Raises `McpSignInError`."""
+    async def begin(
+        self, target: McpTarget, user_id: UserId, redirect_uri: str, *, scopes: str = "", client_document: str = ""
+    ) -> AuthorizationRequest:
+        """Find out who signs users in for this server, and become a client there: the one that `client_document`, an
+        address of ours, describes, where that can be used. These scopes are asked for with those that it names. Raises
+        `McpSignInError`."""
         ...
 
     async def redeem(self, pending: PendingSignIn, code: str) -> Grant:
@@ -176,6 +196,10 @@ class Authorizer(Protocol):
 
     async def renew(self, source: Source, user_id: UserId, grant: Grant) -> Grant:
         """By its refresh token. Raises `RenewalRefusedError`, `RenewalFailedError`."""
+        ...
+
+    async def revoke(self, source: Source, user_id: UserId, grant: Grant) -> None:
+        """Give back what was given (RFC 7009), where the authorization server takes it. Raises `McpSignInError`."""
         ...
 
 
@@ -195,6 +219,11 @@ class AccessTokens(Protocol):
         """The server answered without any token: it does not ask to sign in, or no longer."""
         ...
 
+    async def lacks(self, scopes: str) -> bool:
+        """The token holds, but the server asks for these scopes as well: the next sign-in does so. False where the
+        user has signed in with them, so that to do it again would be of no use."""
+        ...
+
 
 class NoAccessTokens:
     """`AccessTokens` of a server at which nobody signs in."""
@@ -208,6 +237,29 @@ class NoAccessTokens:
 
     async def accepted(self) -> None:
         """Nothing was kept."""
+
+    async def lacks(self, scopes: str) -> bool:
+        del scopes
+        return False
+
+
+def scopes_of(said: str) -> str:
+    """Those of a text from elsewhere that can be asked for (RFC 6749, 3.3), each once."""
+    found = [one for one in said.split(" ") if one and len(one) <= MAX_ONE_SCOPE and _is_scope(one)]
+    return " ".join(dict.fromkeys(found))
+
+
+def with_scopes(known: str, more: str) -> str:
+    """Both, in this order, each once; those with which they would be too many are left out."""
+    scopes = known
+    for one in more.split():
+        if one not in scopes.split() and len(scopes) + 1 + len(one) <= MAX_SCOPE_CHARACTERS:
+            scopes = f"{scopes} {one}".strip()
+    return scopes
+
+
+def _is_scope(text: str) -> bool:
+    return all("!" <= character <= "~" and character not in '"\\' for character in text)
 
 
 def digest_of(state: str) -> str:

@@ -27,6 +27,14 @@ NOT_ALLOWED = (
 NO_SERVER = "No server can be reached there."
 
 
+@dataclass(frozen=True, slots=True)
+class ScopeRefusal:
+    """The user is signed in, but not with these `scopes`. `may_help`: signing in again asks for them."""
+
+    scopes: str
+    may_help: bool
+
+
 @dataclass(slots=True)
 class Refusals:
     """Why a server can't be used, as far as its answers said so."""
@@ -40,6 +48,8 @@ class Refusals:
     """Whether that status came with a challenge (RFC 6750)."""
     needs_sign_in: bool = False
     """Whether that is what is missing."""
+    scope: ScopeRefusal | None = None
+    """Of the last request that was refused for its scopes."""
 
     def refuse(self, said: str, cause: McpCause) -> None:
         """Why it can't be used, for people."""

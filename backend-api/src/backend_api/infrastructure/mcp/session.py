@@ -25,7 +25,7 @@ from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.mcp.entity import Listing, McpServer
 from backend_api.domain.mcp.ports import McpCause, McpServerError
 from backend_api.domain.mcp.sign_in import may_sign_in
-from backend_api.infrastructure.mcp.guarded_transport import Refusals
+from backend_api.infrastructure.mcp.guarded_transport import Refusals, ScopeRefusal
 from backend_api.infrastructure.mcp.listing import ListedTool, listing_of
 from backend_api.infrastructure.mcp.progress import ProgressLines
 from backend_api.infrastructure.mcp.results import refused, told
@@ -39,6 +39,11 @@ CLIENT = Implementation(name="deskmate", version="1")
 NO_ANSWER = "It does not answer as an MCP server."
 ENDED = "Its connection ended."
 NEEDS_SIGN_IN = "It needs you to sign in: do so in the settings, MCP servers."
+NEEDS_SCOPE = (
+    "It did nothing, as it asks for more than you allowed it when you signed in: {}. Sign in again in the settings, "
+    "MCP servers, which asks for that."
+)
+SCOPE_REFUSED = "It did nothing, as it refuses this to you, though you are signed in (insufficient_scope)."
 REFUSED = "It refuses the Authorization that its headers give it (status 401)."
 WANTS_TOKEN = (
     "It wants a token (status 401), and does not say that one can sign in: give it one in its headers, such as "
@@ -48,6 +53,7 @@ BROKE_OFF = "The server's answer broke off, or is too large. The call may have h
 ODD = "The server answered with something that is no result of a tool."
 _BROKEN_OFF = ("Connection closed", "SSE stream ended", "SSE stream failed")
 """How the package's own words for that begin: its number for it, -32000, servers use for whatever fails there."""
+MAX_SAID_SCOPES = 300
 T = TypeVar("T")
 Streams = AbstractAsyncContextManager[Any]
 
@@ -100,10 +106,13 @@ class SessionConnection:
 
     async def call(self, name: str, call: ToolCall) -> Done:
         progress = ProgressLines(call.on_output, self._mask)
+        self._refusals.scope, self._refusals.needs_sign_in = None, False
         try:
             asked = self._opened_session().call_tool(name, call.arguments, progress_callback=progress)
             result = await self._answered(asked)
         except MCPError as error:
+            if self._refusals.scope is not None or self._refusals.needs_sign_in:
+                raise self._fault(ENDED) from error
             if not self.is_open:
                 raise self._fault(ENDED, "ended") from error
             if error.code == CONNECTION_CLOSED and str(error).startswith(_BROKEN_OFF):
@@ -185,6 +194,8 @@ class SessionConnection:
         refusals = self._refusals
         if refusals.said:
             return McpServerError(self._mask.known(refusals.said), refusals.cause)
+        if refusals.scope is not None:
+            return _scope_fault(refusals.scope)
         if refusals.needs_sign_in and may_sign_in(self._server):
             return McpServerError(NEEDS_SIGN_IN, "needs_sign_in")
         if refusals.status == 401:
@@ -202,6 +213,12 @@ async def _negotiate(session: ClientSession) -> None:
         if error.code != UNSUPPORTED_PROTOCOL_VERSION:
             raise
         await session.discover()
+
+
+def _scope_fault(refusal: ScopeRefusal) -> McpServerError:
+    if refusal.may_help:
+        return McpServerError(NEEDS_SCOPE.format(refusal.scopes[:MAX_SAID_SCOPES]), "needs_scope")
+    return McpServerError(SCOPE_REFUSED, "scope_refused")
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 
 import httpx2
+from mcp.client.auth.utils import extract_field_from_www_auth, extract_scope_from_www_auth
 
 from backend_api.application.runs.masking import Mask
 from backend_api.domain.errors import UnavailableError
-from backend_api.domain.mcp.sign_in import AccessTokens
-from backend_api.infrastructure.mcp.guarded_transport import Refusals
+from backend_api.domain.mcp.sign_in import AccessTokens, scopes_of
+from backend_api.infrastructure.mcp.guarded_transport import Refusals, ScopeRefusal
 
 
 class UserAuth(httpx2.Auth):
@@ -28,6 +29,7 @@ class UserAuth(httpx2.Auth):
             self._give(request, token)
             response = yield request
             if response.status_code != 401:
+                await self._look_for_scopes(token, response)
                 if token is None and response.is_success:
                     await self._tokens.accepted()
                 return
@@ -43,6 +45,22 @@ class UserAuth(httpx2.Auth):
         self._refusals.status = None
         response = yield request
         self._refusals.needs_sign_in = response.status_code == 401
+        await self._look_for_scopes(fresh, response)
+
+    async def _look_for_scopes(self, token: str | None, response: httpx2.Response) -> None:
+        """Whether a token that holds is not enough (RFC 6750, 3.1). Nothing is sent again, as only the user can
+        give more."""
+        if token is None or response.status_code != 403:
+            return
+        if extract_field_from_www_auth(response, "error") != "insufficient_scope":
+            return
+        scopes = scopes_of(extract_scope_from_www_auth(response) or "")
+        try:
+            may_help = bool(scopes) and await self._tokens.lacks(scopes)
+        except UnavailableError as error:
+            self._refusals.refuse(error.detail, "other")
+            raise httpx2.ConnectError("no scopes", request=response.request) from error
+        self._refusals.scope = ScopeRefusal(scopes, may_help)
 
     def _give(self, request: httpx2.Request, token: str | None) -> None:
         if token is not None:

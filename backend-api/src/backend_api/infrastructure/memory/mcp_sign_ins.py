@@ -34,6 +34,13 @@ class MemorySignIns:
         self._set(fresh)
         return True
 
+    async def lack(self, sign_in: SignIn, scopes: str) -> bool:
+        known = self._kept[sign_in.user_id].get(sign_in.server)
+        if known is None or known.version != sign_in.version:
+            return False
+        self._kept[sign_in.user_id][sign_in.server] = replace(known, scopes=scopes, lacks_scopes=True)
+        return True
+
     async def claim(self, sign_in: SignIn, for_s: float) -> bool:
         key, now = (sign_in.user_id, sign_in.server), self._store.clock()
         if not self._is(*key, sign_in) or self._claims.get(key, now) > now:

@@ -214,6 +214,8 @@ class McpSignInDocument(Document):
     version: str
     at: datetime
     sealed: dict[str, Any] | None = None
+    scopes: str = ""
+    lacks_scopes: bool = False
     claimed_until: datetime | None = None
 
     class Settings:

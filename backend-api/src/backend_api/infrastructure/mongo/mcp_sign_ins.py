@@ -43,6 +43,12 @@ class MongoSignIns:
                 return False
             return True
 
+    async def lack(self, sign_in: SignIn, scopes: str) -> bool:
+        wanted: Document = {"_id": _id_of(sign_in.user_id, sign_in.server), "version": sign_in.version}
+        change = {"$set": {"scopes": scopes, "lacks_scopes": True}}
+        async with store_errors():
+            return await find_one_and_update(McpSignInDocument, wanted, change) is not None
+
     async def claim(self, sign_in: SignIn, for_s: float) -> bool:
         is_free = {"$or": [{"$eq": ["$claimed_until", None]}, {"$lt": ["$claimed_until", "$$NOW"]}]}
         wanted: Document = {
@@ -88,6 +94,8 @@ def _fields_of(sign_in: SignIn) -> dict[str, Any]:
         "version": sign_in.version,
         "at": sign_in.at,
         "sealed": _sealed_of(sign_in.sealed),
+        "scopes": sign_in.scopes,
+        "lacks_scopes": sign_in.lacks_scopes,
     }
 
 
@@ -104,4 +112,6 @@ def _sign_in_from(stored: McpSignInDocument) -> SignIn:
         version=stored.version,
         at=stored.at.replace(tzinfo=UTC),
         sealed=None if sealed is None else Sealed(key_id=str(sealed["key_id"]), text=str(sealed["text"])),
+        scopes=stored.scopes,
+        lacks_scopes=stored.lacks_scopes,
     )

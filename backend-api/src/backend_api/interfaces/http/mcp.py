@@ -21,6 +21,8 @@ Values = dict[Annotated[str, Field(max_length=100)], Text | None]
 
 McpCode = Literal[
     "mcp_needs_sign_in",
+    "mcp_needs_scope",
+    "mcp_scope_refused",
     "mcp_refused",
     "mcp_status",
     "mcp_address_refused",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Path, Request, Response, status
 from starlette.responses import HTMLResponse
 
 from backend_api.application.mcp.sign_in_server import SignInAnswer
-from backend_api.domain.errors import ConflictError, UnavailableError
+from backend_api.domain.errors import ConflictError, NotFoundError, UnavailableError
 from backend_api.domain.mcp.sign_in import PENDING_S, McpSignInError, digest_of
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.own_origin import own_origin
@@ -23,6 +23,9 @@ from backend_api.interfaces.http.use_cases import Calls, Options, WebOptions
 router = APIRouter(prefix="/api/mcp", tags=["mcp"])
 Name = Annotated[str, Path(max_length=100)]
 CALLBACK = "/api/mcp/oauth/callback"
+CLIENT_DOCUMENT = "/api/mcp/oauth/client.json"
+CLIENT_NAME = "Deskmate"
+DOCUMENT_AGE_S = 3_600
 _MAX_CHARACTERS = 4_096
 
 
@@ -45,7 +48,8 @@ async def sign_in_at_mcp_server(
     if not is_own_page(request):
         raise OtherAddressError("Sign in on this server's own page, in the settings: the browser comes back to it.")
     redirect_uri = _origin(request, options) + CALLBACK
-    begun = await calls.sign_in_mcp_server.begin(caller.user.id, server, redirect_uri)
+    document = _document_url(options) or ""
+    begun = await calls.sign_in_mcp_server.begin(caller.user.id, server, redirect_uri, document)
     cookie = _cookie_of(begun.digest, request, options)
     response.set_cookie(
         cookie.name,
@@ -63,6 +67,45 @@ async def sign_in_at_mcp_server(
 async def sign_out_of_mcp_server(server: Name, caller: CurrentCaller, calls: Calls) -> None:
     """Forget what the caller was given there."""
     await calls.sign_in_mcp_server.sign_out(caller.user.id, server)
+
+
+class NoClientDocumentError(NotFoundError):
+    """It has to be at an address with https that others reach, which PUBLIC_URL names."""
+
+    code = "not_found"
+
+
+class ClientDocumentBody(AnswerBody):
+    """What this server is where users of MCP servers sign in."""
+
+    client_id: str
+    client_name: str
+    client_uri: str
+    redirect_uris: list[str]
+    grant_types: list[str]
+    response_types: list[str]
+    token_endpoint_auth_method: Literal["none"]
+    application_type: Literal["web"]
+
+
+@router.get("/oauth/client.json", responses={404: {}})
+async def client_document(response: Response, options: Options) -> ClientDocumentBody:
+    """Read by authorization servers that take the address of this document for the id of a client (OAuth Client ID
+    Metadata Document). Only a server whose PUBLIC_URL begins with https has one."""
+    url = _document_url(options)
+    if url is None:
+        raise NoClientDocumentError("This server has no public address with https: set PUBLIC_URL.")
+    response.headers["Cache-Control"] = f"public, max-age={DOCUMENT_AGE_S}"
+    return ClientDocumentBody(
+        client_id=url,
+        client_name=CLIENT_NAME,
+        client_uri=options.public_url,
+        redirect_uris=[options.public_url + CALLBACK],
+        grant_types=["authorization_code", "refresh_token"],
+        response_types=["code"],
+        token_endpoint_auth_method="none",
+        application_type="web",
+    )
 
 
 @router.get("/oauth/callback", response_class=HTMLResponse, responses={400: {"content": {"text/html": {}}}})
@@ -90,6 +133,10 @@ async def end_sign_in_at_mcp_server(request: Request, calls: Calls, options: Opt
     shown = HTMLResponse(page, status_code=code, headers=headers_of(nonce))
     shown.delete_cookie(cookie.name, path=cookie.path, secure=cookie.is_secure, httponly=True, samesite="lax")
     return shown
+
+
+def _document_url(options: WebOptions) -> str | None:
+    return options.public_url + CLIENT_DOCUMENT if options.public_url.startswith("https://") else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 BEGIN_S = 20.0
 ASK_S = 10.0
+REVOKE_S = 5.0
+"""A person who signs out waits for it."""
 TOO_SLOW = "The authorization server did not answer within {:g} seconds."
 
 
@@ -29,14 +31,16 @@ class OAuthAuthorizer:
     def __init__(self, networks: Networks) -> None:
         self._networks = networks
 
-    async def begin(self, target: McpTarget, user_id: str, redirect_uri: str) -> AuthorizationRequest:
+    async def begin(
+        self, target: McpTarget, user_id: str, redirect_uri: str, *, scopes: str = "", client_document: str = ""
+    ) -> AuthorizationRequest:
         flow = await asyncio.to_thread(_load)
         try:
             async with (
                 asyncio.timeout(BEGIN_S),
                 flow.bounded_http(self._networks.of(target.server.source), user_id) as http,
             ):
-                return await flow.begun(http, target.filled, redirect_uri)
+                return await flow.begun(http, target.filled, redirect_uri, scopes, client_document)
         except TimeoutError as error:
             raise McpSignInError(TOO_SLOW.format(BEGIN_S)) from error
 
@@ -58,6 +62,16 @@ class OAuthAuthorizer:
                 return await flow.renewed(http, grant)
         except TimeoutError as error:
             raise RenewalFailedError(TOO_SLOW.format(ASK_S)) from error
+
+    async def revoke(self, source: Source, user_id: str, grant: Grant) -> None:
+        if not grant.client.revocation_endpoint:
+            return
+        flow = await asyncio.to_thread(_load)
+        try:
+            async with asyncio.timeout(REVOKE_S), flow.bounded_http(self._networks.of(source), user_id) as http:
+                await flow.revoked(http, grant)
+        except TimeoutError as error:
+            raise McpSignInError(TOO_SLOW.format(REVOKE_S)) from error
 
 
 def _load() -> ModuleType:

@@ -1,10 +1,12 @@
-"""What we are at an authorization server: registered there just now (RFC 7591), or as somebody says."""
+"""What we are at an authorization server: as somebody says, as a document of ours says that it reads, or registered
+there just now (RFC 7591)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import cast, get_args
 
+import httpx2
 from mcp.client.auth import OAuthRegistrationError
 from mcp.client.auth.oauth2 import check_registration_usable
 from mcp.client.auth.utils import (
@@ -30,7 +32,9 @@ OTHER_ISSUER = "It names another authorization server than {}, where its client 
 NOT_REGISTERED = "Its authorization server registered no client for us, or one that can't be used."
 
 
-async def client_for(http: BoundedHttp, server: McpServer, found: Discovered, redirect_uri: str) -> OAuthClient:
+async def client_for(
+    http: BoundedHttp, server: McpServer, found: Discovered, redirect_uri: str, client_document: str
+) -> OAuthClient:
     """Raises `McpSignInError`."""
     metadata = found.metadata
     supported = metadata.token_endpoint_auth_methods_supported
@@ -39,6 +43,8 @@ async def client_for(http: BoundedHttp, server: McpServer, found: Discovered, re
     if server.client_id:
         auth = _auth_of(supported) if server.client_secret else "none"
         return _client(found, server.client_id, server.client_secret, auth)
+    if metadata.client_id_metadata_document_supported and await _can_be_read(http, client_document):
+        return _client(found, client_document, "", "none")
     if metadata.registration_endpoint is None:
         raise McpClientNeededError(NEEDS_CLIENT.format(redirect_uri))
     wanted = OAuthClientMetadata(
@@ -62,6 +68,18 @@ async def client_for(http: BoundedHttp, server: McpServer, found: Discovered, re
     return _client(found, registered.client_id, registered.client_secret or "", auth)
 
 
+async def _can_be_read(http: BoundedHttp, client_document: str) -> bool:
+    """Whether it is where others find it: an address that only this network knows is one that nobody else reads."""
+    if not client_document.startswith("https://"):
+        return False
+    try:
+        response = await http.send(httpx2.Request("GET", client_document, headers={"Accept": "application/json"}))
+        said: object = response.json() if response.status_code == 200 else None
+    except (McpSignInError, ValueError, RecursionError):
+        return False
+    return isinstance(said, dict) and cast("dict[str, object]", said).get("client_id") == client_document
+
+
 def _client(found: Discovered, client_id: str, secret: str, auth: ClientAuth) -> OAuthClient:
     if not all(len(text) <= MAX_CHARACTERS and text.isascii() and text.isprintable() for text in (client_id, secret)):
         raise McpSignInError(NOT_REGISTERED)
@@ -72,6 +90,7 @@ def _client(found: Discovered, client_id: str, secret: str, auth: ClientAuth) ->
         client_id=client_id,
         client_secret=secret,
         auth=auth,
+        revocation_endpoint=found.revocation_endpoint,
     )
 
 

@@ -21,10 +21,9 @@ from mcp.shared.auth import OAuthMetadata, ProtectedResourceMetadata
 from mcp.shared.auth_utils import check_resource_allowed, resource_url_from_server_url
 
 from backend_api.domain.mcp.entity import McpServer
-from backend_api.domain.mcp.sign_in import McpNoSignInError, McpSignInError
+from backend_api.domain.mcp.sign_in import MAX_SCOPE_CHARACTERS, McpNoSignInError, McpSignInError
 from backend_api.infrastructure.mcp.oauth.bounded_http import BoundedHttp
 
-MAX_SCOPE_CHARACTERS = 2_000
 GRANT_TYPES = ["authorization_code", "refresh_token"]
 NOWHERE = (
     "It does not say where its users sign in. If it takes a token or key, give it one in its headers, such as "
@@ -37,11 +36,13 @@ NO_PKCE = "Its authorization server does not say that it supports PKCE with S256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discovered:
-    """Each address was checked. `resource` names the server there, `scope` what is asked for."""
+    """Each address was checked. `resource` names the server there, `scope` what is asked for; `revocation_endpoint` is
+    empty where there is none that can be used."""
 
     metadata: OAuthMetadata
     resource: str
     scope: str | None
+    revocation_endpoint: str = ""
 
 
 async def discovered(http: BoundedHttp, server: McpServer) -> Discovered:
@@ -60,6 +61,7 @@ async def discovered(http: BoundedHttp, server: McpServer) -> Discovered:
         metadata=metadata,
         resource=str(resource.resource) if resource is not None else named,
         scope=scope if scope and len(scope) <= MAX_SCOPE_CHARACTERS and scope.isascii() else None,
+        revocation_endpoint=_revocation_endpoint(http, metadata),
     )
 
 
@@ -111,6 +113,14 @@ async def _metadata(http: BoundedHttp, server: McpServer, resource: ProtectedRes
         if not goes_on:
             raise McpSignInError(f"{response.request.url.host} answers with the status {response.status_code}.")
     raise McpNoSignInError(NOWHERE)
+
+
+def _revocation_endpoint(http: BoundedHttp, metadata: OAuthMetadata) -> str:
+    """One that can't be used hinders nobody from signing in."""
+    try:
+        return http.checked(str(metadata.revocation_endpoint)) if metadata.revocation_endpoint is not None else ""
+    except McpSignInError:
+        return ""
 
 
 def _check(http: BoundedHttp, metadata: OAuthMetadata) -> None:

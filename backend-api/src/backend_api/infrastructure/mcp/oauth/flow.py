@@ -4,24 +4,29 @@ signs in."""
 from __future__ import annotations
 
 import secrets
+from dataclasses import replace
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from mcp.client.auth import PKCEParameters
 
 from backend_api.domain.mcp.entity import McpServer
-from backend_api.domain.mcp.sign_in import AuthorizationRequest, OAuthClient
+from backend_api.domain.mcp.sign_in import AuthorizationRequest, OAuthClient, with_scopes
 from backend_api.infrastructure.mcp.oauth.bounded_http import BoundedHttp, bounded_http
 from backend_api.infrastructure.mcp.oauth.clients import client_for
 from backend_api.infrastructure.mcp.oauth.discovery import Discovered, discovered
-from backend_api.infrastructure.mcp.oauth.tokens import redeemed, renewed
+from backend_api.infrastructure.mcp.oauth.tokens import redeemed, renewed, revoked
 
-__all__ = ["begun", "bounded_http", "redeemed", "renewed"]
+__all__ = ["begun", "bounded_http", "redeemed", "renewed", "revoked"]
 
 
-async def begun(http: BoundedHttp, server: McpServer, redirect_uri: str) -> AuthorizationRequest:
-    """Raises `McpSignInError`."""
+async def begun(
+    http: BoundedHttp, server: McpServer, redirect_uri: str, scopes: str, client_document: str
+) -> AuthorizationRequest:
+    """`scopes` are asked for besides those that the server names. Raises `McpSignInError`."""
     found = await discovered(http, server)
-    client = await client_for(http, server, found, redirect_uri)
+    if scopes:
+        found = replace(found, scope=with_scopes(found.scope or "", scopes))
+    client = await client_for(http, server, found, redirect_uri, client_document)
     state, proof = secrets.token_urlsafe(32), PKCEParameters.generate()
     return AuthorizationRequest(
         url=_authorization_url(found, client, redirect_uri, state, proof.code_challenge),

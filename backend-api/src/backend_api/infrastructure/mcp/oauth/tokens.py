@@ -66,15 +66,30 @@ async def renewed(http: BoundedHttp, grant: Grant) -> Grant:
         raise RenewalFailedError(NO_TOKEN) from error
 
 
-def _request(client: OAuthClient, form: dict[str, str]) -> httpx2.Request:
-    data = {**form, "client_id": client.client_id, "resource": client.resource}
+async def revoked(http: BoundedHttp, grant: Grant) -> None:
+    """Both tokens: not every server ends the one with the other. Raises `McpSignInError`."""
+    tokens = [("refresh_token", grant.refresh_token), ("access_token", grant.access_token)]
+    for kind, token in tokens:
+        if not token:
+            continue
+        form = {"token": token, "token_type_hint": kind}
+        response = await http.send(_request(grant.client, form, grant.client.revocation_endpoint))
+        if not response.is_success:
+            raise McpSignInError(f"The authorization server took no {kind} back: {_error_of(response)}.")
+
+
+def _request(client: OAuthClient, form: dict[str, str], endpoint: str = "") -> httpx2.Request:
+    """Of the token endpoint, if no other is named."""
+    data = {**form, "client_id": client.client_id}
+    if not endpoint:
+        data["resource"] = client.resource
     headers = {"Accept": "application/json"}
     if client.auth == "client_secret_basic":
         named = f"{quote(client.client_id, safe='')}:{quote(client.client_secret, safe='')}"
         headers["Authorization"] = f"Basic {base64.b64encode(named.encode()).decode()}"
     elif client.auth == "client_secret_post":
         data["client_secret"] = client.client_secret
-    return httpx2.Request("POST", client.token_endpoint, data=data, headers=headers)
+    return httpx2.Request("POST", endpoint or client.token_endpoint, data=data, headers=headers)
 
 
 def _grant(client: OAuthClient, content: bytes, former: Grant | None = None) -> Grant:
