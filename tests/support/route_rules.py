@@ -244,6 +244,11 @@ TOOL_SCOPES: dict[str, str] = {
 """Scope of each tool, by how its name begins."""
 
 
+def scope_of(tool: str) -> str | None:
+    """The scope that its row tells; None where it has no row."""
+    return next((scope for beginning, scope in TOOL_SCOPES.items() if tool.startswith(beginning)), None)
+
+
 def path_of(route: str, things: Mapping[str, str]) -> str:
     """The path of a route as a row names it, with these values for its parameters."""
     return route.partition(" ")[2].replace(":path}", "}").format_map(things)

@@ -16,7 +16,7 @@ from websockets.exceptions import ConnectionClosed
 
 from support.endpoint import ALL_SCOPES, KeyPair, RunningEndpoint, running_endpoint
 from support.forged_tokens import forged
-from support.route_rules import TOOL_API, TOOL_SCOPES, Kind, Rule, routes_of, without_rule
+from support.route_rules import TOOL_API, Kind, Rule, routes_of, scope_of, without_rule
 from tool_api.bootstrap.settings import Settings
 from tool_api.bootstrap.wiring import open_services
 from tool_api.http.app import create_app
@@ -84,7 +84,7 @@ async def test_every_route_has_a_rule_and_every_rule_a_route(
         monkeypatch.setenv(name, value)
     async with open_services(Settings()) as services:  # pyright: ignore[reportCallIssue]
         app = create_app(services)
-        unknown = [tool for tool in services.tools if not tool.startswith(tuple(TOOL_SCOPES))]
+        unknown = [tool for tool in services.tools if scope_of(tool) is None]
     assert without_rule(app, TOOL_API) == set(), "say in tests/support/route_rules.py who may call these"
     assert set(TOOL_API) - set(routes_of(app)) == set()
     assert unknown == [], "say in tests/support/route_rules.py which scope these tools ask for"
@@ -124,7 +124,7 @@ def test_a_tool_opens_to_its_scope_alone(endpoint: RunningEndpoint, client: http
         tools = [str(tool["name"]) for tool in own_client.get("/tools").json()]
     wrong: list[tuple[str, str, int]] = []
     for tool in tools:
-        own = next(scope for beginning, scope in TOOL_SCOPES.items() if tool.startswith(beginning))
+        own = scope_of(tool)
         for scope in ["", *ALL_SCOPES]:
             if scope != own:
                 bearer = f"Bearer {endpoint.keys.token(scopes=[scope])}"

@@ -18,6 +18,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import TextContent
 
 from support.endpoint import RunningEndpoint, await_true, processes_with, running_endpoint
+from support.route_rules import scope_of
 from tool_api.http.body_limit import MAX_BODY_BYTES
 from tool_api.mcp.server import MAX_SESSIONS
 
@@ -97,9 +98,8 @@ async def test_the_scopes_of_the_token_hold(endpoint: RunningEndpoint, mode: str
         with pytest.raises(MCPError, match="lacks the scope exec"):
             await client.call_tool("shell_exec", {"command": "touch reached"})
         assert not (await client.call_tool("file_write", {"path": "allowed.txt", "content": "x"})).is_error
-    assert {name.partition("_")[0] for name in names} == {"file", "save", "code"}
-    assert "code_symbols" in names
-    assert "code_run" not in names
+    assert {scope_of(name) for name in names} == {"files"}
+    assert {"file_read", "save_to_pdf", "code_symbols"} <= names
     assert not (endpoint.workspace / "reached").exists()
 
 
