@@ -35,11 +35,13 @@ def count(name: str, text: str) -> int | None:
 
 def main() -> None:
     idle_s = float(sys.argv[1])
-    rest: bytes = b""
-    while select.select([0], [], [], idle_s)[0] and (data := os.read(0, 1 << 20)):
-        rest += data
-        while b"\n" in rest:
-            line, _, rest = rest.partition(b"\n")
+    rest = b""
+    while select.select([0], [], [], idle_s)[0]:
+        data = os.read(0, 1 << 20)
+        if not data:
+            return
+        *lines, rest = (rest + data).split(b"\n")
+        for line in lines:
             name, texts = json.loads(line)
             sys.stdout.write(json.dumps([count(name, text) for text in texts]) + "\n")
             sys.stdout.flush()
