@@ -17,7 +17,11 @@ export function useRunState(title: () => string) {
     const { kind } = conversation.activity
     if (kind !== 'idle') return t(`state.${kind}`)
     const status = conversation.transcript.run?.status
-    return status && status !== 'running' && status !== 'queued' ? t(`state.${status}`) : ''
+    if (!status || status === 'running' || status === 'queued') return ''
+    const count = conversation.transcript.background.filter((one) => one.state === 'running').length
+    // What was answered is done, and there is more to come.
+    if (status === 'completed' && count > 0) return `${t('state.completed')} · ${t('state.background', { count })}`
+    return t(`state.${status}`)
   })
   const tone = computed(() => {
     if (conversation.isRunning) return 'bg-working pulse'

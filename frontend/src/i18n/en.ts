@@ -73,6 +73,7 @@ export default {
     failed: 'Failed',
     stopped: 'Stopped',
     interrupted: 'Interrupted',
+    background: '{count} in the background',
     others: '{count} working',
   },
   activity: {

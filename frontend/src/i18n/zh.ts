@@ -74,6 +74,7 @@ const zh: typeof en = {
     failed: '失败',
     stopped: '已停止',
     interrupted: '已中断',
+    background: '后台 {count} 条',
     others: '{count} 个工作中',
   },
   activity: {

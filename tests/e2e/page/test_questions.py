@@ -62,3 +62,21 @@ async def test_a_question_outlives_gateway_and_database_and_its_answer_counts_on
             f"/sessions/{session}/questions/{answered['question_id']}", json={"answers": {"q1": "No"}}
         )
         assert (refused.status_code, refused.json()["code"]) == (409, "question_answered")
+
+
+@pytest.mark.timeout(180)
+async def test_what_was_begun_to_answer_is_there_after_a_reload(own: Stack) -> None:
+    async with chromium() as browser, ApiClient(own.base_url) as api:
+        session = await api.new_session()
+        page = await (await browser.new_context(viewport=WIDE, locale="en")).new_page()
+        await page.goto(f"{own.base_url}/s/{session}")
+        await say(page, "ask me whether `make` is **fine**")
+        card = transcript(page).get_by_role("form", name="The agent asks")
+        await expect(card.locator("strong", has_text="fine")).to_be_visible(timeout=PATIENT_MS)
+        await expect(card.get_by_role("group", name="make is fine")).to_be_visible()
+        await card.get_by_role("textbox").fill("Not on Sundays")
+        await page.reload()
+        await expect(card.get_by_role("textbox")).to_have_value("Not on Sundays", timeout=PATIENT_MS)
+        await card.get_by_role("button", name="Answer").click()
+        await expect(transcript(page).get_by_text("Thank you. I heard:")).to_be_visible(timeout=PATIENT_MS)
+        assert await page.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('answer:'))") == []

@@ -13,6 +13,7 @@ import { emptyTranscript, type ApprovalItem, type ToolItem, type Transcript } fr
 
 afterEach(() => {
   cleanup()
+  localStorage.clear()
   vi.unstubAllGlobals()
 })
 const head = { at: '2026-01-01T00:00:00Z', session_id: 's', run_id: 'r' }
@@ -217,6 +218,16 @@ describe('an approval', () => {
     const item = { ...asked(6), decided: { c1: { decision: 'deny', by: 'timeout', feedback: null } } } as ApprovalItem
     render(ApprovalCard, { props: { item, sessionId: 's' }, global: { plugins: [i18n] } })
     expect(screen.getByText('Refused: not decided in time')).toBeTruthy()
+  })
+  it('keeps a reason that was begun over a reload until all is decided', async () => {
+    show(4)
+    await userEvent.type(screen.getByRole('textbox'), 'Too much')
+    cleanup()
+    show(5)
+    expect(screen.getByRole<HTMLInputElement>('textbox').value).toBe('Too much')
+    cleanup()
+    show(6)
+    expect(localStorage.length).toBe(0)
   })
   it('is refused by a reason and the enter key, and by that key alone not', async () => {
     const server = startFakeServer({ 'POST /sessions/s/approvals/a': () => json({}) })

@@ -75,6 +75,13 @@ describe('the panels', () => {
     await userEvent.click(screen.getByRole('tab', { name: 'Terminal' }))
     expect(screen.getByText('No commands yet.')).toBeTruthy()
   })
+  it('have their names alone where there are too many for more', async () => {
+    const icons = () => screen.getAllByRole('tab').filter((tab) => tab.querySelector('svg')).length
+    const { rerender } = show()
+    expect([names().length, icons()]).toEqual([panels.length, 0])
+    await rerender({ background: [], hasModelCalls: false })
+    expect(icons()).toBe(names().length)
+  })
   it('leave out a desktop that a computer does not have, and have it again with one that does', async () => {
     const { rerender } = show({ computer: { ...awaited, status: 'ready', hasDesktop: false } })
     expect(screen.queryByRole('tab', { name: 'Desktop' })).toBeNull()
