@@ -12,7 +12,14 @@ from typing import Any
 import pytest
 
 from backend_api.infrastructure.fetch.errors import FetchFailedError, FetchTooLargeError
-from backend_api.infrastructure.fetch.guarded_client import FetchLimits, GuardedClient, guarded_client
+from backend_api.infrastructure.fetch.guarded_client import (
+    AT_ONCE,
+    AT_ONCE_OF_OWNER,
+    FetchLimits,
+    GuardedClient,
+    guarded_client,
+)
+from backend_api.infrastructure.fetch.resolver import lookups_of
 from backend_api.infrastructure.fetch.rules import FetchRules
 from support.sites import PUBLIC, Answer, LoopbackNetwork, Names, Site, site
 
@@ -168,6 +175,32 @@ async def test_a_slow_name_server_ends_at_the_deadline_too() -> None:
     async with guarded_client(FetchRules(), resolve=never) as client:
         with pytest.raises(FetchFailedError, match="within 1 seconds"):
             await fetch(client, whole_s=1.0)
+
+
+async def test_who_fetches_much_from_one_that_drips_leaves_others_their_fetches() -> None:
+    began, full, drips = 0, asyncio.Event(), endless(HEAD + b"Content-Length: 100000\r\n\r\n", b"x", 0.1)
+
+    async def count(writer: asyncio.StreamWriter) -> None:
+        nonlocal began
+        began += 1
+        if began == AT_ONCE_OF_OWNER:
+            full.set()
+        await drips(writer)
+
+    async with answering(count) as (client, running):
+        running.answers["/quick"] = b"200 OK\r\n\r\nhi"
+        with lookups_of("anna"):
+            much = [asyncio.create_task(fetch(client)) for _ in range(AT_ONCE + 20)]
+        try:
+            await asyncio.wait_for(full.wait(), 10)
+            with lookups_of("ben"):
+                quick = await client.get(f"{URL}quick", FetchLimits(body_bytes=LIMIT, whole_s=5))
+        finally:
+            for one in much:
+                one.cancel()
+            await asyncio.gather(*much, return_exceptions=True)
+    assert quick.content == b"hi"
+    assert began == AT_ONCE_OF_OWNER
 
 
 async def test_no_cookie_and_no_connection_is_kept_for_the_next_one() -> None:

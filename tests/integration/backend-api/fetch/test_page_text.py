@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from backend_api.infrastructure.fetch.guarded_client import Fetched
 from backend_api.infrastructure.fetch.page_text import PageReader, PageText, UnreadableError
+from backend_api.infrastructure.fetch.resolver import lookups_of
 
 PAGE = """<!doctype html><html><head><title>Otters &amp;
  rivers</title><base href="/wiki/"><style>p{}</style><script>alert("<p>evil</p>")</script></head><body>
@@ -90,3 +93,18 @@ async def test_characters_are_read_by_what_server_or_page_say(content: bytes, ch
     text = (await read(content, "text/html" if content.startswith(b"<") else "text/plain", charset)).text
     assert any(word in text for word in ("grüße", "你好", "こんにちは", "gr"))
     assert not any(wrong in text for wrong in ("\ufffd", "\ufeff", "\0"))
+
+
+async def test_who_reads_much_that_takes_long_leaves_others_their_reading() -> None:
+    reader = PageReader()
+    with lookups_of("anna"):
+        much = [asyncio.create_task(reader.read(fetched("<blockquote>" * 200_000))) for _ in range(6)]
+    await asyncio.sleep(0)
+    with lookups_of("ben"):
+        quick = await reader.read(fetched("<p>Quick."))
+    ended = sum(one.done() for one in much)
+    for one in much:
+        one.cancel()
+    await asyncio.gather(*much, return_exceptions=True)
+    assert quick.text == "Quick."
+    assert ended == 0

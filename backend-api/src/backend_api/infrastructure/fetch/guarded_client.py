@@ -15,14 +15,16 @@ import httpx
 from backend_api.infrastructure.fetch.bodies import ENCODINGS, whole_body
 from backend_api.infrastructure.fetch.errors import FetchFailedError
 from backend_api.infrastructure.fetch.guarded_network import AddressGuard, GuardedNetwork
-from backend_api.infrastructure.fetch.resolver import Resolve, SystemResolver
+from backend_api.infrastructure.fetch.resolver import Resolve, SystemResolver, owner_of_lookups
 from backend_api.infrastructure.fetch.rules import FetchRules
+from backend_api.infrastructure.fetch.shares import Shares
 from backend_api.infrastructure.fetch.transport import PoolTransport
 from backend_api.infrastructure.tls import trusted_certificates
 
 MOST_REDIRECTS = 5
 CONNECT_S = 5.0
 AT_ONCE = 100
+AT_ONCE_OF_OWNER = 20
 USER_AGENT = "Mozilla/5.0 (compatible; Deskmate/1.0)"
 
 
@@ -47,16 +49,18 @@ class Fetched:
 
 
 class GuardedClient:
-    """Connects to nothing but what `FetchRules` allow, each redirect anew. It keeps neither connections nor cookies."""
+    """Connects to nothing but what `FetchRules` allow, each redirect anew, for an owner (`lookups_of`) so many at
+    once. It keeps neither connections nor cookies."""
 
     def __init__(self, http: httpx.AsyncClient, rules: FetchRules) -> None:
         self._http = http
         self._rules = rules
+        self._shares = Shares(AT_ONCE_OF_OWNER)
 
     async def get(self, url: str, limits: FetchLimits, *, accept: str = "*/*") -> Fetched:
         """Raises `AddressRefusedError`, `FetchTooLargeError`, `FetchFailedError`. Cancelling closes the connection."""
         try:
-            async with asyncio.timeout(limits.whole_s):
+            async with asyncio.timeout(limits.whole_s), self._shares.of(owner_of_lookups()):
                 return await self._followed(url, limits, accept)
         except (TimeoutError, httpx.TimeoutException) as error:
             raise FetchFailedError(f"Nothing whole came within {limits.whole_s:g} seconds.") from error

@@ -13,10 +13,13 @@ from pathlib import Path
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from backend_api.infrastructure.fetch.guarded_client import Fetched
+from backend_api.infrastructure.fetch.resolver import owner_of_lookups
+from backend_api.infrastructure.fetch.shares import Shares
 
 MAX_TEXT_CHARACTERS = 1_000_000
 AT_ONCE = 3
 """Programs that make Markdown, each of which has limits of its own."""
+AT_ONCE_OF_OWNER = 2
 WITHIN_S = 8.0
 _PROGRAM = Path(__file__).with_name("markdown_program.py")
 _PAGES = ("text/html", "application/xhtml+xml")
@@ -59,6 +62,7 @@ _MADE = TypeAdapter(_Made)
 class PageReader:
     def __init__(self) -> None:
         self._programs = asyncio.Semaphore(AT_ONCE)
+        self._shares = Shares(AT_ONCE_OF_OWNER)
 
     async def read(self, fetched: Fetched) -> PageText:
         """Cancelling ends the program that is at work. Raises `UnreadableError`."""
@@ -69,7 +73,7 @@ class PageReader:
         if media_type not in _PAGES:
             return PageText(text=text[:MAX_TEXT_CHARACTERS], length=len(text))
         try:
-            async with self._programs, asyncio.timeout(WITHIN_S):
+            async with self._shares.of(owner_of_lookups()), self._programs, asyncio.timeout(WITHIN_S):
                 made = await _run(text, fetched.url)
         except TimeoutError as error:
             raise UnreadableError("The page is made so that it takes too long to read.") from error

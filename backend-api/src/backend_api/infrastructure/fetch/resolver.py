@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from weakref import WeakValueDictionary
 
 from backend_api.infrastructure.fetch.errors import FetchFailedError
+from backend_api.infrastructure.fetch.shares import Shares
 
 AT_ONCE = 32
 """Look-ups of a process, each in a thread."""
@@ -29,7 +29,7 @@ def owner_of_lookups() -> str:
 
 @contextmanager
 def lookups_of(owner: str) -> Generator[None]:
-    """Whose look-ups those are that are made within, such as a user's."""
+    """Whose look-ups and fetches those are that are made within, such as a user's."""
     before = _owner.set(owner)
     try:
         yield
@@ -46,12 +46,10 @@ class SystemResolver:
         self._lookup = lookup or _addresses
         self._wait_s = wait_s
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="resolver")
-        self._free: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        self._shares = Shares(AT_ONCE_OF_OWNER)
 
     async def __call__(self, host: str, port: int) -> Sequence[str]:
-        owner = owner_of_lookups()
-        free = self._free.get(owner) or asyncio.Semaphore(AT_ONCE_OF_OWNER)
-        self._free[owner] = free
+        free = self._shares.of(owner_of_lookups())
         try:
             async with asyncio.timeout(self._wait_s):
                 await free.acquire()

@@ -48,7 +48,7 @@ def web_fetch(fetcher: PageFetcher, reader: PageReader) -> Tool:
         try:
             with lookups_of(call.user_id):
                 fetched = await fetcher.get(arguments.url, LIMITS, accept=ACCEPT)
-            page = await reader.read(fetched)
+                page = await reader.read(fetched)
         except AddressRefusedError as error:
             return _nothing(f"Not fetched: {error.detail} {NOT_PUBLIC}")
         except FetchFailedError as error:
