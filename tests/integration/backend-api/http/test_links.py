@@ -6,6 +6,7 @@ import io
 import zipfile
 from collections.abc import AsyncGenerator, Generator
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
 import httpx
@@ -74,7 +75,10 @@ async def link(
 async def test_a_link_is_made_only_of_a_file_that_is_there(
     gateway: Gateway, anna: dict[str, str], session: str
 ) -> None:
-    assert (await link(gateway, session, anna, "page.html")).status_code == 200
+    made = await link(gateway, session, anna, "page.html")
+    assert made.status_code == 200
+    left = datetime.fromisoformat(made.json()["expires_at"]) - datetime.now(UTC)
+    assert timedelta(seconds=3_540) < left <= timedelta(hours=1), "of which nothing is said, it is an hour"
     for path, folder, status in (
         ("none.txt", False, 404),
         ("page.html/none", False, 404),

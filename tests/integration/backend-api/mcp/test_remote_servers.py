@@ -131,22 +131,22 @@ def packed(kind: bytes, size: int, piece: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "answer",
+    ("answer", "reason"),
     [
-        packed(b"application/json", 10_000_000, b" "),
-        packed(b"text/event-stream", 10_000_000, b"data: " + b"x" * 10_000),
-        packed(b"text/event-stream", 1_000_000, b"data:\n\n"),
+        (packed(b"application/json", 10_000_000, b" "), "more than 4 MB"),
+        (packed(b"text/event-stream", 10_000_000, b"data: " + b"x" * 10_000), "too large"),
+        (packed(b"text/event-stream", 1_000_000, b"data:\n\n"), "more than 4 MB, or too many events"),
     ],
     ids=["json", "one event", "small events"],
 )
-async def test_of_a_result_without_end_a_bounded_part_is_read(answer: bytes) -> None:
+async def test_of_a_result_without_end_a_bounded_part_is_read(answer: bytes, reason: str) -> None:
     says = {"tools_list": listed({"name": "flood"}), "tools_call": answer}
     async with hostile_server(**says) as server, connected(server.url) as connection:
         assert "flood" in str(await connection.listing())
         since = time.perf_counter()
         [ended] = await asyncio.gather(connection.call("flood", call()), return_exceptions=True)
         said = str(ended) if isinstance(ended, McpServerError) else ended.output if isinstance(ended, Done) else ""
-        assert "more than 4 MB" in said or "too large" in said
+        assert reason in said
         assert time.perf_counter() - since < 5
 
 

@@ -18,9 +18,11 @@ from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, T
 from backend_api.domain.agent.presets import Preset, Presets, PresetText
 from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.errors import StoreUnavailableError
+from backend_api.domain.identity.entity import UserId
 from backend_api.domain.mcp.entity import Listing, McpServer, McpTarget, McpTool, public_name
 from backend_api.domain.mcp.ports import McpCause, McpServerError, Place
 from backend_api.domain.mcp.sign_in import Grant, OAuthClient
+from backend_api.domain.settings.entity import StoredSettings
 from backend_api.infrastructure.memory.mcp_sign_ins import MemorySignIns
 from backend_api.infrastructure.security.secret_box import AesSecretBox
 from backend_api.infrastructure.tools.mcp import McpTools
@@ -51,6 +53,7 @@ class Server:
     answer: Callable[[ToolCall], Any] | None = None
     connected: list[Place] = field(default_factory=list[Place])
     calls: list[str] = field(default_factory=list[str])
+    connections: list[Connection] = field(default_factory=list["Connection"])
     open: int = 0
 
     async def connect(self, target: McpTarget, place: Place) -> Connection:
@@ -60,7 +63,8 @@ class Server:
         if self.fails is not None:
             raise McpServerError(self.fails, self.cause)
         self.open += 1
-        return Connection(self)
+        self.connections.append(Connection(self))
+        return self.connections[-1]
 
 
 @dataclass(slots=True)
@@ -110,12 +114,17 @@ def worker(
     *,
     clock: Clock | None = None,
     targets: Sequence[McpTarget] = (BOX,),
+    own: Sequence[McpTarget] = (),
     presets: Presets | None = None,
     sign_ins: SignInsOfUsers | None = None,
     **more: Any,
 ) -> Worker:
+    async def own_of(_: UserId) -> Sequence[McpTarget]:
+        return own
+
     servers = McpServers(
         connector=server,
+        own=own_of,
         log=stage.log,
         clock=clock or Clock(),
         shared=targets,
@@ -167,6 +176,23 @@ async def test_what_it_was_found_to_list_otherwise_is_offered_from_the_next_run_
     assert [opened.cause for opened in stage.payloads(session, ContextOpened)] == ["started", "tools"]
 
 
+async def test_a_list_that_changes_in_the_middle_of_a_run_is_told_once_and_what_is_offered_stays() -> None:
+    stage, server = Stage(), Server()
+
+    async def change(_: ToolCall) -> None:
+        server.lists, server.connections[-1].has_changed = listing("new"), True
+
+    server.answer = change
+    model = ScriptedModel(calls("get"), calls("put"), DONE, DONE)
+    async with working(worker(stage, model, server)):
+        session = await stage.open_session(title="named")
+        await stage.until_finished(await stage.say(session, "go"))
+        assert [told.status for told in stage.payloads(session, McpUpdated)] == ["ready", "changed"]
+        await stage.until_finished(await stage.say(session, "again"))
+    assert offered(model) == [["mcp__box__get", "mcp__box__put"]] * 3 + [["mcp__box__new"]]
+    assert server.calls == ["get", "put"]
+
+
 async def test_a_run_without_calls_does_not_ask_a_server_again_until_an_hour_has_passed() -> None:
     stage, server, clock = Stage(), Server(), Clock()
     model = ScriptedModel(DONE)
@@ -184,8 +210,9 @@ async def test_a_run_without_calls_does_not_ask_a_server_again_until_an_hour_has
     assert stage.payloads(session, Notice) == []
 
 
-async def test_another_worker_that_goes_on_offers_the_same_though_the_server_is_gone() -> None:
-    stage, server = Stage(), Server()
+@pytest.mark.parametrize("is_gone", [True, False])
+async def test_another_worker_that_goes_on_offers_the_same_though_the_server_is_gone_or_another(is_gone: bool) -> None:
+    stage, server, clock = Stage(), Server(), Clock()
     held = asyncio.Event()
 
     async def hold() -> None:
@@ -198,13 +225,14 @@ async def test_another_worker_that_goes_on_offers_the_same_though_the_server_is_
         run = await stage.say(session, "go")
         await held.wait()
         at_work.cancel()
-    server.fails = "Away."
+    server.fails, server.lists = "Away." if is_gone else None, listing("put", "new")
+    clock.ahead = timedelta(hours=2)
     second = ScriptedModel(calls("put"), DONE)
-    async with working(worker(stage, second, server, name="worker_2")):
+    async with working(worker(stage, second, server, name="worker_2", clock=clock)):
         assert (await stage.until_finished(run)).status == "completed"
     assert offered(second)[0] == offered(first)[0]
     assert len(stage.payloads(session, ContextOpened)) == 1
-    assert "can't be used. Away." in results(second)[-1].output
+    assert ("can't be used. Away." if is_gone else "put done") in results(second)[-1].output
 
 
 async def test_one_that_fails_costs_one_notice_and_never_the_run() -> None:
@@ -397,6 +425,18 @@ async def test_rules_name_them_exactly_and_by_globs(name: str) -> None:
         assert server.calls == []
         await stage.stop(session)
         await stage.until_finished(run)
+
+
+async def test_one_of_the_user_takes_the_place_of_none_that_everybody_has() -> None:
+    stage, server, model = Stage(), Server(), ScriptedModel(DONE)
+    elsewhere = replace(BOX.server, source="user", url="https://elsewhere.example.org")
+    own = [McpTarget(server=one) for one in (elsewhere, replace(elsewhere, name="mine"))]
+    stage.store.settings[USER] = StoredSettings(user_id=USER, version=1)
+    async with working(worker(stage, model, server, own=own)):
+        session = await stage.open_session(title="named")
+        await stage.until_finished(await stage.say(session, "go"))
+    told = {one.server: one.config for one in stage.payloads(session, McpUpdated)}
+    assert told == {"box": BOX.server.config, "mine": own[1].server.config}
 
 
 async def test_who_has_no_servers_costs_nothing() -> None:

@@ -314,20 +314,28 @@ async def test_who_waits_for_a_review_takes_no_task_and_stays_however_long_it_ta
     model = Answering(
         lead=[
             spawns("amy", "bob"),
-            does("task_create", subject="rake"),
             does("look"),
+            does("task_create", subject="rake"),
+            *[does("list_teammates")] * 3,
             does("plan_review", request_id="", approve=True),
             says("Reviewed."),
         ],
-        amy=[does("submit_plan", plan="I will dig."), says("dug")],
-        bob=[says("ready"), does("task_update", taskId="1", status="completed"), says("raked")],
+        amy=[does("submit_plan", plan="I dig."), says("dug"), does("task_update", taskId="1", status="completed")],
+        bob=[says("ready")],
     )
     session = await stage.open_session(title="named", enable_teams=True)
     async with working(worker_for(stage, model, TeamBox(box), options=QUICK)):
         await stage.until_finished(await stage.say(session, "go"))
-    assert [one[1] for one in messages(stage, session) if one[2] == "task"] == [["bob"]]
-    assert statuses(stage, session, "amy") == ["working", "idle", "working", "idle", "left: run_ended"]
-    assert len(model.of("amy")) == 2
+    assert [one[2] for one in messages(stage, session) if one[1] == ["amy"]] == ["plan_review", "task"]
+    assert statuses(stage, session, "amy") == [
+        "working",
+        "idle",
+        "working",
+        "idle",
+        "working",
+        "idle",
+        "left: run_ended",
+    ]
 
 
 @pytest.mark.parametrize("approve", [True, False])
