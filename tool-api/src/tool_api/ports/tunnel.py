@@ -66,7 +66,7 @@ class Tunnels:
         self, websocket: WebSocket, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> CloseCode:
         try:
-            return await _Tunnel(websocket, reader, writer, self._limits).run()
+            return await _Tunnel(websocket, reader, writer, self._limits).carry_bytes()
         finally:
             await _leave(writer)
 
@@ -83,7 +83,7 @@ class _Tunnel:
         self._limits = limits
         self._idle = asyncio.timeout(limits.idle_s)
 
-    async def run(self) -> CloseCode:
+    async def carry_bytes(self) -> CloseCode:
         try:
             async with self._idle:
                 return await self._both_directions()

@@ -31,7 +31,7 @@ def impostor(folder: Path, script: str) -> Path:
 
 @asynccontextmanager
 async def started(folder: Path, script: str) -> AsyncGenerator[Kernel]:
-    kernel = await Kernel.start(impostor(folder, script), SPEC, folder, ENVIRONMENT, limit_s=5)
+    kernel = await Kernel.start_program(impostor(folder, script), SPEC, folder, ENVIRONMENT, limit_s=5)
     try:
         yield kernel
     finally:
@@ -64,14 +64,14 @@ async def test_one_that_does_not_answer_is_not_waited_for(tmp_path: Path) -> Non
     program = impostor(tmp_path, "sleep 61.25 & sleep 61.25")
     begun = time.monotonic()
     with pytest.raises(KernelStartError, match="did not answer within"):
-        await Kernel.start(program, SPEC, tmp_path, ENVIRONMENT, limit_s=0.2)
+        await Kernel.start_program(program, SPEC, tmp_path, ENVIRONMENT, limit_s=0.2)
     assert time.monotonic() - begun < 3
     assert processes_with("sleep 61.25") == []
 
 
 async def test_one_that_can_not_be_started_says_why(tmp_path: Path) -> None:
     with pytest.raises(KernelStartError, match="No such file"):
-        await Kernel.start(tmp_path / "none", SPEC, tmp_path, ENVIRONMENT, limit_s=5)
+        await Kernel.start_program(tmp_path / "none", SPEC, tmp_path, ENVIRONMENT, limit_s=5)
 
 
 async def test_what_it_says_once_the_execution_is_over_is_nobodys(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from tool_api.tools.code.lines import MAX_LINE_BYTES, Shown, parse_line
 
 
 def told(outputs: Outputs, kind: str, **content: Any) -> list[dict[str, Any]]:
-    return list(outputs.take(Message(kind, "call", content)))
+    return list(outputs.take_message(Message(kind, "call", content)))
 
 
 def shown(outputs: Outputs, text: str, key: str = "", kind: str = "display_data") -> list[dict[str, Any]]:

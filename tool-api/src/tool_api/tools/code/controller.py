@@ -36,7 +36,7 @@ class CodeController:
     notice: Callable[[], str | None] = lambda: None
     """What is to be said with each result."""
 
-    async def run(self, call: CallContext, arguments: CodeRun) -> ToolResult:
+    async def run_code(self, call: CallContext, arguments: CodeRun) -> ToolResult:
         try:
             context = await self._context(arguments)
         except _RefusedError as refused:

@@ -70,7 +70,7 @@ class Kernel:
         self._reader = asyncio.get_running_loop().create_task(self._read(), name="kernel")
 
     @classmethod
-    async def start(
+    async def start_program(
         cls, python: Path, spec: KernelSpec, folder: Path, environment: Mapping[str, str], *, limit_s: float
     ) -> Kernel:
         """Start one and wait until it answers. Raises `KernelStartError`."""

@@ -135,7 +135,7 @@ class Kernels:
         await context.close()
 
     async def _start(self, spec: KernelSpec, limit_s: float) -> Kernel:
-        return await Kernel.start(
+        return await Kernel.start_program(
             self._python,
             spec,
             self._workspace,

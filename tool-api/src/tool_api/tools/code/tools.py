@@ -26,7 +26,7 @@ def code_tools(controller: CodeController) -> tuple[AnyTool, ...]:
             phrase="Running code",
             scope=Scope.EXEC,
             deadline_ms=_LONG_MS,
-            handler=controller.run,
+            handler=controller.run_code,
             dangerous=True,
         ),
         Tool(

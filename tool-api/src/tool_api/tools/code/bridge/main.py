@@ -39,7 +39,7 @@ def main() -> None:
         tell({"type": "ended", "reason": f"it could not be started: {error}"})
         return
     try:
-        Bridge(kernel, commands, interrupts_by_message=start["interrupt_mode"] == "message").run()
+        Bridge(kernel, commands, interrupts_by_message=start["interrupt_mode"] == "message").serve_tool_api()
     finally:
         kernel.remove_folder()
 
@@ -102,7 +102,7 @@ class Bridge:
         self._asked_at = 0.0
         self._execution: Execution | None = None
 
-    def run(self) -> None:
+    def serve_tool_api(self) -> None:
         """Until the tool API is gone. A kernel that has ended is told of, and its orphans stay in sight."""
         while True:
             found = dict(self._poller.poll(_LOOK_MS if self._is_ready and self._execution is None else _SOON_MS))
@@ -159,7 +159,7 @@ class Bridge:
             execution.is_idle = message.content.get("execution_state") == "idle"
             return
         execution.until = None
-        for fields in execution.outputs.take(message):
+        for fields in execution.outputs.take_message(message):
             tell(fields)
 
     def _finish_if_over(self) -> None:

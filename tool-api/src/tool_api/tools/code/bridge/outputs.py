@@ -53,7 +53,7 @@ class Outputs:
         self._is_clear_due = False
         self.has_failed = False
 
-    def take(self, message: Message) -> Iterator[Fields]:
+    def take_message(self, message: Message) -> Iterator[Fields]:
         """What is told of a message at once."""
         match message.kind:
             case "stream":
