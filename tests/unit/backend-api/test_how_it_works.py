@@ -12,6 +12,7 @@ PAGES = {name: (ROOT / "docs" / f"{name}.md").read_text() for name in ("how-it-w
 
 
 GUIDES = sorted(path.relative_to(ROOT).as_posix() for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+DECISIONS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs/decisions").glob("*.md"))
 _SOURCES = (
     "backend-api",
     "contracts",
@@ -53,6 +54,21 @@ def _each(file: str) -> list[str]:
     before, _, rest = file.partition("{")
     choices, _, after = rest.rpartition("}")
     return [f"{before}{choice}{after}" for choice in choices.split(",")]
+
+
+@pytest.mark.parametrize("page", [*GUIDES, *DECISIONS])
+def test_each_link_of_a_page_leads_to_a_file_and_a_heading(page: str) -> None:
+    text = _SNIPPET.sub("", (ROOT / page).read_text(encoding="utf-8"))
+    for target, heading in re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)", text):
+        led = (ROOT / page).parent / target if target else ROOT / page
+        assert led.exists(), target
+        assert not heading or heading in _headings(led), f"{target}#{heading}"
+
+
+def _headings(page: Path) -> set[str]:
+    """As links name them: small letters, digits, hyphens."""
+    titles = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).strip().replace(" ", "-") for title in titles}
 
 
 @pytest.mark.parametrize(
