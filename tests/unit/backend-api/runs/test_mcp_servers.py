@@ -129,6 +129,7 @@ def worker(
         clock=clock or Clock(),
         shared=targets,
         within_s=0.2,
+        starts_within_s=0.1,
         sign_ins=sign_ins,
     )
     return worker_for(stage, model, McpTools(), mcp=servers, presets=presets or Presets(), **more)
@@ -312,6 +313,16 @@ async def test_one_that_hangs_holds_nobody_for_long_and_no_other_server() -> Non
         assert (await stage.until_finished(await stage.say(session, "go"), within_s=5)).status == "completed"
     [notice] = stage.payloads(session, Notice)
     assert "did not answer within 0.2 seconds" in notice.text
+
+
+async def test_of_a_program_that_hangs_it_is_told_how_long_and_that_it_may_be_the_computer() -> None:
+    stage, server = Stage(), Server(fails="hangs")
+    program = McpTarget(server=McpServer(name="box", transport="stdio", command="x"))
+    async with working(worker(stage, ScriptedModel(DONE), server, targets=(program,))):
+        session = await stage.open_session(title="named")
+        assert (await stage.until_finished(await stage.say(session, "go"), within_s=5)).status == "completed"
+    [notice] = stage.payloads(session, Notice)
+    assert "The computer or the program in it did not answer within 0.3 seconds" in notice.text
 
 
 async def test_where_the_store_fails_nothing_is_connected_to_after_all_was_closed() -> None:

@@ -56,7 +56,9 @@ class McpServers:
     own: Callable[[UserId], Awaitable[Sequence[McpTarget]]] | None = None
     sign_ins: SignInsOfUsers | None = None
     within_s: float = 10.0
-    """How long a server has to tell its tools. One that is a program, `START_ALLOWANCE_MS` more."""
+    """How long a server has to tell its tools."""
+    starts_within_s: float = START_ALLOWANCE_MS / 1000
+    """How much longer one has that is a program: its sandbox may have to be started."""
     refreshed_after: timedelta = timedelta(hours=1)
     retried_after: timedelta = timedelta(minutes=1)
 
@@ -209,12 +211,13 @@ class _Run:
             return connection
 
     async def _within(self, target: McpTarget, asked: Awaitable[T]) -> T:
-        more = START_ALLOWANCE_MS / 1000 if target.is_program else 0
+        within_s = self.servers.within_s + (self.servers.starts_within_s if target.is_program else 0)
         try:
-            async with asyncio.timeout(self.servers.within_s + more):
+            async with asyncio.timeout(within_s):
                 return await asked
         except TimeoutError as error:
-            raise McpServerError(f"It did not answer within {self.servers.within_s:g} seconds.", "timed_out") from error
+            slow = "The computer or the program in it" if target.is_program else "It"
+            raise McpServerError(f"{slow} did not answer within {within_s:g} seconds.", "timed_out") from error
 
     async def _changed(self, target: McpTarget, connection: McpConnection) -> list[McpUpdated | Notice]:
         """That it lists others by now, which are offered from the next run on."""
