@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import random
@@ -12,7 +13,9 @@ import time
 from pathlib import Path
 
 from backend_api.domain.agent.sizes import estimated_tokens
-from backend_api.infrastructure.llm.tokenizers import Encode, Tokenizers
+from backend_api.infrastructure.llm.token_process import TokenProcess
+from backend_api.infrastructure.llm.token_program import vocabulary
+from backend_api.infrastructure.llm.tokenizers import NEWEST, Tokenizers
 from setting import machine
 
 ROOT = Path(__file__).parents[1]
@@ -37,25 +40,25 @@ def texts() -> dict[str, str]:
     }
 
 
-def main() -> None:
+async def main() -> None:
     """Prints a line for each kind of text."""
     print(machine())
-    tokenizers, began = Tokenizers(), time.perf_counter()
-    tokenizers.load(["gpt-5.5"])
-    print(f"loaded in {time.perf_counter() - began:.2f} s")
-    encode: Encode = tokenizers._loaded["o200k_base"]
-    count = tokenizers.counter("gpt-5.5")
+    encode, process, began = vocabulary(NEWEST), TokenProcess(), time.perf_counter()
+    count = Tokenizers(process.count).counter("gpt-5.5")
+    await count(["word"])
+    print(f"begun in {time.perf_counter() - began:.2f} s")
     for name, text in texts().items():
         text = text[:CHARACTERS]
         whole = len(encode(text))
         began = time.perf_counter()
-        counted = count(text)
+        counted = await count([text])
         took_ms = (time.perf_counter() - began) * 1000
         print(
             f"{name:18} {len(text):7} characters {whole:7} tokens   counted {counted / whole - 1:+6.1%} in "
             f"{took_ms:4.1f} ms   estimated {estimated_tokens(text) / whole - 1:+6.1%}"
         )
+    await process.aclose()
 
 
 if __name__ == "__main__":
-    main()
+    asyncio.run(main())

@@ -71,8 +71,6 @@ class Agent:
     worker: Worker
     title_sessions: TitleSessions
     watch_commands: WatchCommands
-    prepare: Callable[[], None]
-    """To be done before the work begins, and before the process does anything else: it holds up all of it."""
     tools: tuple[ToolSpec, ...]
 
 
@@ -178,7 +176,6 @@ async def open_agent(
             worker=worker,
             title_sessions=title_sessions,
             watch_commands=WatchCommands(commands=ports.look_at_command.commands, look=ports.look_at_command),
-            prepare=catalogue.load_tokenizers,
             tools=tuple(tool.spec for tool in tools),
         )
 

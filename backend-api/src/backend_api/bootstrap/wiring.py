@@ -112,7 +112,6 @@ async def working(agent: Agent | None, closing: Closing) -> AsyncGenerator[None]
     if agent is None:
         yield
         return
-    agent.prepare()
     async with (
         background_task(agent.title_sessions.title_until_cancelled(), "titles"),
         background_task(agent.worker.work(), "worker") as at_work,

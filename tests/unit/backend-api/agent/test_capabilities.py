@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -52,19 +53,19 @@ def conversation(turn: int = 1, **usage: Any) -> Conversation:
     return Conversation(turns=[], seen_seq=1, next_turn=turn, is_answered=False, usage=Usage(**usage))
 
 
-def test_a_budget_counts_what_was_new_to_the_conversation() -> None:
+async def test_a_budget_counts_what_was_new_to_the_conversation() -> None:
     limit = budget(max_tokens=100)
-    assert limit.brake(setup(), conversation(2, input=1_000, output=500, new=99)) is None
-    over = limit.brake(setup(), conversation(2, new=100))
+    assert await limit.brake(setup(), conversation(2, input=1_000, output=500, new=99)) is None
+    over = await limit.brake(setup(), conversation(2, new=100))
     assert isinstance(over, Ending)
     assert (over.status, over.code) == ("failed", "token_budget")
     assert "MAX_TOKEN_BUDGET" in (over.reason or "")
 
 
-def test_a_budget_of_money_counts_what_is_known_of_it() -> None:
+async def test_a_budget_of_money_counts_what_is_known_of_it() -> None:
     limit = budget(max_tokens=100, max_cost=0.5)
-    assert limit.brake(setup(), conversation(2, known_cost=0.49)) is None
-    over = limit.brake(setup(), conversation(2, known_cost=0.5))
+    assert await limit.brake(setup(), conversation(2, known_cost=0.49)) is None
+    over = await limit.brake(setup(), conversation(2, known_cost=0.5))
     assert isinstance(over, Ending)
     assert (over.code, over.reason) == (
         "cost_budget",
@@ -72,17 +73,17 @@ def test_a_budget_of_money_counts_what_is_known_of_it() -> None:
     )
 
 
-def test_a_budget_of_time_counts_until_now() -> None:
+async def test_a_budget_of_time_counts_until_now() -> None:
     limit, begun = budget(max_tokens=100, max_minutes=10), datetime(2026, 1, 1, tzinfo=UTC)
     worked = replace(conversation(2), worked=timedelta(minutes=8), last_at=begun)
-    assert limit.brake(setup(at=begun + timedelta(seconds=119)), worked) is None
-    over = limit.brake(setup(at=begun + timedelta(minutes=2)), worked)
+    assert await limit.brake(setup(at=begun + timedelta(seconds=119)), worked) is None
+    over = await limit.brake(setup(at=begun + timedelta(minutes=2)), worked)
     assert isinstance(over, Ending)
     assert over.code == "time_budget"
     assert "MAX_RUN_MINUTES" in (over.reason or "")
 
 
-def test_the_last_three_turns_are_announced_and_then_it_concludes() -> None:
+async def test_the_last_three_turns_are_announced_and_then_it_concludes() -> None:
     def told(turn: int, others: int = 0, **changes: Any) -> list[str]:
         known = replace(conversation(turn), turns_of_others=others)
         return [note.text for note in TURN_LIMIT.notes(replace(setup(max_turns=10), **changes), known)]
@@ -92,13 +93,13 @@ def test_the_last_three_turns_are_announced_and_then_it_concludes() -> None:
     assert told(10)[0].startswith("This is the last turn")
     assert told(4, others=4) == told(8)
     assert told(7, kind="explore") == told(8), "the last one is the main agent's"
-    assert TURN_LIMIT.brake(setup(max_turns=10), conversation(10)) is None
-    conclude = TURN_LIMIT.brake(setup(max_turns=10), conversation(11))
+    assert await TURN_LIMIT.brake(setup(max_turns=10), conversation(10)) is None
+    conclude = await TURN_LIMIT.brake(setup(max_turns=10), conversation(11))
     assert isinstance(conclude, Conclude)
     assert (conclude.ending.status, conclude.ending.reason) == ("completed", "max_turns")
-    below = TURN_LIMIT.brake(replace(setup(max_turns=10), kind="explore"), conversation(10))
+    below = await TURN_LIMIT.brake(replace(setup(max_turns=10), kind="explore"), conversation(10))
     assert isinstance(below, Ending)
-    assert TURN_LIMIT.brake(setup(), conversation(1_000)) is None
+    assert await TURN_LIMIT.brake(setup(), conversation(1_000)) is None
 
 
 LONG = "x" * 40_000
@@ -111,6 +112,7 @@ OPENED = ContextOpened(
     tools=ContentReference(digest="d", size=2),
     vision=True,
 )
+OPENED_SMALL = replace(OPENED, system=OPENED.tools)
 
 
 @pytest.mark.parametrize(
@@ -128,16 +130,25 @@ OPENED = ContextOpened(
         ((replace(THINK, description=LONG),), {}),
     ],
 )
-def test_an_answer_beside_others_waits_where_all_that_it_reads_could_be_too_much(
+async def test_an_answer_beside_others_waits_where_all_that_it_reads_could_be_too_much(
     tools: tuple[ToolSpec, ...], read: dict[str, Any]
 ) -> None:
     alone = replace(conversation(2), **read)
     beside = replace(alone, others_at_work=1)
     tight, wide = (budget(max_tokens=tokens, max_output_tokens=100) for tokens in (20_000, 24_000))
-    assert tight.brake(setup(*tools), alone) is None
-    assert tight.brake(setup(*tools), beside) is DEFER
-    assert wide.brake(setup(*tools), beside) is None
-    assert tight.brake(setup(), replace(conversation(2), others_at_work=1)) is None
+    assert await tight.brake(setup(*tools), alone) is None
+    assert await tight.brake(setup(*tools), beside) is DEFER
+    assert await wide.brake(setup(*tools), beside) is None
+    assert await tight.brake(setup(), replace(conversation(2), others_at_work=1)) is None
+
+
+async def test_a_budget_of_which_much_is_left_has_nothing_counted() -> None:
+    async def count(_: Iterable[str]) -> int:
+        raise AssertionError("counted")
+
+    beside = replace(conversation(2), turns=[UserTurn(text=LONG)], others_at_work=1)
+    limit = budget(max_tokens=2 * (len(LONG) + 100), max_output_tokens=100)
+    assert await limit.brake(replace(setup(), count_tokens=count), replace(beside, opened=OPENED_SMALL)) is None
 
 
 def test_the_day_is_a_note() -> None:
@@ -160,19 +171,26 @@ def test_the_prompt_is_the_sections_in_the_order_of_the_table_and_the_same_on_an
     assert places == sorted(set(places))
 
 
-def test_the_first_that_brakes_or_goes_on_decides_and_every_note_is_told() -> None:
+def ending(reason: str) -> Callable[[Setup, Conversation], Awaitable[Ending]]:
+    async def brake(_setup: Setup, _conversation: Conversation) -> Ending:
+        return Ending(status="failed", reason=reason)
+
+    return brake
+
+
+async def test_the_first_that_brakes_or_goes_on_decides_and_every_note_is_told() -> None:
     one, other = (ContextNote(kind="day", text=text) for text in ("one", "other"))
     table = [
         Capability(name="one", notes=lambda _setup, _conversation: [one]),
         Capability(name="other", notes=lambda _setup, _conversation: [other]),
-        Capability(name="first", brake=lambda _setup, _conversation: Ending(status="failed", reason="first")),
-        Capability(name="second", brake=lambda _setup, _conversation: Ending(status="failed", reason="second")),
+        Capability(name="first", brake=ending("first")),
+        Capability(name="second", brake=ending("second")),
     ]
     together = Capabilities(table, setup())
     assert together.notes(conversation(2)) == [one, other]
-    ending = together.brake(conversation(2))
-    assert isinstance(ending, Ending)
-    assert ending.reason == "first"
+    bound = await together.brake(conversation(2))
+    assert isinstance(bound, Ending)
+    assert bound.reason == "first"
 
 
 async def test_answers_are_continued_three_times_in_a_run_however_many_turns_it_takes() -> None:

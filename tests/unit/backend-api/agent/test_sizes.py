@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -13,7 +14,7 @@ from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import BodyReference, ContentReference, ContextOpened
 from backend_api.domain.agent.model import AssistantTurn, ToolTurn, UserTurn
 from backend_api.domain.agent.pictures import Picture
-from backend_api.domain.agent.sizes import PICTURE_TOKENS, estimated_tokens
+from backend_api.domain.agent.sizes import PICTURE_TOKENS, count_estimated
 
 ASKED = UserTurn(text="look")
 SAID = AssistantTurn(text="So.")
@@ -25,9 +26,10 @@ class Counter:
     def __init__(self) -> None:
         self.given: list[str] = []
 
-    def __call__(self, text: str) -> int:
-        self.given.append(text)
-        return len(text)
+    async def __call__(self, texts: Iterable[str]) -> int:
+        given = list(texts)
+        self.given += given
+        return sum(map(len, given))
 
 
 def setup(count: Counter) -> Setup:
@@ -52,33 +54,33 @@ def opened(*, vision: bool) -> ContextOpened:
     )
 
 
-def test_far_from_the_window_nothing_is_counted() -> None:
+async def test_far_from_the_window_nothing_is_counted() -> None:
     count = Counter()
-    assert compaction(threshold=0.7).brake(setup(count), conversation(4_000, "x" * 2_999)) is None
+    assert await compaction(threshold=0.7).brake(setup(count), conversation(4_000, "x" * 2_999)) is None
     assert count.given == []
 
 
-def test_near_it_what_the_provider_has_not_counted_yet_is_counted_as_its_model_does() -> None:
+async def test_near_it_what_the_provider_has_not_counted_yet_is_counted_as_its_model_does() -> None:
     count = Counter()
-    bound = compaction(threshold=0.7).brake(setup(count), conversation(4_000, "x" * 3_000))
+    bound = await compaction(threshold=0.7).brake(setup(count), conversation(4_000, "x" * 3_000))
     assert bound == Compact(kind="auto", size=7_000)
     assert ASKED.text not in count.given
 
 
-def test_without_a_word_of_the_provider_all_of_it_is_counted() -> None:
+async def test_without_a_word_of_the_provider_all_of_it_is_counted() -> None:
     count = Counter()
-    bound = compaction(threshold=0.7).brake(setup(count), conversation(0, "x" * 7_000))
+    bound = await compaction(threshold=0.7).brake(setup(count), conversation(0, "x" * 7_000))
     assert bound == Compact(kind="auto", size=7_007)
 
 
-def test_what_is_short_in_tokens_stays_though_it_is_long_in_bytes() -> None:
-    far = replace(setup(Counter()), count_tokens=estimated_tokens)
-    assert compaction(threshold=0.7).brake(far, conversation(0, "x" * 20_000)) is None
+async def test_what_is_short_in_tokens_stays_though_it_is_long_in_bytes() -> None:
+    far = replace(setup(Counter()), count_tokens=count_estimated)
+    assert await compaction(threshold=0.7).brake(far, conversation(0, "x" * 20_000)) is None
 
 
 @pytest.mark.parametrize(("sees", "size"), [(True, 7_000 + 2 * PICTURE_TOKENS), (False, 7_000)])
-def test_each_picture_counts_where_the_model_is_sent_it(sees: bool, size: int) -> None:
+async def test_each_picture_counts_where_the_model_is_sent_it(sees: bool, size: int) -> None:
     known = replace(conversation(4_000, "x" * 3_000), opened=opened(vision=sees), pictures=[2])
     picture = Picture(seq=1, media_type="image/png", size=9)
     known.turns[2] = replace(known.turns[2], pictures=(picture, picture))
-    assert compaction(threshold=0.7).brake(setup(Counter()), known) == Compact(kind="auto", size=size)
+    assert await compaction(threshold=0.7).brake(setup(Counter()), known) == Compact(kind="auto", size=size)

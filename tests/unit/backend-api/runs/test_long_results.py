@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -140,9 +141,10 @@ async def test_one_over_the_bound_of_any_result_has_its_reference_too() -> None:
 async def test_what_fits_by_its_bytes_alone_is_not_counted() -> None:
     counted: list[str] = []
 
-    def count(text: str) -> int:
-        counted.append(text)
-        return len(text)
+    async def count(texts: Iterable[str]) -> int:
+        given = list(texts)
+        counted.extend(given)
+        return sum(map(len, given))
 
     limits = ResultLimits(window=4_000, answer=1_000, count_tokens=count)
     room = Room(conversation=EMPTY, calls=1, read=1_000)
@@ -153,6 +155,10 @@ async def test_what_fits_by_its_bytes_alone_is_not_counted() -> None:
     dense = Done(success=True, output="\u5b57" * 1_999)
     assert await limits.fitted(CALLED, dense, room) is dense
     assert counted == [dense.output]
+    counted.clear()
+    untold = Room(conversation=replace(EMPTY, turns=[UserTurn(text="a" * 900)]), calls=1)
+    assert await limits.fitted(CALLED, fine, untold) is fine
+    assert counted == [], "nor is the conversation, where the provider said nothing of it"
 
 
 async def test_one_whose_beginning_and_end_are_the_densest_fits_all_the_same() -> None:

@@ -18,7 +18,7 @@ from backend_api.domain.agent.events import CompactionKind, ContextCompacted, Co
 from backend_api.domain.agent.model import CONTEXT_WINDOW
 from backend_api.domain.agent.options import JUDGED_BY, NO_OPTIONS, AgentMode, Options, merged, session_options
 from backend_api.domain.agent.presets import NO_PRESET, Preset
-from backend_api.domain.agent.sizes import CountTokens, estimated_tokens
+from backend_api.domain.agent.sizes import CountTokens, count_estimated
 from backend_api.domain.agent.skills import SkillOffer
 from backend_api.domain.agent.subagent_kinds import BUILT_IN, MAIN, SubagentKind
 from backend_api.domain.agent.subagents import Delegate
@@ -49,7 +49,7 @@ class Setup:
     delegate: Delegate | None = None
     mode: AgentMode = "normal"
     context_window: int = CONTEXT_WINDOW
-    count_tokens: CountTokens = estimated_tokens
+    count_tokens: CountTokens = count_estimated
     todos: Callable[[], Sequence[Todo]] = tuple
     tasks: TaskBoard = field(default_factory=TaskBoard)
     skills: Sequence[SkillOffer] = ()
@@ -202,6 +202,10 @@ def _any_tool(_setup: Setup, _tool: ToolSpec) -> bool:
     return True
 
 
+async def _no_brake(_setup: Setup, _conversation: Conversation) -> Bound | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capability:
     """`sections` of the system prompt and `tools`, both frozen at an opening; whether it `offers` a tool to the model;
@@ -217,7 +221,7 @@ class Capability:
     sections: Callable[[Setup], Sequence[str]] = lambda _: ()
     notes: Callable[[Setup, Conversation], Sequence[ContextNote]] = lambda _setup, _conversation: ()
     projections: Sequence[Projection] = ()
-    brake: Callable[[Setup, Conversation], Bound | None] = lambda _setup, _conversation: None
+    brake: Callable[[Setup, Conversation], Awaitable[Bound | None]] = _no_brake
     kept: Callable[[Setup, Conversation], Sequence[str]] = lambda _setup, _conversation: ()
     closing: Callable[[Conversation, Answer], GoOn | GiveUp | None] = lambda _conversation, _answer: None
 
@@ -271,9 +275,12 @@ class Capabilities:
                 conversation = projection.apply(conversation)
         return conversation
 
-    def brake(self, conversation: Conversation) -> Bound | None:
+    async def brake(self, conversation: Conversation) -> Bound | None:
         """What stands before the next turn: its end, one that is the last, or what comes first."""
-        return next((ending for one in self.all if (ending := one.brake(self.setup, conversation))), None)
+        for one in self.all:
+            if one.brake is not _no_brake and (bound := await one.brake(self.setup, conversation)) is not None:
+                return bound
+        return None
 
     def kept(self, conversation: Conversation) -> list[str]:
         """What stands beside a summary of the conversation, however well that tells it."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from backend_api.domain.agent.model import ChatModel, ModelInfo
-from backend_api.domain.agent.sizes import CountTokens, estimated_tokens
+from backend_api.domain.agent.sizes import CountTokens, count_estimated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,7 +16,7 @@ class ChosenModel:
 
     info: ModelInfo
     chat: ChatModel
-    count_tokens: CountTokens = estimated_tokens
+    count_tokens: CountTokens = count_estimated
 
 
 Role = Literal["subagent", "teammate", "compact", "title", "fallback"]

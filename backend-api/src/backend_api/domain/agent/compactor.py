@@ -14,7 +14,7 @@ from backend_api.domain.agent.events import ContextCompacted, Notice, Usage
 from backend_api.domain.agent.fallback import sums_up_instead
 from backend_api.domain.agent.journal import Journal
 from backend_api.domain.agent.model import ModelRequest
-from backend_api.domain.agent.sizes import CountTokens, estimated_tokens, tokens_of
+from backend_api.domain.agent.sizes import CountTokens, count_estimated, texts_of
 from backend_api.domain.agent.summary import Summarizer, SummaryError
 from backend_api.domain.agent.thread import COMPACTION_FAILED
 from backend_api.domain.agent.usage import add_usage
@@ -33,7 +33,7 @@ class Compactor:
     """The agent's own, asked where the other one fails and not because of what it is sent; None where they are one."""
     journal: Journal
     write_transcript: WriteTranscript
-    count_tokens: CountTokens = estimated_tokens
+    count_tokens: CountTokens = count_estimated
     """As the agent's model reads them, which need not be the one that sums up."""
 
     async def compact(
@@ -50,7 +50,7 @@ class Compactor:
             text = f"The conversation could not be summed up: {error}"
             outcome = Notice(text=text, code=COMPACTION_FAILED)
         else:
-            outcome = self._compacted("\n\n".join([summary, *kept]), conversation, wanted, transcript)
+            outcome = await self._compacted("\n\n".join([summary, *kept]), conversation, wanted, transcript)
         await self.journal.record([*told, self.journal.counted(Usage()), outcome])
         return isinstance(outcome, ContextCompacted)
 
@@ -80,15 +80,15 @@ class Compactor:
             if not is_unused:
                 self.journal.counted(add_usage(Usage(), summarizer.used, model.info.id))
 
-    def _compacted(
+    async def _compacted(
         self, summary: str, conversation: Conversation, wanted: Compact, transcript: str | None
     ) -> ContextCompacted:
-        closed = tokens_of(conversation.turns[: conversation.closed_turns], self.count_tokens)
-        kept = tokens_of(conversation.turns[conversation.closed_turns :], self.count_tokens)
+        closed = await self.count_tokens(texts_of(conversation.turns[: conversation.closed_turns]))
+        kept = await self.count_tokens(texts_of(conversation.turns[conversation.closed_turns :]))
         size = wanted.size or closed + kept
         # A size that is less than its turns was counted by another measure, and so is what was saved of it.
         scale = min(size / max(closed + kept, 1), 1)
-        saved = floor((closed - self.count_tokens(summary)) * scale)
+        saved = floor((closed - await self.count_tokens([summary])) * scale)
         return ContextCompacted(
             kind=wanted.kind,
             before=size,

@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from backend_api.domain.agent.capability import Setup
 from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.model import pictures_in
 from backend_api.domain.agent.pictures import MOST_PICTURES
-from backend_api.domain.agent.sizes import PICTURE_TOKENS, CountTokens, tokens_of
+from backend_api.domain.agent.sizes import PICTURE_TOKENS, most_tokens, texts_of
 
 
-def uncounted_tokens(setup: Setup, conversation: Conversation, count: CountTokens) -> int:
+async def uncounted_tokens(setup: Setup, conversation: Conversation) -> int:
     """About as many: what came since the last call, or, where nothing of that is known, all of the conversation with
     what stands before it."""
-    opened, begin = conversation.opened, conversation.uncounted_from
-    tokens = tokens_of(conversation.turns[begin:], count)
+    return _beside_texts(conversation) + await setup.count_tokens(_texts(setup, conversation))
+
+
+def most_uncounted_tokens(setup: Setup, conversation: Conversation) -> int:
+    """No more than so many, whatever their vocabulary: nothing is counted for it."""
+    return _beside_texts(conversation) + sum(map(most_tokens, _texts(setup, conversation)))
+
+
+def _texts(setup: Setup, conversation: Conversation) -> Iterator[str]:
+    yield from texts_of(conversation.turns[conversation.uncounted_from :])
+    if not conversation.context_tokens:
+        yield from (tool.offer for tool in setup.tools)
+
+
+def _beside_texts(conversation: Conversation) -> int:
+    """Of pictures, and of the system prompt, of which only the size is at hand."""
+    opened, begin, tokens = conversation.opened, conversation.uncounted_from, 0
     if opened is not None and opened.vision:
         shown = sum(index >= begin for index in conversation.pictures[-MOST_PICTURES:])
         further = sum(max(0, pictures_in(turn) - 1) for turn in conversation.turns[begin:])
         tokens += PICTURE_TOKENS * (shown + further)
-    if not conversation.context_tokens:
-        tokens += opened.system.size // 4 if opened is not None else 0
-        tokens += sum(count(tool.offer) for tool in setup.tools)
+    if opened is not None and not conversation.context_tokens:
+        tokens += opened.system.size // 4
     return tokens

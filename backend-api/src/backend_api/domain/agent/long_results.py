@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import ToolCalled
+from backend_api.domain.agent.model import Turn
 from backend_api.domain.agent.shortening import head_and_tail
-from backend_api.domain.agent.sizes import CountTokens, estimated_tokens, most_tokens, tokens_of
+from backend_api.domain.agent.sizes import CountTokens, count_estimated, most_tokens, texts_of, tokens_of
 from backend_api.domain.agent.thread import MAX_RESULT_CHARACTERS
 from backend_api.domain.agent.tools import Done
 
@@ -49,38 +50,45 @@ class ResultLimits:
 
     window: int
     answer: int
-    count_tokens: CountTokens = estimated_tokens
+    count_tokens: CountTokens = count_estimated
     keep: KeepResult = not_kept
 
     async def fitted(self, called: ToolCalled, done: Done, room: Room) -> Done:
         """With what the model is to read of it, where that is not all: head and tail, and a reference to the whole."""
         output = done.output
         most = most_tokens(output) if len(output) <= MAX_RESULT_CHARACTERS else None
-        if most is not None and most <= LEAST_TOKENS:
+        if most is not None and (most <= LEAST_TOKENS or most <= self._tokens_each(room, _most_used(room))):
             return done
-        tokens = self._tokens_each(room)
-        if most is not None and most <= tokens:
-            return done
-        counted = self.count_tokens(output)
+        tokens = self._tokens_each(room, await self._used(room))
+        counted = await self.count_tokens([output])
         if most is not None and counted <= tokens:
             return done
         path = await self.keep(called, output)
         limit = min(MAX_RESULT_CHARACTERS, len(output) * tokens // max(counted, 1))
         read = cut(output, limit, path)
-        while limit > LEAST_TOKENS and self.count_tokens(read) > tokens:
+        while limit > LEAST_TOKENS and await self.count_tokens([read]) > tokens:
             # What is left of it may be of other stuff than the rest.
             limit = limit * 3 // 4
             read = cut(output, limit, path)
         return replace(done, read=read)
 
-    def _tokens_each(self, room: Room) -> int:
-        used = room.read or self._used(room.conversation)
+    def _tokens_each(self, room: Room, used: int) -> int:
         left = self.window - used - min(self.answer, self.window // SHARE_OF_ANSWER)
         return max(left // max(room.calls, 1), LEAST_TOKENS)
 
-    def _used(self, conversation: Conversation) -> int:
-        came_since = conversation.turns[conversation.uncounted_from :]
-        return conversation.context_tokens + tokens_of(came_since, self.count_tokens)
+    async def _used(self, room: Room) -> int:
+        known = room.conversation
+        return room.read or known.context_tokens + await self.count_tokens(texts_of(_uncounted(known)))
+
+
+def _most_used(room: Room) -> int:
+    """By its bytes alone."""
+    return room.read or room.conversation.context_tokens + tokens_of(_uncounted(room.conversation), most_tokens)
+
+
+def _uncounted(conversation: Conversation) -> Sequence[Turn]:
+    """What came since the last call."""
+    return conversation.turns[conversation.uncounted_from :]
 
 
 def cut(text: str, limit: int, path: str | None) -> str:

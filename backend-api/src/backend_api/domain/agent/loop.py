@@ -71,7 +71,7 @@ class AgentLoop:
 
     async def _turn(self, conversation: Conversation) -> Ending | list[Wait]:
         """One answer and its calls; what those wait for, or the end."""
-        bound = self.capabilities.brake(conversation)
+        bound = await self.capabilities.brake(conversation)
         if isinstance(bound, Ending):
             return bound
         if isinstance(bound, Defer):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 
 from backend_api.domain.agent.model import AssistantTurn, NoteTurn, ToolTurn, Turn, UserTurn
 
 PICTURE_TOKENS = 1_600
-CountTokens = Callable[[str], int]
-"""About as many as a model's provider counts for a text. It answers at once, however long the text is."""
+CountTokens = Callable[[Iterable[str]], Awaitable[int]]
+"""About as many as a model's provider counts for these texts together. It may take a moment, and memory, to begin: who
+only asks whether they are below a bound asks `most_tokens` first."""
 
 
 def estimated_tokens(text: str) -> int:
@@ -24,9 +25,20 @@ def estimated_tokens(text: str) -> int:
     return round(plain / 4 + 0.25 * (others - rest) + 0.72 * rest + 2 * astral)
 
 
-def tokens_of(turns: Iterable[Turn], count: CountTokens) -> int:
+async def count_estimated(texts: Iterable[str]) -> int:
+    """`CountTokens` without any vocabulary."""
+    return sum(map(estimated_tokens, texts))
+
+
+def tokens_of(turns: Iterable[Turn], count: Callable[[str], int]) -> int:
     """Of all that a model reads of them but their pictures."""
-    return sum(count(text) for turn in turns for text in _texts(turn))
+    return sum(map(count, texts_of(turns)))
+
+
+def texts_of(turns: Iterable[Turn]) -> Iterator[str]:
+    """All that a model reads of them but their pictures."""
+    for turn in turns:
+        yield from _texts(turn)
 
 
 def most_tokens(text: str) -> int:

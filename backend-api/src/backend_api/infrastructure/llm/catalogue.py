@@ -18,6 +18,7 @@ from backend_api.infrastructure.llm.providers import (
     LlmSettingError,
     LlmSettings,
 )
+from backend_api.infrastructure.llm.token_process import TokenProcess
 from backend_api.infrastructure.llm.tokenizers import Tokenizers
 
 FREE = Prices(input=0, cache_read=0, cache_write=0, output=0)
@@ -36,7 +37,9 @@ class Catalogue:
         self._retry = retry or RetryPolicy()
         self._table = shared._table if shared else _table(settings)
         self._settings = settings
-        self._tokenizers = shared._tokenizers if shared else Tokenizers()
+        # That of a user's catalogue is never asked, and so never started.
+        self._token_process = TokenProcess()
+        self._tokenizers = shared._tokenizers if shared else Tokenizers(self._token_process.count)
         self._lent: Mapping[str, ClosableModel] = (
             {name: model for name, model in shared._open.items() if name not in settings.own} if shared else {}
         )
@@ -70,10 +73,7 @@ class Catalogue:
     async def __aexit__(self, *_: object) -> None:
         for model in self._open.values():
             await model.aclose()
-
-    def load_tokenizers(self) -> None:
-        """For the models on offer; see `Tokenizers.load`."""
-        self._tokenizers.load(name for name, model in self._chosen.items() if not model.info.is_demo)
+        await self._token_process.aclose()
 
     def models(self) -> Sequence[ModelInfo]:
         infos = [model.info for model in self._chosen.values()]

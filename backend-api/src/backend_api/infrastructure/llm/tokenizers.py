@@ -1,21 +1,11 @@
-"""Tokens by the vocabularies of models, which come with the package: nothing is fetched.
-
-A vocabulary takes half a second to load and its process 25 to 45 MB, and both hold up all else in it, so they are
-loaded before there is anything to hold up. Where there is no build of the package, or none is loaded, the domain's
-estimate counts.
-"""
+"""Tokens by the vocabularies of models, which come with a package: nothing is fetched."""
 
 from __future__ import annotations
 
-import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
-from importlib import import_module
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from backend_api.domain.agent.sizes import CountTokens, estimated_tokens
-
-logger = logging.getLogger(__name__)
 
 NEWEST = "o200k_base"
 """OpenAI's; also for models that nobody outside has the vocabulary of, such as Anthropic's."""
@@ -40,12 +30,9 @@ VOCABULARIES: tuple[tuple[str, str], ...] = (
 PIECES, PIECE_CHARACTERS = 8, 1_000
 """Of a longer text so many pieces are counted, evenly over it: some milliseconds at most, and within a few percent."""
 REMEMBERED = 50_000
-_SHORT = 200
-"""Characters that are counted sooner than remembered."""
-_IN_NO_VOCABULARY = "zqxjkv"
-"""Put together of parts: the table of those, a fifth of a second of work, is made for the first such word."""
 
-Encode = Callable[[str], list[int]]
+CountEach = Callable[[str, Sequence[str]], Awaitable[Sequence[int | None]]]
+"""By a vocabulary's name, each of some texts; None for what can't be counted."""
 
 
 def vocabulary_of(model: str) -> str:
@@ -56,57 +43,50 @@ def vocabulary_of(model: str) -> str:
 
 class Tokenizers:
     """Those of one process. What was counted once is remembered, as a conversation is counted again at each turn where
-    its provider tells nothing."""
+    its provider tells nothing. Where nothing counts, the domain's estimate does."""
 
-    def __init__(self) -> None:
-        self._loaded: dict[str, Encode] = {}
-        self._counted: OrderedDict[tuple[str, int, int], int] = OrderedDict()
-
-    def load(self, models: Iterable[str]) -> None:
-        """What counting for these models needs. It holds up the whole process, also from another thread."""
-        try:
-            package: Any = import_module("splintr")
-        except ImportError:
-            logger.info("tokens are estimated: there is no tokenizer for this machine")
-            return
-        for name in {vocabulary_of(model) for model in models} - self._loaded.keys():
-            encode: Encode = package.Tokenizer.from_pretrained(name).encode_ordinary
-            encode(_IN_NO_VOCABULARY)
-            self._loaded[name] = encode
+    def __init__(self, count_each: CountEach) -> None:
+        self._count_each = count_each
+        self._remembered: OrderedDict[tuple[str, int, int], int] = OrderedDict()
 
     def counter(self, model: str) -> CountTokens:
         """Of texts as this model reads them."""
         vocabulary = vocabulary_of(model)
 
-        def count(text: str) -> int:
-            encode = self._loaded.get(vocabulary)
-            if encode is None:
-                return estimated_tokens(text)
-            if len(text) <= _SHORT:
-                return _count(encode, text)
-            key = (vocabulary, hash(text), len(text))
-            counted = self._counted.get(key)
-            if counted is None:
-                counted = self._counted[key] = _count_long(encode, text)
-                if len(self._counted) > REMEMBERED:
-                    self._counted.popitem(last=False)
-            return counted
+        async def count(texts: Iterable[str]) -> int:
+            whole = list(texts)
+            known = [self._remembered.get(_key(vocabulary, text)) for text in whole]
+            new = [text for text, tokens in zip(whole, known, strict=True) if tokens is None]
+            return sum(tokens or 0 for tokens in known) + sum(await self._counted(vocabulary, new))
 
         return count
 
+    async def _counted(self, vocabulary: str, texts: Sequence[str]) -> Sequence[int]:
+        pieces = [_pieces_of(text) for text in texts]
+        counted = iter(await self._count_each(vocabulary, [piece for some in pieces for piece in some]))
+        return [
+            self._whole(vocabulary, text, some, [next(counted) for _ in some])
+            for text, some in zip(texts, pieces, strict=True)
+        ]
 
-def _count_long(encode: Encode, text: str) -> int:
+    def _whole(self, vocabulary: str, text: str, pieces: Sequence[str], counted: Sequence[int | None]) -> int:
+        """Of a text, of whose pieces so many were counted."""
+        if None in counted:
+            return estimated_tokens(text)
+        of_pieces, length = sum(filter(None, counted)), sum(map(len, pieces))
+        tokens = self._remembered[_key(vocabulary, text)] = round(of_pieces * len(text) / max(length, 1))
+        if len(self._remembered) > REMEMBERED:
+            self._remembered.popitem(last=False)
+        return tokens
+
+
+def _key(vocabulary: str, text: str) -> tuple[str, int, int]:
+    return vocabulary, hash(text), len(text)
+
+
+def _pieces_of(text: str) -> Sequence[str]:
     if len(text) <= PIECES * PIECE_CHARACTERS:
-        return _count(encode, text)
+        return [text]
     step = (len(text) - PIECE_CHARACTERS) / (PIECES - 1)
     begins = [int(step * number) for number in range(PIECES)]
-    counted = sum(_count(encode, text[begin : begin + PIECE_CHARACTERS]) for begin in begins)
-    return round(counted * len(text) / (PIECES * PIECE_CHARACTERS))
-
-
-def _count(encode: Encode, text: str) -> int:
-    try:
-        return len(encode(text))
-    except UnicodeError:
-        # Half of a surrogate pair, which no provider is sent either.
-        return estimated_tokens(text)
+    return [text[begin : begin + PIECE_CHARACTERS] for begin in begins]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from backend_api.domain.agent.capability import DEFER, Capability, Defer, Setup
-from backend_api.domain.agent.context_size import uncounted_tokens
+from backend_api.domain.agent.context_size import most_uncounted_tokens, uncounted_tokens
 from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.ending import Ending
 from backend_api.domain.agent.model import MAX_OUTPUT_TOKENS
@@ -27,7 +27,7 @@ def budget(
     count together. Where answers at once, each as long as it may become and to as much as is new to this agent, could
     use more tokens than are left, they are asked for one by one."""
 
-    def brake(setup: Setup, conversation: Conversation) -> Ending | Defer | None:
+    async def brake(setup: Setup, conversation: Conversation) -> Ending | Defer | None:
         usage, is_main = conversation.usage, setup.kind == "main"
         if usage.new >= max_tokens:
             reason = f"The run used {usage.new} tokens of {max_tokens} (MAX_TOKEN_BUDGET)."
@@ -40,8 +40,10 @@ def budget(
             return _over(reason, code="time_budget", is_main=is_main)
         if at_work := conversation.others_at_work:
             prompt = PROMPT_TOKENS if conversation.opened is None else 0
-            each = max_output_tokens + prompt + uncounted_tokens(setup, conversation, setup.count_tokens)
-            if usage.new + (at_work + 1) * each > max_tokens:
+            left_each = (max_tokens - usage.new) / (at_work + 1) - max_output_tokens - prompt
+            # Mostly much is left, and nothing has to be counted.
+            is_close = most_uncounted_tokens(setup, conversation) > left_each
+            if is_close and await uncounted_tokens(setup, conversation) > left_each:
                 return DEFER
         return None
 

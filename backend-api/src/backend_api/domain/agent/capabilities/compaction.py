@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from backend_api.domain.agent.capability import Capability, Compact, Projection, Setup
-from backend_api.domain.agent.context_size import uncounted_tokens
+from backend_api.domain.agent.context_size import most_uncounted_tokens, uncounted_tokens
 from backend_api.domain.agent.conversation import Conversation
-from backend_api.domain.agent.sizes import CountTokens, most_tokens
 
 
 def compaction(*, threshold: float) -> Capability:
@@ -13,23 +12,23 @@ def compaction(*, threshold: float) -> Capability:
     counted as its model does. One that failed is not tried again in the same run, and one that was just made is not
     made again before there was an answer."""
 
-    def brake(setup: Setup, conversation: Conversation) -> Compact | None:
+    async def brake(setup: Setup, conversation: Conversation) -> Compact | None:
         if conversation.has_compaction_failed:
             return None
         if (wanted := conversation.compaction_wanted) is not None:
-            size = size_of(setup, conversation, setup.count_tokens)
-            return Compact(kind="manual", size=size, focus=wanted.focus)
+            return Compact(kind="manual", size=await size_of(setup, conversation), focus=wanted.focus)
         limit = threshold * setup.context_window
         # Mostly it is far from it, and not worth being counted exactly.
-        if conversation.is_just_compacted or size_of(setup, conversation, most_tokens) < limit:
+        most = conversation.context_tokens + most_uncounted_tokens(setup, conversation)
+        if conversation.is_just_compacted or most < limit:
             return None
-        size = size_of(setup, conversation, setup.count_tokens)
+        size = await size_of(setup, conversation)
         return Compact(kind="auto", size=size) if size >= limit else None
 
     opened_anew = Projection(apply=lambda conversation: conversation, is_due=lambda known: known.is_compacted)
     return Capability(name="compaction", brake=brake, projections=[opened_anew])
 
 
-def size_of(setup: Setup, conversation: Conversation, count: CountTokens) -> int:
+async def size_of(setup: Setup, conversation: Conversation) -> int:
     """About as many tokens as the next call reads: what the last one read and wrote, and what came since."""
-    return conversation.context_tokens + uncounted_tokens(setup, conversation, count)
+    return conversation.context_tokens + await uncounted_tokens(setup, conversation)

@@ -43,7 +43,7 @@ def _notes(setup: Setup, conversation: Conversation) -> Sequence[ContextNote]:
     return [_note(cycle)] if cycle else ()
 
 
-def _brake(setup: Setup, conversation: Conversation) -> Ending | None:
+async def _brake(setup: Setup, conversation: Conversation) -> Ending | None:
     cycle = _repeated(setup, conversation)
     if not cycle or conversation.notes.get("repetition") != _note(cycle).text:
         return None

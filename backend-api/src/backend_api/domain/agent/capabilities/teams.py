@@ -67,7 +67,7 @@ def _gate(setup: Setup, call: ProposedCall) -> Verdict:
     return Deny(_NOT_REVIEWED.format(id=plan.id))
 
 
-def _brake(setup: Setup, conversation: Conversation) -> Ending | None:
+async def _brake(setup: Setup, conversation: Conversation) -> Ending | None:
     """It is done for now where it has left, or waits for a review and was told nothing else."""
     member = setup.membership
     if member is None or member.is_lead:

@@ -33,7 +33,7 @@ def _notes(setup: Setup, conversation: Conversation) -> Sequence[ContextNote]:
     return [ContextNote(kind="turns", text=text)]
 
 
-def _brake(setup: Setup, conversation: Conversation) -> Ending | Conclude | None:
+async def _brake(setup: Setup, conversation: Conversation) -> Ending | Conclude | None:
     left, turns = _left(setup, conversation), setup.options.max_turns
     if left is None or left > 0:
         return None
