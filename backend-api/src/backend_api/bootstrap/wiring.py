@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import linecache
 import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -47,6 +48,8 @@ DRAIN_S = 6.0
 
 def tune_garbage_collection() -> None:
     """What is loaded by now stays: the collector need not walk it again and again while answers stream."""
+    # The driver of MongoDB had the source of all that made it read, for the case of a warning: two megabytes.
+    linecache.clearcache()
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 50)

@@ -8,13 +8,14 @@ import json
 import re
 from collections.abc import Callable
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
+import fastapi_offline
 from fastapi import APIRouter, Request
 from fastapi.openapi.docs import get_swagger_ui_html
 from starlette.exceptions import HTTPException
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, Response
 
 _ASSETS = {
     "swagger-ui-bundle.js": "text/javascript; charset=utf-8",
@@ -47,7 +48,7 @@ def documentation_router(title: str, openapi_url: str, openapi: Callable[[], dic
         "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
 
-    contents = {name: files("fastapi_offline").joinpath("static", name).read_bytes() for name in _ASSETS}
+    folder = Path(fastapi_offline.__file__).with_name("static")
 
     @cache
     def description() -> tuple[bytes, str]:
@@ -71,6 +72,8 @@ def documentation_router(title: str, openapi_url: str, openapi: Callable[[], dic
         media_type = _ASSETS.get(name)
         if media_type is None:
             raise HTTPException(404, "There is no such file.")
-        return Response(contents[name], media_type=media_type, headers={"Cache-Control": "public, max-age=86400"})
+        # Two megabytes that hardly anybody asks for: each process would keep them.
+        headers = {"Cache-Control": "public, max-age=86400"}
+        return FileResponse(folder / name, media_type=media_type, headers=headers)
 
     return router
