@@ -115,7 +115,7 @@ async def test_nobody_is_asked_for_a_call_that_the_one_before_it_led_to_be_denie
 
 def test_of_all_tools_it_has_those_that_only_look_and_none_that_starts_a_program_of_the_models() -> None:
     planning = replace(ANY, mode="plan")
-    assert {tool.name for tool in known_tools() if PLAN_MODE.offers(planning, tool)} == {
+    assert {tool.name for tool in PLAN_MODE.offers(planning, known_tools())} == {
         *("think", "utc_now", "web_search", "web_fetch", "ask_user", "task", "compact", "plan_update"),
         *("todo_write", "todo_add", "todo_complete", "todo_list", "list_skills", "read_skill", "memory_view"),
         *("task_create", "task_get", "task_update", "task_list", "exit_plan_mode"),
@@ -125,7 +125,7 @@ def test_of_all_tools_it_has_those_that_only_look_and_none_that_starts_a_program
         *("shell_view", "shell_wait", "check_background", "code_contexts", "desktop_screenshot", "desktop_windows"),
         *("browser_console", "browser_screenshot", "browser_tabs", "browser_view"),
     }
-    assert not PLAN_MODE.offers(planning, replace(THINK.spec, dangerous=True))
+    assert not PLAN_MODE.offers(planning, [replace(THINK.spec, dangerous=True)])
 
 
 async def test_of_two_plans_in_one_answer_the_first_is_proposed() -> None:

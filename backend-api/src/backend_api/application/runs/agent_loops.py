@@ -26,7 +26,6 @@ from backend_api.domain.agent.pictures import Pictures
 from backend_api.domain.agent.subagent_kinds import MAIN, SubagentKind
 from backend_api.domain.agent.team import LEAD, TEAMMATE, Membership, Team, Teammate
 from backend_api.domain.agent.tool_runner import ToolRunner
-from backend_api.domain.agent.tools import Tool
 from backend_api.domain.conversation.entity import Lease
 
 UNREADABLE_CODE = "secret_unreadable"
@@ -42,40 +41,32 @@ async def agent_loop(services: RunServices, lease: Lease, journal: RunJournal) -
         effective = EffectiveSettings(catalogue=services.catalogue)
         if services.effective_settings is not None and lease.has_settings:
             effective = await stack.enter_async_context(services.effective_settings(lease.run.user_id))
-        preset, _ = services.presets.layered(defaults_of(services.defaults, effective.options), lease.options)
+        defaults = defaults_of(services.defaults, effective.options)
+        preset, options = services.presets.layered(defaults, lease.options)
         tools = await stack.enter_async_context(services.mcp_tools(lease, journal, preset))
-        loops = await _loops_of(services, lease, journal, effective, tools)
+        # Who has skills, memories or kinds of sub-agents has settings, too: nobody else costs the store a look.
+        user_id, has_own = lease.run.user_id, lease.has_settings
+        setup = Setup(
+            now=services.clock,
+            options=options,
+            below=services.presets.layered(defaults, Options(preset=preset.id))[1],
+            preset=preset,
+            mode=options.mode,
+            kinds=await services.kinds(user_id) if has_own else services.kinds.shared,
+            skills=await services.skills(user_id) if has_own else services.skills.shared,
+            memories=await services.memories_of(user_id) if has_own else (),
+            mcp_tools=tools,
+        )
+        loops = _Loops(
+            services=services,
+            lease=lease,
+            journal=journal,
+            catalogue=effective.catalogue,
+            model=await _choose(options.model, journal, effective),
+            setup=setup,
+            pictures=services.pictures.of(lease.run.session_id, services.log),
+        )
         yield await loops.main()
-
-
-async def _loops_of(
-    services: RunServices, lease: Lease, journal: RunJournal, effective: EffectiveSettings, mcp_tools: Sequence[Tool]
-) -> _Loops:
-    defaults = defaults_of(services.defaults, effective.options)
-    preset, options = services.presets.layered(defaults, lease.options)
-    model = await _choose(options.model, journal, effective)
-    # Who has skills, memories or kinds of sub-agents has settings, too: nobody else costs the store a look.
-    user_id, has_own = lease.run.user_id, lease.has_settings
-    setup = Setup(
-        now=services.clock,
-        options=options,
-        below=services.presets.layered(defaults, Options(preset=preset.id))[1],
-        preset=preset,
-        mode=options.mode,
-        kinds=await services.kinds(user_id) if has_own else services.kinds.shared,
-        skills=await services.skills(user_id) if has_own else services.skills.shared,
-        memories=await services.memories_of(user_id) if has_own else (),
-        mcp_tools=mcp_tools,
-    )
-    return _Loops(
-        services=services,
-        lease=lease,
-        journal=journal,
-        catalogue=effective.catalogue,
-        model=model,
-        setup=setup,
-        pictures=services.pictures.of(lease.run.session_id, services.log),
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -198,8 +198,20 @@ async def _no_tools(_: Setup) -> Sequence[Tool]:
     return ()
 
 
-def _any_tool(_setup: Setup, _tool: ToolSpec) -> bool:
-    return True
+def _any_tool(_setup: Setup, tools: Sequence[ToolSpec]) -> Sequence[ToolSpec]:
+    return tools
+
+
+def _allow_any(_setup: Setup, _call: ProposedCall) -> Verdict:
+    return ALLOW
+
+
+def _no_notes(_setup: Setup, _conversation: Conversation) -> Sequence[ContextNote]:
+    return ()
+
+
+async def _no_brake(_setup: Setup, _conversation: Conversation) -> Bound | None:
+    return None
 
 
 async def _no_brake(_setup: Setup, _conversation: Conversation) -> Bound | None:
@@ -208,7 +220,7 @@ async def _no_brake(_setup: Setup, _conversation: Conversation) -> Bound | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capability:
-    """`sections` of the system prompt and `tools`, both frozen at an opening; whether it `offers` a tool to the model;
+    """`sections` of the system prompt and `tools`, both frozen at an opening; which of all tools it `offers` the model;
     `notes` told before an answer; `projections` of the history; what of it is `kept` with a summary, word for word; a
     `gate` that judges each call; a `brake` that may end the run before a turn, make that the last one, or put it off; a
     `closing` that may go on with an answer. The order of capabilities is that of what they say, and of two tools of one
@@ -216,10 +228,10 @@ class Capability:
 
     name: str
     tools: Callable[[Setup], Awaitable[Sequence[Tool]]] = _no_tools
-    offers: Callable[[Setup, ToolSpec], bool] = _any_tool
-    gate: Callable[[Setup, ProposedCall], Verdict] = lambda _setup, _call: ALLOW
+    offers: Callable[[Setup, Sequence[ToolSpec]], Sequence[ToolSpec]] = _any_tool
+    gate: Callable[[Setup, ProposedCall], Verdict] = _allow_any
     sections: Callable[[Setup], Sequence[str]] = lambda _: ()
-    notes: Callable[[Setup, Conversation], Sequence[ContextNote]] = lambda _setup, _conversation: ()
+    notes: Callable[[Setup, Conversation], Sequence[ContextNote]] = _no_notes
     projections: Sequence[Projection] = ()
     brake: Callable[[Setup, Conversation], Awaitable[Bound | None]] = _no_brake
     kept: Callable[[Setup, Conversation], Sequence[str]] = lambda _setup, _conversation: ()
@@ -228,7 +240,8 @@ class Capability:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """All of an agent's, in their order, for one setup."""
+    """All of an agent's, in their order, for one setup. What each turn asks is asked of those that have it alone: most
+    have not, and it was an eighth of a turn's calls."""
 
     all: Sequence[Capability]
     setup: Setup
@@ -240,7 +253,7 @@ class Capabilities:
     def judge(self, call: ProposedCall, chosen: Chosen = NOTHING_CHOSEN) -> Verdict:
         """The strictest verdict of all gates, of several alike the first one's; by what the session chose since."""
         setup = self.setup.judging(chosen)
-        verdicts = [one.gate(setup, call) for one in self.all]
+        verdicts = [one.gate(setup, call) for one in self.all if one.gate is not _allow_any]
         return next((verdict for kind in (Deny, Ask) for verdict in verdicts if isinstance(verdict, kind)), ALLOW)
 
     def changed_mode(self, conversation: Conversation) -> AgentMode | None:
@@ -250,7 +263,7 @@ class Capabilities:
 
     def notes(self, conversation: Conversation) -> list[ContextNote]:
         """What the model is to know now, whether it was told or not."""
-        return [note for one in self.all for note in one.notes(self.setup, conversation)]
+        return [note for one in self.all if one.notes is not _no_notes for note in one.notes(self.setup, conversation)]
 
     def is_opening_due(self, conversation: Conversation) -> bool:
         """Whether less of the history is to be sent from now on."""
@@ -291,11 +304,13 @@ class Capabilities:
         return next((what for one in self.all if (what := one.closing(conversation, answer))), None)
 
 
-def offered(capabilities: Sequence[Capability], setup: Setup, tools: Sequence[Tool]) -> list[ToolSpec]:
-    """What the model is told of these tools: those that every capability offers. Most offer any, and are not asked of
-    each tool, which took longer than all else that is made for a run."""
-    asked = [one.offers for one in capabilities if one.offers is not _any_tool]
-    return [tool.spec for tool in tools if all(offers(setup, tool.spec) for offers in asked)]
+def offered(capabilities: Sequence[Capability], setup: Setup, tools: Sequence[Tool]) -> Sequence[ToolSpec]:
+    """What the model is told of these tools: those that every capability offers. Each is asked once for all of them:
+    asked of each tool it took longer than all else that is made for a run."""
+    specs: Sequence[ToolSpec] = [tool.spec for tool in tools]
+    for one in capabilities:
+        specs = one.offers(setup, specs)
+    return specs
 
 
 async def tools_of(capabilities: Sequence[Capability], setup: Setup) -> list[Tool]:

@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from backend_api.domain.agent.events import BodyReference, ContentReference, ContextOpened, OpeningCause
 from backend_api.domain.agent.options import AgentMode, ThinkingLevel
@@ -36,7 +37,7 @@ class Opening:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "system_reference", _reference(self.system))
-        object.__setattr__(self, "tools_reference", _reference(self._tools_json()))
+        object.__setattr__(self, "tools_reference", _reference_of_tools(tuple([tool.offer for tool in self.tools])))
 
     def after(self, last: ContextOpened | None, *, is_due: bool = False) -> ContextOpened | None:
         """What to record before the model is asked, None where `last` says it all and no other one is due."""
@@ -79,7 +80,17 @@ class Opening:
         return None if last.system == self.system_reference else "prompt"
 
     def _tools_json(self) -> str:
-        return f"[{','.join(tool.offer for tool in self.tools)}]"
+        return _json_list([tool.offer for tool in self.tools])
+
+
+def _json_list(items: Sequence[str]) -> str:
+    return f"[{','.join(items)}]"
+
+
+# Mostly the same as for the last run, and some hundred kilobytes.
+@lru_cache(maxsize=16)
+def _reference_of_tools(offers: tuple[str, ...]) -> ContentReference:
+    return _reference(_json_list(offers))
 
 
 def _reference(text: str) -> ContentReference:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any, Literal, cast
 
 from backend_api.domain.agent.tool_rules import covers
@@ -61,6 +61,7 @@ JUDGED_BY = ("denied_tools", "asked_tools", "allowed_tools", "enable_approval")
 """What each call is judged by, as it is chosen then."""
 
 
+@lru_cache(maxsize=256)
 def defaults_of(lowest: Options, *layers: Options) -> Options:
     """What holds where a session chooses nothing, of the layers below it, lowest first: as `merged`, but no layer lifts
     what another one protects by. Tools that any denies are denied, those that any asks for are asked for, and approvals

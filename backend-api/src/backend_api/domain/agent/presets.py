@@ -79,6 +79,6 @@ class Presets:
 
     def layered(self, below: Options, session: Options) -> tuple[Preset, Options]:
         """The preset of a session, and the options of all layers; those `below` the preset's are merged already."""
-        chosen = merged(below, session).preset
+        chosen = below.preset if session.preset is None else session.preset
         preset = self._by_id.get(chosen, self.default) if chosen is not None else self.default
         return preset, merged(defaults_of(below, preset.options), session)

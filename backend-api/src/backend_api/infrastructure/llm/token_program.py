@@ -34,13 +34,9 @@ def count(name: str, text: str) -> int | None:
 
 
 def main() -> None:
-    idle_s = float(sys.argv[1])
-    rest = b""
-    while select.select([0], [], [], idle_s)[0]:
-        data = os.read(0, 1 << 20)
-        if not data:
-            return
-        *lines, rest = (rest + data).split(b"\n")
+    idle_s, waiting = float(sys.argv[1]), b""
+    while select.select([0], [], [], idle_s)[0] and (data := os.read(0, 1 << 20)):
+        *lines, waiting = (waiting + data).split(b"\n")
         for line in lines:
             name, texts = json.loads(line)
             sys.stdout.write(json.dumps([count(name, text) for text in texts]) + "\n")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
@@ -51,10 +51,10 @@ def local_tool(
             return Done(success=False, output=wrong_arguments(name, faults, call.arguments))
         return await run_call(call, checked)
 
-    spec = ToolSpec(
+    spec = _spec(
         name=name,
         description=description,
-        parameters=_parameters(arguments),
+        arguments=arguments,
         phrase=phrase,
         effect=effect,
         needs_computer=needs_computer,
@@ -66,9 +66,14 @@ def local_tool(
     return Tool(spec=spec, run_call=run_checked)
 
 
+@lru_cache(maxsize=512)
+def _spec(*, arguments: type[Arguments], **told: Any) -> ToolSpec:
+    """Made once: a tool that knows its agent is made anew for each run."""
+    return ToolSpec(parameters=_parameters(arguments), **told)
+
+
 @cache
 def _parameters(arguments: type[Arguments]) -> dict[str, Any]:
-    """Made once: a tool that knows its agent is made anew for each run."""
     return {"type": "object", "properties": {}, **arguments.model_json_schema()}
 
 

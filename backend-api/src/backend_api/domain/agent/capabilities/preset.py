@@ -10,13 +10,17 @@ from backend_api.domain.agent.capability import ALLOW, Capability, ProposedCall,
 from backend_api.domain.agent.tools import ToolSpec
 
 
-def _offers(setup: Setup, tool: ToolSpec) -> bool:
+def _offers(setup: Setup, tools: Sequence[ToolSpec]) -> Sequence[ToolSpec]:
+    return tools if setup.preset.tools is None else [tool for tool in tools if _has(setup, tool)]
+
+
+def _has(setup: Setup, tool: ToolSpec) -> bool:
     # The way out of plan mode is the person's, who chose that mode.
     return tool.name == EXIT_TOOL or setup.preset.has(tool.name)
 
 
 def _gate(setup: Setup, call: ProposedCall) -> Verdict:
-    return ALLOW if _offers(setup, call.tool) else switched_off(call.tool)
+    return ALLOW if _has(setup, call.tool) else switched_off(call.tool)
 
 
 def _sections(setup: Setup) -> Sequence[str]:
