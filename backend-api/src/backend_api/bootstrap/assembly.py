@@ -43,6 +43,7 @@ from backend_api.application.identity.register import Register
 from backend_api.application.jobs.cancel_job import CancelJob
 from backend_api.application.jobs.get_job import GetJob
 from backend_api.application.mcp.change_servers import ChangeMcpServers
+from backend_api.application.mcp.list_tools import ListMcpTools
 from backend_api.application.mcp.sign_in_server import SignInMcpServer
 from backend_api.application.previews.issue_address import IssueAddress
 from backend_api.application.previews.open_port import ClosePort, OpenPort
@@ -215,6 +216,9 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
             authorizer=ports.mcp_authorizer,
             limiter=limiter,
             limits=limits,
+        ),
+        list_mcp_tools=ListMcpTools(
+            servers=ports.mcp_servers, connector=ports.mcp_connections, limiter=limiter, limits=limits
         ),
         try_key=TryKey(
             open_settings=own.open_settings,

@@ -571,6 +571,7 @@ export interface McpServerBody {
         | 'mcp_bad_answer'
         | 'mcp_too_large'
         | 'mcp_ended'
+        | 'mcp_program'
         | 'mcp_program_ended'
         | 'mcp_no_computer'
         | 'mcp_too_often'
@@ -1262,6 +1263,29 @@ export interface ToolBody {
   phrase: string
   read_only: boolean
   dangerous: boolean
+  server?: string | null
+  error?: string | null
+  code?:
+    | (
+        | 'mcp_needs_sign_in'
+        | 'mcp_needs_scope'
+        | 'mcp_scope_refused'
+        | 'mcp_refused'
+        | 'mcp_status'
+        | 'mcp_address_refused'
+        | 'mcp_unreachable'
+        | 'mcp_timed_out'
+        | 'mcp_bad_answer'
+        | 'mcp_too_large'
+        | 'mcp_ended'
+        | 'mcp_program'
+        | 'mcp_program_ended'
+        | 'mcp_no_computer'
+        | 'mcp_too_often'
+        | 'mcp_unreadable'
+        | 'mcp_other'
+      )
+    | null
 }
 /**
  * A field that is left out is as the caller has it saved. With another `base_url` than the saved one a saved key is

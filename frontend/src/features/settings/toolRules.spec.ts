@@ -118,6 +118,23 @@ describe('ToolRules', () => {
     for (const name of ['mcp__notes__add', 'constructor'])
       expect(screen.getByText(`Does ${name}.`).getAttribute('lang')).toBe('en')
   })
+  it('offers those of MCP servers by themselves, and all of one that can’t be asked, with the reason', async () => {
+    const away: ToolInfo = {
+      ...tool('mcp__notes__*'),
+      server: 'notes',
+      error: 'It did not answer within 5 seconds.',
+      code: 'mcp_timed_out',
+    }
+    startFakeServer({ 'GET /tools': () => json([{ ...tool('mcp__wiki__get'), server: 'wiki' }, away, tool('think')]) })
+    const saved: OptionsBody[] = []
+    const save = (options: OptionsBody): Promise<void> => Promise.resolve(void saved.push(options))
+    render(ToolRules, { props: { ...plain, save }, global: { plugins: [i18n] } })
+    expect(await screen.findByRole('heading', { name: 'MCP servers' })).toBeTruthy()
+    expect(screen.getByText(/All tools of notes.*within 5 seconds/)).toBeTruthy()
+    await userEvent.selectOptions(screen.getByRole('combobox', { name: 'Rule for mcp__notes__*' }), 'Never')
+    await userEvent.selectOptions(screen.getByRole('combobox', { name: 'Rule for mcp__wiki__get' }), 'Ask first')
+    expect(saved).toEqual([{ denied_tools: ['mcp__notes__*'] }, { asked_tools: ['mcp__wiki__get'] }])
+  })
   it('loses none that are chosen while others are on their way', async () => {
     startFakeServer({ 'GET /tools': () => json(tools) })
     const saved: OptionsBody[] = []

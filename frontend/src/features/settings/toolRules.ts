@@ -87,7 +87,7 @@ export function ownLists(lists: RuleLists, below: RuleLists): RuleLists {
   )
 }
 
-const FAMILIES = ['browser', 'desktop', 'file', 'shell'] as const
+const FAMILIES = ['browser', 'desktop', 'file', 'shell', 'mcp'] as const
 export type Family = (typeof FAMILIES)[number] | 'other'
 
 /** The tools by what they work on, without families that have none. */

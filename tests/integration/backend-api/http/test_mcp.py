@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
+from backend_api.application.identity.limits import Limits
 from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.mcp.entity import Listing, McpServer, McpTarget, McpTool, public_name
@@ -31,10 +34,14 @@ class Connections:
     fails: str | None = None
     closed: int = 0
     meanwhile: Callable[[], Awaitable[Any]] | None = None
+    hangs: str | None = None
+    """The server that never answers."""
 
     async def connect(self, target: McpTarget, place: Place) -> Connections:
         self.places.append(place)
         self.connected.append(target)
+        if target.name == self.hangs:
+            await asyncio.Event().wait()
         if self.meanwhile is not None:
             await self.meanwhile()
         if self.fails is not None:
@@ -246,3 +253,84 @@ async def test_a_program_is_kept_with_its_values_sealed_and_tried_in_no_conversa
     for other in ({"command": "sh"}, {"args": ["-c", "env"]}, {"url": URL, "command": "", "args": []}):
         moved = await put(gateway, anna, "notes", **{**program, **other}, env={"TOKEN": None})
         assert (moved.status_code, moved.json()["errors"][0]["field"]) == (422, "body.env"), other
+
+
+async def tools(gateway: Gateway, who: dict[str, str], **query: str) -> dict[str, dict[str, Any]]:
+    answer = await gateway.client.get("/api/tools", params=query, headers=who)
+    assert answer.status_code == 200, answer.text
+    return {one["name"]: one for one in answer.json()}
+
+
+def of_servers(found: dict[str, dict[str, Any]]) -> dict[str, str | None]:
+    """The server of each tool of one."""
+    return {name: tool["server"] for name, tool in found.items() if tool["server"] is not None}
+
+
+async def test_tools_of_servers_are_listed_with_their_server_and_those_of_others_are_not(
+    gateway: Gateway, connections: Connections
+) -> None:
+    anna, bert = await gateway.user("anna"), await gateway.user("bert")
+    await put(gateway, anna, "wiki")
+    await put(gateway, anna, "off", enabled=False)
+    found = await tools(gateway, anna)
+    assert of_servers(found) == {"mcp__shared__get": "shared"} | {"mcp__wiki__get": "wiki"}
+    wiki = found["mcp__wiki__get"]
+    assert (wiki["description"], wiki["read_only"], wiki["error"]) == ("Gets.", False, None)
+    assert (found["think"]["server"], found["think"]["error"]) == (None, None)
+    assert of_servers(await tools(gateway, bert)) == {"mcp__shared__get": "shared"}
+    assert connections.closed == 3
+    assert len({place.user_id for place in connections.places}) == 2
+
+
+async def test_a_session_whose_preset_leaves_them_out_lists_none_and_asks_no_server(
+    gateway: Gateway, connections: Connections
+) -> None:
+    anna = await gateway.user("anna")
+    ids: list[str] = []
+    for preset in ("general", "chat"):
+        made = await gateway.client.post("/api/sessions", json={"preset": preset}, headers=anna)
+        assert made.status_code == 201, made.text
+        ids.append(made.json()["id"])
+    assert of_servers(await tools(gateway, anna, session_id=ids[0])) == {"mcp__shared__get": "shared"}
+    connections.connected.clear()
+    assert of_servers(await tools(gateway, anna, session_id=ids[1])) == {}
+    assert connections.connected == []
+
+
+async def test_a_server_that_can_not_be_asked_is_one_entry_that_says_why_and_holds_nobody_up(
+    gateway: Gateway, connections: Connections
+) -> None:
+    anna = await gateway.user("anna")
+    await put(gateway, anna, "wiki")
+    await gateway.client.put("/api/mcp/box", json={"command": "uvx", "args": ["box"]}, headers=anna)
+    connections.hangs = "shared"
+    began = time.monotonic()
+    found = await tools(gateway, anna)
+    assert time.monotonic() - began < 8
+    assert of_servers(found) == {"mcp__shared__*": "shared", "mcp__wiki__get": "wiki"} | {"mcp__box__*": "box"}
+    assert "did not answer within 5 seconds" in found["mcp__shared__*"]["error"]
+    assert found["mcp__shared__*"]["code"] == "mcp_timed_out"
+    assert "computers of conversations" in found["mcp__box__*"]["error"]
+    connections.hangs, connections.fails = None, "It is away."
+    assert (await tools(gateway, anna))["mcp__wiki__*"]["error"] == "It is away."
+    assert "think" in found
+
+
+async def test_servers_are_asked_no_more_often_than_a_limit_says(
+    mongo_server: Server, redis_server: Server, mongo_database_name: str, connections: Connections
+) -> None:
+    async with run_gateway(
+        mongo_server.uri,
+        mongo_database_name,
+        redis_server.uri,
+        shared_mcp=[SHARED],
+        mcp_connections=connections,
+        limits=Limits(key_tests_per_minute=2),
+    ) as gateway:
+        anna = await gateway.user("anna")
+        for _ in range(2):
+            assert "mcp__shared__get" in await tools(gateway, anna)
+        found = await tools(gateway, anna)
+    assert "too often" in found["mcp__shared__*"]["error"]
+    assert "think" in found
+    assert len(connections.connected) == 2

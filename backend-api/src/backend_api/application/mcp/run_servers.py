@@ -45,6 +45,20 @@ FORBIDDEN = "The MCP server {name} refused it. {reason}"
 MAY_HAVE_RUN = "The MCP server {name} can't be used any more. {reason} Part of it may have happened."
 
 
+def spec_of(target: McpTarget, tool: McpTool) -> ToolSpec:
+    """As agents have it. It writes, whatever it says of itself."""
+    short = tool.public_name.removeprefix(prefix_of(target.name))
+    return ToolSpec(
+        name=tool.public_name,
+        description=tool.description,
+        parameters=tool.parameters,
+        phrase=f"Using {short} of {target.name}",
+        effect="writes",
+        needs_computer=target.is_program,
+        deadline_ms=CALL_DEADLINE_MS + (START_ALLOWANCE_MS if target.is_program else 0),
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpServers:
     """Those of everybody, `shared`, and those that users added, for the runs of a worker."""
@@ -156,18 +170,7 @@ class _Run:
         return await pinned_listing(self.servers.log, self.lease.run.session_id, known)
 
     def _tool(self, target: McpTarget, tool: McpTool) -> Tool:
-        short = tool.public_name.removeprefix(prefix_of(target.name))
-        spec = ToolSpec(
-            name=tool.public_name,
-            description=tool.description,
-            parameters=tool.parameters,
-            phrase=f"Using {short} of {target.name}",
-            # Whatever it says of itself.
-            effect="writes",
-            needs_computer=target.is_program,
-            deadline_ms=CALL_DEADLINE_MS + (START_ALLOWANCE_MS if target.is_program else 0),
-        )
-        return Tool(spec=spec, run_call=partial(self._call, target, tool.name))
+        return Tool(spec=spec_of(target, tool), run_call=partial(self._call, target, tool.name))
 
     async def _call(self, target: McpTarget, name: str, call: ToolCall) -> Done:
         call.mark_begun(False)

@@ -20,6 +20,7 @@ McpCause = Literal[
     "bad_answer",
     "too_large",
     "ended",
+    "program",
     "program_ended",
     "no_computer",
     "too_often",

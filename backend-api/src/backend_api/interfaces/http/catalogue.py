@@ -6,10 +6,12 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 
+from backend_api.application.mcp.list_tools import OfferedMcpTool
 from backend_api.domain.agent.options import NO_OPTIONS, stored_options
 from backend_api.domain.agent.presets import Preset
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.interfaces.http.caller import CurrentCaller
+from backend_api.interfaces.http.mcp import McpCode, code_of
 from backend_api.interfaces.http.schemas import AnswerBody
 from backend_api.interfaces.http.use_cases import Calls
 
@@ -37,6 +39,12 @@ class ToolBody(AnswerBody):
     phrase: str
     read_only: bool
     dangerous: bool
+    server: str | None = None
+    """The MCP server it is of. Where that can't be asked, its one entry is the glob of all its tools."""
+    error: str | None = None
+    """Why that server could not be asked."""
+    code: McpCode | None = None
+    """The same in short."""
 
 
 class SuggestionBody(AnswerBody):
@@ -86,11 +94,35 @@ class PresetBody(PresetTextBody):
 async def tools(
     caller: CurrentCaller, calls: Calls, session_id: Annotated[str | None, Query(max_length=200)] = None
 ) -> list[ToolBody]:
-    """List the tools of the agent; with `session_id` those that the session's preset leaves it."""
+    """List the tools of the agent, with those of the caller's MCP servers behind them; with `session_id` those that the
+    session's preset leaves it. An MCP server has five seconds to tell its tools: one that does not, or can't be asked,
+    is one entry named by a glob, such as `mcp__wiki__*`, with the reason in `error`."""
     if session_id is None:
-        return [ToolBody.model_validate(tool) for tool in calls.tools]
-    session = await calls.sessions.get(SessionId(session_id), caller.user.id)
-    return [ToolBody.model_validate(tool) for tool in calls.rules.tools_of(session)]
+        own, preset = calls.tools, None
+    else:
+        session = await calls.sessions.get(SessionId(session_id), caller.user.id)
+        own, preset = calls.rules.tools_of(session), calls.rules.preset_of(session)
+    offered = await calls.list_mcp_tools.of(caller.user.id, preset.may_have if preset is not None else _any)
+    return [
+        *(ToolBody.model_validate(tool) for tool in own),
+        *(
+            _tool_of_server(one)
+            for one in offered
+            if preset is None or one.error is not None or preset.has(one.spec.name)
+        ),
+    ]
+
+
+def _tool_of_server(one: OfferedMcpTool) -> ToolBody:
+    told: dict[str, str] = {"server": one.server}
+    if one.error is not None:
+        told |= {"error": str(one.error), "code": code_of(one.error.cause)}
+    return ToolBody.model_validate(one.spec).model_copy(update=told)
+
+
+def _any(prefix: str) -> bool:
+    del prefix
+    return True
 
 
 @router.get("/models")

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from backend_api.application.mcp.change_servers import ShownMcpServer
 from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.mcp.ports import McpCause
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.schemas import AnswerBody, RequestBody
 from backend_api.interfaces.http.use_cases import Calls
@@ -31,6 +32,7 @@ McpCode = Literal[
     "mcp_bad_answer",
     "mcp_too_large",
     "mcp_ended",
+    "mcp_program",
     "mcp_program_ended",
     "mcp_no_computer",
     "mcp_too_often",
@@ -38,6 +40,11 @@ McpCode = Literal[
     "mcp_other",
 ]
 """`mcp_` and a `McpCause`."""
+
+
+def code_of(cause: McpCause) -> McpCode:
+    """As clients know it."""
+    return cast("McpCode", f"mcp_{cause}")
 
 
 class McpServerBody(AnswerBody):
@@ -104,7 +111,7 @@ def _body_of(shown: ShownMcpServer) -> McpServerBody:
         status=shown.status,
         tools=[*shown.tools],
         error=shown.error,
-        code=cast("McpCode", f"mcp_{shown.cause}") if shown.cause is not None else None,
+        code=code_of(shown.cause) if shown.cause is not None else None,
         tried_at=shown.tried_at,
         is_hidden=shown.is_hidden,
         signed_in=shown.is_signed_in,

@@ -45,6 +45,7 @@ from backend_api.application.identity.register import Register
 from backend_api.application.jobs.cancel_job import CancelJob
 from backend_api.application.jobs.get_job import GetJob
 from backend_api.application.mcp.change_servers import ChangeMcpServers
+from backend_api.application.mcp.list_tools import ListMcpTools
 from backend_api.application.mcp.sign_in_server import SignInMcpServer
 from backend_api.application.memories.change_memories import ChangeMemories
 from backend_api.application.previews.issue_address import IssueAddress
@@ -157,6 +158,7 @@ class UseCases:
     change_memories: ChangeMemories
     change_mcp_servers: ChangeMcpServers
     sign_in_mcp_server: SignInMcpServer
+    list_mcp_tools: ListMcpTools
     read_kinds: ReadKinds
     change_kind: ChangeKind
     tools: tuple[ToolSpec, ...]
