@@ -46,6 +46,8 @@ class ModelFacts:
     pictures: bool | None = None
     thinking: Thinks | None = None
     thinking_form: ThinkingForm | None = None
+    binds_thinking: bool | None = None
+    system_notes: bool | None = None
     computer_use: ComputerUse | None = None
 
     def over(self, other: ModelFacts) -> ModelFacts:
@@ -93,6 +95,8 @@ class _Entry(_Strict):
     pictures: bool | None = None
     thinking: Thinks | None = None
     thinking_form: ThinkingForm | None = None
+    binds_thinking: bool | None = None
+    system_notes: bool | None = None
     computer_use: ComputerUse | None = None
 
     def facts(self) -> ModelFacts:
