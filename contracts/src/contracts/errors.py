@@ -5,11 +5,6 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict
 
 
-def as_sentence(text: str) -> str:
-    """With a full stop where it has no end; frameworks name a status without one."""
-    return text if text.endswith((".", "!", "?", "…", "。")) else f"{text}."
-
-
 class FieldError(BaseModel):
     """One invalid field of a request; `field` is a dotted path such as `body.title`."""
 

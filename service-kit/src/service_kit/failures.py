@@ -20,6 +20,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 
+def as_sentence(text: str) -> str:
+    """With a full stop where it has no end; frameworks name a status without one."""
+    return text if text.endswith((".", "!", "?", "…", "。")) else f"{text}."
+
+
 class DomainError(Exception):
     """Base of all. `code` is stable and part of the wire contract; `detail` tells a person what to do."""
 

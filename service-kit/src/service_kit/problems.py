@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from contracts.errors import PROBLEM_MEDIA_TYPE, FieldError, Problem, as_sentence
+from contracts.errors import PROBLEM_MEDIA_TYPE, FieldError, Problem
 from service_kit.failures import (
     ConflictError,
     DomainError,
@@ -25,6 +25,7 @@ from service_kit.failures import (
     UnauthenticatedError,
     UnavailableError,
     UpstreamError,
+    as_sentence,
 )
 from service_kit.observation.context import current_work
 from service_kit.problem_responses import document_problems

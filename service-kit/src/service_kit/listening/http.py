@@ -15,7 +15,8 @@ from uvicorn._types import ASGI3Application, ASGIReceiveCallable, ASGISendCallab
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from contracts.errors import PROBLEM_MEDIA_TYPE, Problem, as_sentence
+from contracts.errors import PROBLEM_MEDIA_TYPE, Problem
+from service_kit.failures import as_sentence
 from service_kit.listening.broken_off import BrokenOffError
 from service_kit.listening.peers import Close, Peers
 

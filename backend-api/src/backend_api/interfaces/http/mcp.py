@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any, Literal, cast
 
 from fastapi import APIRouter, Path, Query, status
@@ -12,7 +11,7 @@ from backend_api.application.mcp.change_servers import ShownMcpServer
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.mcp.ports import McpCause
 from backend_api.interfaces.http.caller import CurrentCaller
-from backend_api.interfaces.http.schemas import AnswerBody, RequestBody
+from backend_api.interfaces.http.schemas import AnswerBody, RequestBody, Time
 from backend_api.interfaces.http.use_cases import Calls
 
 router = APIRouter(prefix="/api/mcp", tags=["mcp"])
@@ -62,7 +61,7 @@ class McpServerBody(AnswerBody):
     tools: list[str] = Field(description="Those that the last test found, as agents call them.")
     error: str | None
     code: McpCode | None = Field(description="Why it can't be used, in short.")
-    tried_at: datetime | None
+    tried_at: Time | None
     is_hidden: bool = Field(description="The deployment has one of this name since, which is used instead.")
     signed_in: bool = Field(description="The caller is signed in there.")
     client_id: str | None = Field(description="null for a server of the deployment, and where none is set.")

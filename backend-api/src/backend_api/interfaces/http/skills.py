@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Request
@@ -14,7 +13,7 @@ from backend_api.domain.errors import InvalidError
 from backend_api.domain.skills.entity import MAX_ARCHIVE_BYTES, MAX_NAME_CHARACTERS, MAX_URL_CHARACTERS
 from backend_api.interfaces.http.caller import CurrentCaller, address_of
 from backend_api.interfaces.http.forms import uploaded_files
-from backend_api.interfaces.http.schemas import AnswerBody, RequestBody
+from backend_api.interfaces.http.schemas import AnswerBody, RequestBody, Time
 from backend_api.interfaces.http.use_cases import Calls
 
 router = APIRouter(prefix="/api/skills", tags=["skills"])
@@ -60,7 +59,7 @@ class SkillBody(AnswerBody):
     files: int
     source: str | None
     """The address it was installed from."""
-    created_at: datetime | None
+    created_at: Time | None
 
 
 class WholeSkillBody(SkillBody):
