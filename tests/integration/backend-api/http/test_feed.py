@@ -16,7 +16,9 @@ import pytest
 from bson.timestamp import Timestamp
 
 from backend_api.domain.agent.events import MessageCompleted, RunFinished, SandboxUpdated
+from backend_api.domain.agent.plans import Plan
 from backend_api.domain.agent.recorded import Recorded
+from backend_api.domain.agent.waits import Wait
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.infrastructure.mongo.clock import DatabaseClock
 from backend_api.infrastructure.mongo.feed_documents import number_of
@@ -89,6 +91,29 @@ async def test_everything_that_changes_a_session_is_told(gateways: list[Gateway]
     numbers = [frame.data["seq"] for frame in (started, *frames)]
     assert numbers == sorted(set(numbers))
     assert max(numbers) < 2**53
+
+
+async def test_options_that_an_approved_plan_changes_are_told_whole(gateways: list[Gateway]) -> None:
+    near, far = gateways
+    anna, ledger = await near.user("anna"), near.ports.ledger
+    options = {"enable_plan_mode": True, "max_turns": 5}
+    async with reading(far.client, FEED, anna) as reader:
+        await reader.take_frames(1)
+        url = f"/api/sessions/{await near.session(anna)}"
+        await near.client.patch(url, json={"options": options}, headers=anna)
+        await near.client.post(f"{url}/messages", json={"text": "hello"}, headers=anna)
+        lease = await ledger.claim("w", lease_s=30, model="demo")
+        assert lease is not None
+        await ledger.wait(lease, [Wait(id="p", subject=Plan(call_id="c", plan="This."), expires_s=60)], read_seq=99)
+        decided = await near.client.post(f"{url}/plans/p", json={"decision": "approve"}, headers=anna)
+        assert decided.status_code == 200
+        while (await reader.next()).data.get("status") != "waiting":
+            pass
+        told = await reader.next()
+    expected = {"status": "queued", "options": options | {"enable_plan_mode": False}}
+    assert shown(told) == ("session.updated", expected)
+    session = (await near.client.get(url, headers=anna)).json()
+    assert (told.data["last_seq"], told.data["updated_at"]) == (session["last_seq"], session["updated_at"])
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -139,13 +139,18 @@ async def end_waits(
         options = {**before, **what.options}
         changed = changed_names(before, options)
         items.append(Recorded(payload=SessionUpdated(options=options, changed_options=changed)))
-        moved["options"] = {"$literal": options}
+        moved["options"] = options
     if not what.left:
         items.append(Recorded(payload=queued))
     status = SessionStatus.WAITING if what.left else SessionStatus.QUEUED
     session = await database["sessions"].find_one_and_update(
         {"_id": run["session_id"], "active_run_id": run["_id"]},
-        [_moved(len(items), status=status.value, **moved)],
+        # By operators: of options that a pipeline sets, the feed would be told by the names within them.
+        {
+            "$set": {"status": status.value, **moved},
+            "$inc": {"last_seq": len(items)},
+            "$currentDate": {"updated_at": True},
+        },
         return_document=ReturnDocument.AFTER,
         session=transaction,
     )
