@@ -214,10 +214,6 @@ async def _no_brake(_setup: Setup, _conversation: Conversation) -> Bound | None:
     return None
 
 
-async def _no_brake(_setup: Setup, _conversation: Conversation) -> Bound | None:
-    return None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capability:
     """`sections` of the system prompt and `tools`, both frozen at an opening; which of all tools it `offers` the model;
