@@ -34,7 +34,8 @@ from support.scripted_stack import (
     tools_of,
 )
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+# What is put into the computer are thousands of files, which takes its time on a busy machine.
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(300)]
 SAID = Answer(texts=("Done.",))
 LONG = "mcp__box__trigger-long-running-operation"
 ALL_OF_EVERYTHING = {"mcp__box__echo", "mcp__box__get-sum", "mcp__box__get-tiny-image", LONG}
