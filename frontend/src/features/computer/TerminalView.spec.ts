@@ -18,7 +18,9 @@ const card = (command: string, outcome: ToolCard['outcome'], more: object = {}) 
     display: null,
     ...more,
   }) as unknown as ToolCard
-const shell = (command: string) => ({ display: { type: 'shell', command } })
+const shell = (command: string, background: string | null = null) => ({
+  display: { type: 'shell', command, background },
+})
 
 it('shows what ran, and nothing that was only asked for', () => {
   const cards = [
@@ -35,4 +37,18 @@ it('shows what ran, and nothing that was only asked for', () => {
   render(TerminalView, { props: { cards }, global: { plugins: [i18n] } })
   const commands = [...screen.getByRole('region').children].map((entry) => entry.querySelector('p')?.textContent)
   expect(commands).toEqual(['$ false', '$ echo done', '$ sleep 9', '$ make'])
+})
+
+it('leaves commands in the background to their own panel', () => {
+  const cards = [
+    card('make all', 'running', { name: 'background_run' }),
+    card('make', 'succeeded', {
+      name: 'background_run',
+      ...shell('make', 'running'),
+      preview: '{"background_id": "bg_1"}',
+    }),
+    card('ls', 'succeeded', shell('ls')),
+  ]
+  render(TerminalView, { props: { cards }, global: { plugins: [i18n] } })
+  expect(screen.getByRole('region').textContent).toBe('$ ls')
 })
