@@ -165,6 +165,7 @@ export default {
   team: {
     inner: 'What the teammate {name} does',
     lead: 'the agent',
+    leadFirst: 'The agent',
     and: ', ',
     message: '{from} to {to}',
     question: '{from} asks {to}',
@@ -714,9 +715,17 @@ export default {
     loading: 'Loading skills…',
     origin: { bundled: 'built in', deployment: 'of this server', user: 'yours' },
     added: '{name} is there now.',
+    addedOver: {
+      bundled: '{name} is there now, in the place of the built-in one.',
+      deployment: '{name} is there now, in the place of the one of this server.',
+    },
     deleted: '{name} was deleted.',
     delete: 'Delete {name}',
-    sure: 'Delete {name}? Where this server has a skill of that name, it is used again.',
+    sure: 'Delete {name}?',
+    sureOver: {
+      bundled: 'Delete {name}? The built-in one is used again.',
+      deployment: 'Delete {name}? The one of this server is used again.',
+    },
     confirm: 'Delete skill',
     size: '{size}.',
     files: 'With it: {paths}.',

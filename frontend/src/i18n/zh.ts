@@ -162,6 +162,7 @@ const zh: typeof en = {
   team: {
     inner: '队友 {name} 所做的工作',
     lead: '智能体',
+    leadFirst: '智能体',
     and: '、',
     message: '{from} 致 {to}',
     question: '{from} 询问 {to}',
@@ -699,9 +700,17 @@ const zh: typeof en = {
     loading: '正在加载技能…',
     origin: { bundled: '内置', deployment: '本服务器提供', user: '你的' },
     added: '{name} 已添加。',
+    addedOver: {
+      bundled: '{name} 已添加，代替了内置的同名技能。',
+      deployment: '{name} 已添加，代替了本服务器的同名技能。',
+    },
     deleted: '{name} 已删除。',
     delete: '删除 {name}',
-    sure: '删除 {name}？如果本服务器有同名技能，将重新使用它。',
+    sure: '要删除 {name} 吗？',
+    sureOver: {
+      bundled: '要删除 {name} 吗？之后会重新使用内置的同名技能。',
+      deployment: '要删除 {name} 吗？之后会重新使用本服务器的同名技能。',
+    },
     confirm: '删除技能',
     size: '{size}。',
     files: '附带：{paths}。',

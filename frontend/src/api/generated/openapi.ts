@@ -1114,6 +1114,7 @@ export interface SkillBody {
   files: number
   source: string | null
   created_at: string | null
+  replaces: ('bundled' | 'deployment') | null
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -1392,6 +1393,7 @@ export interface WholeSkillBody {
   files: number
   source: string | null
   created_at: string | null
+  replaces: ('bundled' | 'deployment') | null
   instructions: string
   paths: string[]
 }

@@ -45,7 +45,7 @@ describe('a message of a team', () => {
     ['plan_review', false, 'lead rejected the plan of amy'],
   ] as const)('says how %s ended', (msgType, approve, said) => {
     show({ msgType, approve, sender: 'lead', recipients: ['amy'] })
-    expect(screen.getByRole('button').textContent).toContain(said.replace('lead', 'the agent'))
+    expect(screen.getByRole('button').textContent).toContain(said.replace('lead', 'The agent'))
   })
 
   it('has its words in Chinese', () => {

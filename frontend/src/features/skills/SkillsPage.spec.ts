@@ -18,6 +18,7 @@ const pdf: Skill = {
   files: 2,
   source: null,
   created_at: null,
+  replaces: null,
 }
 const knots: Skill = { ...pdf, name: 'knots', description: 'How to tie.', origin: 'user' }
 
@@ -91,6 +92,33 @@ describe('the page of skills', () => {
     const posted = server.calls.find((one) => one.method === 'POST')
     expect(posted?.headers.get('content-type')).toBeNull()
   })
+  it.each([
+    ['bundled', 'the built-in one', 'The built-in one is used again.'],
+    ['deployment', 'the one of this server', 'The one of this server is used again.'],
+  ] as const)(
+    'says that one takes the place of a %s one, which is used again without it',
+    async (replaces, of, again) => {
+      const own: Skill = { ...pdf, origin: 'user', replaces }
+      let list = [pdf]
+      show([], {
+        'GET /skills': () => json(list),
+        'POST /skills': () => {
+          list = [own, knots]
+          return json(own, 201)
+        },
+      })
+      await screen.findByRole('listitem')
+      await userEvent.upload(
+        screen.getByLabelText('Upload a skill'),
+        new File(['x'], 'pdf.zip', { type: 'application/zip' }),
+      )
+      expect((await screen.findByRole('status')).textContent).toContain(`pdf is there now, in the place of ${of}.`)
+      await userEvent.click(screen.getByRole('button', { name: 'Delete pdf' }))
+      expect(screen.getByText(`Delete pdf? ${again}`)).toBeTruthy()
+      await userEvent.click(screen.getByRole('button', { name: 'Delete knots' }))
+      expect(screen.getByText('Delete knots?')).toBeTruthy()
+    },
+  )
   it('says why one was refused, and keeps the list', async () => {
     show([pdf], { 'POST /skills': () => problem(422, 'skill_refused', "'../x' leads out of the skill's folder.") })
     await screen.findByRole('listitem')

@@ -41,6 +41,7 @@ async def test_one_is_uploaded_read_listed_and_deleted(gateway: Gateway) -> None
     made = await upload(gateway, anna, zipped(tie="#!"))
     assert made.status_code == 201
     assert (made.json()["name"], made.json()["origin"], made.json()["files"]) == ("knots", "user", 2)
+    assert made.json()["replaces"] is None
     whole = (await gateway.client.get("/api/skills/knots", headers=anna)).json()
     assert (whole["instructions"], whole["paths"]) == ("Tie it.", ["SKILL.md", "tie"])
     listed = (await gateway.client.get("/api/skills", headers=anna)).json()
@@ -58,10 +59,13 @@ async def test_a_single_file_is_a_skill_and_takes_the_place_of_the_servers(gatew
     refused = await gateway.client.delete("/api/skills/pdf", headers=anna)
     assert (refused.status_code, refused.json()["code"]) == (403, "skill_not_own")
     made = await upload(gateway, anna, TEXT.format(name="pdf").encode(), "SKILL.md")
-    assert made.status_code == 201
+    assert (made.status_code, made.json()["replaces"]) == (201, "bundled")
+    [listed] = [one for one in (await gateway.client.get("/api/skills", headers=anna)).json() if one["name"] == "pdf"]
+    assert (listed["origin"], listed["replaces"]) == ("user", "bundled")
     assert (await gateway.client.get("/api/skills/pdf", headers=anna)).json()["instructions"] == "Tie it."
     assert (await gateway.client.delete("/api/skills/pdf", headers=anna)).status_code == 204
-    assert (await gateway.client.get("/api/skills/pdf", headers=anna)).json()["origin"] == "bundled"
+    again = (await gateway.client.get("/api/skills/pdf", headers=anna)).json()
+    assert (again["origin"], again["replaces"]) == ("bundled", None)
 
 
 async def test_one_is_installed_from_an_address_and_its_owner_alone_reads_from_where(gateway: Gateway) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.skills.entity import Skill, SkillEntry
@@ -21,8 +21,13 @@ class OwnSkills:
     async def entries(self, user_id: UserId) -> Sequence[SkillEntry]:
         """By their names; of one name the user's own."""
         found = {entry.name: entry for entry in self.library.entries()}
-        found |= {entry.name: entry for entry in await self.store.entries(user_id)}
+        found |= {entry.name: self.placed(entry) for entry in await self.store.entries(user_id)}
         return [found[name] for name in sorted(found)]
+
+    def placed(self, own: SkillEntry) -> SkillEntry:
+        """One of a user's own, with whose place it takes."""
+        below = next((entry.origin for entry in self.library.entries() if entry.name == own.name), None)
+        return replace(own, replaces=below)
 
     async def get(self, user_id: UserId, name: str) -> Skill:
         """Raises `SkillNotFoundError`, `SkillUnreadableError`."""

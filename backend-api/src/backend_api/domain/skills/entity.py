@@ -49,6 +49,8 @@ class SkillEntry:
     source: str | None = None
     """The address it was installed from."""
     created_at: datetime | None = None
+    replaces: Origin | None = None
+    """Whose skill of the same name it takes the place of, until it is deleted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -60,6 +60,8 @@ class SkillBody(AnswerBody):
     source: str | None
     """The address it was installed from."""
     created_at: Time | None
+    replaces: Literal["bundled", "deployment"] | None
+    """Whose skill of the same name it takes the place of, until it is deleted."""
 
 
 class WholeSkillBody(SkillBody):
@@ -94,9 +96,11 @@ async def add_skill(request: Request, caller: CurrentCaller, calls: Calls) -> Sk
     async with calls.upload_files.admitted(user_id, address_of(request)):
         if _is_json(request):
             wanted = await _install_body(request)
-            return SkillBody.model_validate(await calls.install_skill(user_id, wanted.url, name=wanted.name))
-        name, content = await _uploaded(request)
-    return SkillBody.model_validate(await calls.add_skill(user_id, name, content))
+            made = await calls.install_skill(user_id, wanted.url, name=wanted.name)
+        else:
+            name, content = await _uploaded(request)
+            made = await calls.add_skill(user_id, name, content)
+    return SkillBody.model_validate(calls.own_skills.placed(made))
 
 
 def _is_json(request: Request) -> bool:
