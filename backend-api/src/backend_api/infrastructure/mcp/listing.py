@@ -69,7 +69,7 @@ def _tool(server: McpServer, listed: ListedTool, mask: Mask, reader: SchemaReade
 
 
 def _described(said: str, mask: Mask) -> str:
-    """Of a long one its beginning alone is looked at, and the end of that not told: half of a secret may stand there."""
+    """Of a long one its beginning alone is read, and the end of that not told: half of a secret may stand there."""
     looked_at = said[: 4 * MAX_DESCRIPTION_CHARACTERS]
     known = UNSEEN.sub("", mask.known(looked_at)).strip()
     if looked_at == said:
