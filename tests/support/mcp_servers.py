@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 import uvicorn
+from mcp import MCPError
 from mcp.server.mcpserver import Context, Image, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import INTERNAL_ERROR
 from starlette.requests import Request
 
 from support.listening import on_loopback
@@ -23,11 +25,13 @@ Writing = Callable[[asyncio.StreamWriter, dict[str, Any]], Coroutine[Any, Any, N
 
 @dataclass(slots=True)
 class Ordinary:
-    """A well-behaved server. `cancelled` is set once a call of `wait` was, `headers` are those of the last call."""
+    """A well-behaved server. `cancelled` is set once a call of `wait` was, which breaks off half way once it
+    `may_break`; `headers` are those of the last call."""
 
     url: str = ""
     begun: asyncio.Event = field(default_factory=asyncio.Event)
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
+    may_break: asyncio.Event = field(default_factory=asyncio.Event)
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def server(self, **options: Any) -> MCPServer[Any]:
@@ -46,11 +50,11 @@ class Ordinary:
         async def wait() -> str:
             self.begun.set()
             try:
-                await asyncio.sleep(60)
+                await self.may_break.wait()
             except asyncio.CancelledError:
                 self.cancelled.set()
                 raise
-            return "waited"
+            raise MCPError(code=INTERNAL_ERROR, message="broken half way")
 
         @server.tool(structured_output=False)
         def draw() -> Image:

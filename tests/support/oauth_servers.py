@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -69,6 +69,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         self.denies = False
         self.issuer_told: str | None = None
         self.before_renewal: Callable[[], Any] | None = None
+        self.before_token: Callable[[], Awaitable[Any]] | None = None
 
     async def get_client(self, client_id: str) -> OAuthClientInformationFull | None:
         return self.clients.get(client_id)
@@ -102,6 +103,8 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
     async def exchange_authorization_code(
         self, client: OAuthClientInformationFull, authorization_code: AuthorizationCode
     ) -> OAuthToken:
+        if self.before_token is not None:
+            await self.before_token()
         del self.codes[authorization_code.code]
         given = Given(
             client_id=client.client_id, resource=authorization_code.resource, scopes=authorization_code.scopes

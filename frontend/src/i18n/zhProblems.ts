@@ -139,6 +139,7 @@ export const zhProblems = {
   mcp_program_ended: '程序没有在运行。（{detail}）',
   mcp_no_computer: '无法使用运行它的电脑。',
   mcp_too_often: '它在这次运行中多次失败，不再尝试。',
+  mcp_asked_too_often: '一分钟内查询得太频繁，请稍后再试。',
   mcp_unreadable: '用服务器现在的 SECRETS_KEY 无法读取它的值，请重新填写。',
   mcp_other: '无法使用它。（{detail}）',
   too_many_mcp_servers: '你的 MCP 服务器数量已到上限，请先删除一个。',

@@ -3,6 +3,7 @@ counted, and the answer to what nobody foresaw."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import secrets
 import time
@@ -20,7 +21,7 @@ from service_kit.failures import DomainError
 from service_kit.listening.broken_off import BrokenOffError
 from service_kit.observation.context import Work, work_fields, work_from_headers, working_for
 from service_kit.observation.spans import TRACEPARENT, following, span
-from service_kit.problems import problem
+from service_kit.problems import UNAVAILABLE_RETRY_S, problem
 
 ARRIVED = "service_kit.arrived"
 NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False}
@@ -28,6 +29,7 @@ NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": Fal
 UNMATCHED = "unmatched"
 _OTHER = "other"
 _FAILED = "Internal error. The request id identifies it in the server's log."
+_ENDS = "This server is shutting down, and what was asked may not have been done. Try again in a moment."
 _QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
 _METHODS = frozenset({"GET", "POST", "PATCH", "PUT", "DELETE", "HEAD", "OPTIONS", "WS"})
 
@@ -124,6 +126,13 @@ class RequestMiddleware:
             if has_begun:
                 raise
             await problem(500, "internal", _FAILED)(scope, receive, send_named)
+        except asyncio.CancelledError:
+            if not status and scope["type"] == "http":
+                # A server that ends cancels what takes too long, and whoever asked waits still.
+                retry = {"Retry-After": str(UNAVAILABLE_RETRY_S)}
+                ends = problem(503, "unavailable", _ENDS, retryable=True, headers=retry)
+                await ends(scope, receive, send_named)
+            raise
         finally:
             self._tell(scope, current, status, time.monotonic() - began)
 

@@ -204,6 +204,7 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
             servers=ports.mcp_servers,
             connector=ports.mcp_connections,
             sign_ins=ports.mcp_sign_ins,
+            authorizer=ports.mcp_authorizer,
             sessions=ports.sessions,
             parse=own_server,
             limiter=limiter,

@@ -17,3 +17,5 @@ UNSEEN = re.compile(
 """One U+FE0E or U+FE0F, which says how the sign before it is drawn, is none of them."""
 TAGS = re.compile("[\U000e0000-\U000e0fff]")
 """Those that spell whole texts. For what a person may write in any language, whose words and emoji have others."""
+UNTYPED = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]|{TAGS.pattern}")
+"""With them, control characters, but tabs and the ends of lines, and halves of characters: nobody writes any."""

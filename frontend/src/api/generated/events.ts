@@ -1138,8 +1138,8 @@ export interface ContextUsageEvent {
   ratio: number
 }
 /**
- * An attempt to ask the main agent's model failed by a fault of this `code`; it is asked again in `wait_s` seconds,
- * which is attempt number `attempt` of at most `most`.
+ * An attempt to ask a model for the main agent's answer, or for a summary of its conversation, failed by a fault of
+ * this `code`; it is asked again in `wait_s` seconds, which is attempt number `attempt` of at most `most`.
  */
 export interface ModelRetryEvent {
   seq: null

@@ -575,6 +575,7 @@ export interface McpServerBody {
         | 'mcp_program_ended'
         | 'mcp_no_computer'
         | 'mcp_too_often'
+        | 'mcp_asked_too_often'
         | 'mcp_unreadable'
         | 'mcp_other'
       )
@@ -1283,6 +1284,7 @@ export interface ToolBody {
         | 'mcp_program_ended'
         | 'mcp_no_computer'
         | 'mcp_too_often'
+        | 'mcp_asked_too_often'
         | 'mcp_unreadable'
         | 'mcp_other'
       )

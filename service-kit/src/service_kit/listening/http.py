@@ -157,6 +157,13 @@ class BoundedHttpProtocol(HttpToolsProtocol):
                 # Aborted, not closed: without a length, a clean end would look like the whole answer.
                 cycle.disconnected = True
                 self.transport.abort()
+            except asyncio.CancelledError:
+                # The server ends. Without an answer, its own says so; another one is whole, or is cut.
+                if not cycle.response_started:
+                    raise
+                if not cycle.response_complete:
+                    cycle.disconnected = True
+                    self.transport.close()
 
         self._answered = cycle
         super()._start_asgi_task(cycle, answered)

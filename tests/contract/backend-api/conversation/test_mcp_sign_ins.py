@@ -29,8 +29,8 @@ async def test_each_is_kept_whole_of_its_user_and_server_and_deleted(stores: Con
     assert await stores.sign_ins.of(ANNA) == {"user:wiki": kept[0], "deployment:wiki": kept[1]}
     await stores.sign_ins.put(sign_in("2", sealed=NEW))
     assert (await stores.sign_ins.of(ANNA))["user:wiki"] == sign_in("2", sealed=NEW)
-    assert await stores.sign_ins.delete(ANNA, "user:wiki")
-    assert not await stores.sign_ins.delete(ANNA, "user:wiki")
+    assert await stores.sign_ins.delete(ANNA, "user:wiki") == sign_in("2", sealed=NEW)
+    assert await stores.sign_ins.delete(ANNA, "user:wiki") is None
     assert await stores.sign_ins.of(BERT) == {"user:wiki": kept[2]}
 
 

@@ -1,15 +1,19 @@
-"""A server of ours that ends tells its sockets to come back."""
+"""A server of ours that ends tells its sockets and those who wait for an answer to come back."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Any
 
+import httpx
 import pytest
 import websockets
+from fastapi import FastAPI
 
 from backend_api.bootstrap.closing import Closing
 from backend_api.bootstrap.listening import listen, server_for
+from service_kit.requests import Answered, RequestMiddleware, RequestRules
+from support.listening import on_loopback
 
 
 async def _echo(scope: Any, receive: Any, send: Any) -> None:
@@ -44,6 +48,30 @@ async def test_open_sockets_get_1012_and_the_server_ends() -> None:
         assert closed.value.rcvd is not None
         assert closed.value.rcvd.code == 1012
         await serving
+
+
+async def test_who_waits_for_an_answer_when_the_server_ends_is_told_to_try_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    counted: list[Answered] = []
+    app, asked = FastAPI(), asyncio.Event()
+    app.add_middleware(RequestMiddleware, rules=RequestRules(service="some-service", count=counted.append))
+
+    @app.get("/slow")
+    async def slow() -> None:
+        asked.set()
+        await asyncio.Event().wait()
+
+    server = server_for(app, graceful_s=1)
+    async with on_loopback(server) as url, httpx.AsyncClient(base_url=url, timeout=30) as client:
+        waiting = asyncio.create_task(client.get("/slow"))
+        await asked.wait()
+        server.should_exit = True
+        answer = await waiting
+    assert (answer.status_code, answer.json()["code"], answer.json()["retryable"]) == (503, "unavailable", True)
+    assert (answer.headers["retry-after"], answer.headers["content-type"]) == ("5", "application/problem+json")
+    assert [one.status for one in counted] == [503]
+    assert not [record for record in caplog.records if record.exc_info]
 
 
 def test_an_end_is_told_once_and_its_rest_counts_down() -> None:

@@ -69,6 +69,7 @@ async def test_those_of_another_user_are_never_seen_replaced_or_deleted(gateway:
         ("baker", {"prompt": ""}, "body.prompt"),
         ("baker", {"prompt": "x" * 8_001}, "body.prompt"),
         ("baker", {"prompt": "a\x00b"}, "body.prompt"),
+        ("baker", {"prompt": "a\U000e0062"}, "body.prompt"),
         ("baker", {"description": "a\x1b[2J"}, "body.description"),
         ("baker", {"tools": ["gone_*"]}, "body.tools"),
         ("baker", {"tools": "think"}, "body.tools"),

@@ -332,5 +332,6 @@ async def test_servers_are_asked_no_more_often_than_a_limit_says(
             assert "mcp__shared__get" in await tools(gateway, anna)
         found = await tools(gateway, anna)
     assert "too often" in found["mcp__shared__*"]["error"]
+    assert found["mcp__shared__*"]["code"] == "mcp_asked_too_often"
     assert "think" in found
     assert len(connections.connected) == 2

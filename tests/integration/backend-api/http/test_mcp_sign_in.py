@@ -270,7 +270,7 @@ async def test_a_denial_and_another_issuer_are_told_and_nothing_is_kept(servers:
     assert (await anna.sign_in()).status_code == 200
 
 
-async def test_another_address_or_a_deletion_drops_what_was_given(
+async def test_another_address_or_a_deletion_drops_what_was_given_and_gives_it_back(
     gateway: Gateway, servers: OAuthServers, anna: Browser
 ) -> None:
     await anna.add()
@@ -278,15 +278,31 @@ async def test_another_address_or_a_deletion_drops_what_was_given(
     assert (await anna.add(enabled=False)).json()["signed_in"]
     moved = await anna.add(url=servers.url + "?other=1")
     assert not moved.json()["signed_in"]
+    [given] = servers.provider.given
+    assert ([kind for kind, _ in servers.revoked], given.access) == (["refresh_token", "access_token"], set())
+    assert given.is_over
     assert await gateway.database["mcp_sign_ins"].count_documents({}) == 0
     assert not (await anna.add()).json()["signed_in"]
     assert (await anna.sign_in()).status_code == 200
     await anna.call("DELETE", "/wiki")
     assert await gateway.database["mcp_sign_ins"].count_documents({}) == 0
+    assert len(servers.revoked) == 4
     await anna.add()
     back = await servers.consent(await anna.begin())
     await anna.call("DELETE", "/wiki")
     assert "changed or deleted" in (await anna.back(back)).text
+
+
+async def test_what_comes_after_the_server_was_deleted_is_given_back(
+    gateway: Gateway, servers: OAuthServers, anna: Browser
+) -> None:
+    await anna.add()
+    back = await servers.consent(await anna.begin())
+    servers.provider.before_token = lambda: anna.call("DELETE", "/wiki")
+    assert "changed or deleted" in (await anna.back(back)).text
+    [given] = servers.provider.given
+    assert (given.access, given.is_over) == (set(), True)
+    assert await gateway.database["mcp_sign_ins"].count_documents({}) == 0
 
 
 async def test_a_client_that_was_registered_by_hand_is_used_and_its_secret_told_nowhere(

@@ -242,6 +242,20 @@ async def test_scopes_that_are_asked_for_in_the_middle_are_told_kept_and_asked_f
     assert servers.asked.count("/token") == 1
 
 
+async def test_what_one_call_is_refused_for_is_told_to_no_other_that_is_under_way(
+    servers: OAuthServers, worker: Worker
+) -> None:
+    await worker.sign_in()
+    async with connected(worker) as connection:
+        under_way = asyncio.create_task(connection.call("wait", call()))
+        await servers.ordinary.begun.wait()
+        servers.wants(MORE)
+        assert (await refusal(connection)).cause == "needs_scope"
+        servers.ordinary.may_break.set()
+        # It had begun, and may have done what it does.
+        assert "half way" in (await under_way).output
+
+
 @pytest.mark.parametrize(
     ("scopes", "cause"),
     [

@@ -187,3 +187,9 @@ def test_all_servers_together_offer_no_more_than_providers_take() -> None:
     many = taken(*(ListedTool(f"t{number}", "", PLAIN) for number in range(MAX_TOOLS - 1)))
     some = dict(within_bound([("a", many), ("b", taken(*(ListedTool(f"u{n}", "", PLAIN) for n in range(3))))]))
     assert (len(some["a"].tools), len(some["b"].tools)) == (MAX_TOOLS - 1, 1)
+
+
+def test_where_a_long_description_is_cut_no_part_of_a_secret_is_told() -> None:
+    (tool,) = taken(ListedTool("a", "x" * 15_990 + "s3cret-value" * 9, PLAIN), secrets=("s3cret-value" * 9,)).tools
+    assert tool.description.endswith("x [...]")
+    assert len(tool.description) < 4_100

@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from backend_api.bootstrap.capabilities import capabilities
+from backend_api.domain.agent.capability import Capability, Setup
+from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import SubagentFinished, SubagentStarted, ToolFinished
 from backend_api.domain.agent.model import ToolTurn
 from backend_api.infrastructure.memory.store import MemoryStore
@@ -64,6 +67,38 @@ async def test_answers_are_asked_for_at_once_as_long_as_all_of_them_fit() -> Non
     session = await stage.open_session(title="named")
     async with working(worker_for(stage, model, Tools(looking()), max_tokens=10_000, max_output_tokens=200)):
         assert (await stage.until_finished(await stage.say(session, "go"))).status == "completed"
+
+
+async def test_tokens_are_not_spent_twice_either_where_it_takes_a_moment_to_count_them() -> None:
+    at_work: set[str] = set()
+    most = 0
+
+    async def count(setup: Setup, conversation: Conversation) -> None:
+        for _ in range(20):
+            await asyncio.sleep(0)
+
+    def table(*sources: Any, **bounds: Any) -> list[Capability]:
+        return [*capabilities(*sources, **bounds), Capability(name="counted beside", brake=count)]
+
+    def answering(task: str, number: int) -> list[Any]:
+        async def begin() -> None:
+            nonlocal most
+            at_work.add(task)
+            most = max(most, len(at_work))
+            for _ in range(50):
+                await asyncio.sleep(0)
+            at_work.discard(task)
+
+        return [begin, USED, STOP]
+
+    stage, model = Stage(), Acting(hand_on(*TASKS[:5]), answering)
+    session = await stage.open_session(title="named")
+    # Two answers have room beside each other, and three have not.
+    async with working(
+        worker_for(stage, model, Tools(looking()), table=table, max_tokens=5_500, max_output_tokens=1_000)
+    ):
+        assert (await stage.until_finished(await stage.say(session, "go"))).status == "completed"
+    assert most == 2
 
 
 async def test_one_whose_model_fails_holds_up_no_other() -> None:

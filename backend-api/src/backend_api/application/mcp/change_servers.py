@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from backend_api.application.identity.limits import Limits
 from backend_api.application.mcp.own_servers import ServersOfUsers
+from backend_api.application.mcp.revocation import revoke
 from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import SessionRepository
@@ -27,7 +28,7 @@ from backend_api.domain.mcp.own import (
     SecretValues,
 )
 from backend_api.domain.mcp.ports import McpCause, McpConnector, McpServerError, Place
-from backend_api.domain.mcp.sign_in import SignIn, binding_of, may_sign_in, server_key
+from backend_api.domain.mcp.sign_in import Authorizer, SignIn, binding_of, may_sign_in, server_key
 from backend_api.domain.stored_time import to_millisecond
 
 TRIAL_S = 10.0
@@ -62,6 +63,7 @@ class ChangeMcpServers:
     servers: ServersOfUsers
     connector: McpConnector
     sign_ins: SignInsOfUsers
+    authorizer: Authorizer
     sessions: SessionRepository
     parse: Callable[[str, Mapping[str, Any]], McpServer]
     limiter: RateLimiter
@@ -94,9 +96,10 @@ class ChangeMcpServers:
     async def delete(self, user_id: UserId, name: str) -> None:
         """Only of the user's own. Raises `McpServerNotFoundError`, `LimitError`, `StoreUnavailableError`."""
         await self._count(user_id)
-        if not await self.servers.store.delete(user_id, name):
+        known = await self._own(user_id, name)
+        if not await self.servers.store.delete(user_id, name) or known is None:
             raise McpServerNotFoundError
-        await self.sign_ins.store.delete(user_id, f"user:{name}")
+        await self._drop_sign_in(user_id, known.server)
 
     async def test(self, user_id: UserId, name: str, session_id: SessionId | None = None) -> ShownMcpServer:
         """Connect to it and list its tools, of a program in the computer of this session; of one of the user's own the
@@ -165,7 +168,13 @@ class ChangeMcpServers:
         target, known = self.servers.target(user_id, own), await self.sign_ins.of(user_id)
         sign_in = known.get(server_key(own.server))
         if sign_in is not None and (target is None or sign_in.binding != binding_of(target)):
-            await self.sign_ins.store.delete(user_id, sign_in.server)
+            await self._drop_sign_in(user_id, own.server)
+
+    async def _drop_sign_in(self, user_id: UserId, server: McpServer) -> None:
+        """What was given is given back as well."""
+        dropped = await self.sign_ins.store.delete(user_id, server_key(server))
+        if dropped is not None and (grant := self.sign_ins.opened(dropped)) is not None:
+            await revoke(self.authorizer, server, user_id, grant)
 
     def _shown(self, user_id: UserId, own: OwnMcpServer, known: Mapping[str, SignIn]) -> ShownMcpServer:
         hidden = self.servers.is_shared(own.server.name)

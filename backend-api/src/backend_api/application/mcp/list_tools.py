@@ -54,7 +54,7 @@ class ListMcpTools:
         try:
             await self.limiter.hit(f"mcp-lists:{user_id}", limit=self.limits.key_tests_per_minute, window_s=60)
         except LimitError:
-            asked: list[Listing | McpServerError] = [McpServerError(TOO_OFTEN)] * len(targets)
+            asked: list[Listing | McpServerError] = [McpServerError(TOO_OFTEN, "asked_too_often")] * len(targets)
         else:
             asked = await asyncio.gather(*(self._asked(user_id, target, tried) for target in targets))
         known = {target.name: one for target, one in zip(targets, asked, strict=True) if isinstance(one, Listing)}

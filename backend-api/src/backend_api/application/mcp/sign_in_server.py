@@ -112,7 +112,11 @@ class SignInMcpServer:
             raise McpSignInError(DENIED, "denied")
         target = await self._unchanged(pending)
         grant = await self.authorizer.redeem(pending, answer.code)
-        await self._unchanged(pending)
+        try:
+            await self._unchanged(pending)
+        except McpSignInError:
+            await revoke(self.authorizer, target.server, pending.user_id, grant)
+            raise
         given = self.sign_ins.given(pending.user_id, target, grant)
         await self.sign_ins.store.put(replace(given, scopes=pending.scopes))
         return pending.name

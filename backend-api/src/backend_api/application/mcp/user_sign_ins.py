@@ -30,7 +30,11 @@ class SignInsOfUsers:
 
     def grant(self, sign_in: SignIn | None, target: McpTarget) -> Grant | None:
         """What was given for the server as it is; None where there is nothing, or it can't be read any more."""
-        if sign_in is None or sign_in.sealed is None or sign_in.binding != binding_of(target):
+        return self.opened(sign_in) if sign_in is not None and sign_in.binding == binding_of(target) else None
+
+    def opened(self, sign_in: SignIn) -> Grant | None:
+        """What was given, for whatever server it was; None where there is nothing, or it can't be read any more."""
+        if sign_in.sealed is None:
             return None
         try:
             return _grant_from(self.box.open(sign_in.sealed, bound_to=bound_to(sign_in)))

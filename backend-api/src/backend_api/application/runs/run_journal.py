@@ -161,7 +161,7 @@ class RunJournal:
         conversation = thread.conversation(self.lease.run.id)
         self.seen_seq = conversation.seen_seq
         below, self._next_turn = self.answers_below, conversation.next_turn
-        return replace(conversation, turns_of_others=below.begun, others_at_work=below.at_work)
+        return replace(conversation, turns_of_others=below.begun, others_at_work=self.others_at_work)
 
     def turns(self) -> int:
         """Model calls that the run began, of all its agents."""
@@ -302,6 +302,10 @@ class RunJournal:
     def answering(self) -> AbstractContextManager[None]:
         self._begun_turn = self._next_turn
         return self.answers_below.count_leads()
+
+    @property
+    def others_at_work(self) -> int:
+        return self.answers_below.at_work
 
     async def other_answered(self) -> None:
         await self.answers_below.wait_for_one()

@@ -80,7 +80,7 @@ class SubagentJournal:
             last_at=run.last_at,
             turns_of_others=max(self._run.turns() - thread.progress(run_id).last_turn, 0),
             chosen=self._run.known_choices(),
-            others_at_work=self._run.answers_below.at_work,
+            others_at_work=self.others_at_work,
         )
 
     async def chosen(self) -> Chosen:
@@ -128,6 +128,10 @@ class SubagentJournal:
 
     def answering(self) -> AbstractContextManager[None]:
         return self._run.answers_below.count_one()
+
+    @property
+    def others_at_work(self) -> int:
+        return self._run.others_at_work
 
     async def other_answered(self) -> None:
         await self._run.other_answered()

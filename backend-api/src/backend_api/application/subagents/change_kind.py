@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,8 +24,7 @@ from backend_api.domain.errors import InvalidError
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RateLimiter
 from backend_api.domain.settings.subagent_kinds import KindNameTakenError, KindNotFoundError, OwnKinds
-
-_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+from backend_api.domain.unseen import UNTYPED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +93,7 @@ def _checked(kind: SubagentKind) -> SubagentKind:
     if not prompt or len(prompt) > MAX_PROMPT_CHARACTERS:
         raise InvalidError(f"A prompt has 1 to {MAX_PROMPT_CHARACTERS} characters.", field="body.prompt")
     for field, text in (("description", description), ("prompt", prompt)):
-        if unseen := _UNSEEN.search(text):
+        if unseen := UNTYPED.search(text):
             reason = f"It has the character U+{ord(unseen.group()):04X}, which can't be seen."
             raise InvalidError(reason, field=f"body.{field}")
     rules = kind.tools or frozenset()

@@ -484,8 +484,8 @@ class ContextUsage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRetry:
-    """An attempt to ask the main agent's model failed by a fault of this `code`; it is asked again in `wait_s` seconds,
-    which is attempt number `attempt` of at most `most`."""
+    """An attempt to ask a model for the main agent's answer, or for a summary of its conversation, failed by a fault of
+    this `code`; it is asked again in `wait_s` seconds, which is attempt number `attempt` of at most `most`."""
 
     type: Literal["llm.retry"] = "llm.retry"
     code: str

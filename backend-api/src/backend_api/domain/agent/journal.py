@@ -106,6 +106,11 @@ class Journal(Protocol):
         `conversation`."""
         ...
 
+    @property
+    def others_at_work(self) -> int:
+        """By now, as in `Conversation`."""
+        ...
+
     async def other_answered(self) -> None:
         """Until an answer that another agent of the run is at is over."""
         ...

@@ -1,7 +1,6 @@
 """The agent: ask the model, run the tools, record, decide to stop.
 
-It keeps nothing between turns but that another model answers: each turn starts from the recorded conversation, so a run
-that another worker takes over goes on from its last recorded step by the same code.
+It keeps nothing between turns but that another model answers: each starts from what is recorded, on any worker.
 """
 
 from __future__ import annotations
@@ -72,6 +71,8 @@ class AgentLoop:
     async def _turn(self, conversation: Conversation) -> Ending | list[Wait]:
         """One answer and its calls; what those wait for, or the end."""
         bound = await self.capabilities.brake(conversation)
+        if self.journal.others_at_work > conversation.others_at_work:
+            return []  # They began while that was asked, and may use what it counted on.
         if isinstance(bound, Ending):
             return bound
         if isinstance(bound, Defer):
@@ -85,8 +86,8 @@ class AgentLoop:
                 answer = await self._ask(conversation, bound)
                 used = replace(self.journal.counted(answer.total), context=answer.context_tokens)
         except ModelContextError:
-            is_new = not conversation.is_just_compacted and not conversation.has_compaction_failed
-            if not is_new or not await self._compact(conversation, Compact(kind="auto")):
+            is_old = conversation.is_just_compacted or conversation.has_compaction_failed
+            if is_old or not await self._compact(conversation, Compact(kind="auto")):
                 raise
             return []
         announced = self.tools.announce(answer.calls, conversation.chosen, turn=answer.turn, seen_seq=answer.seen_seq)

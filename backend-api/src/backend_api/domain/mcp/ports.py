@@ -24,6 +24,7 @@ McpCause = Literal[
     "program_ended",
     "no_computer",
     "too_often",
+    "asked_too_often",
     "unreadable",
     "other",
 ]

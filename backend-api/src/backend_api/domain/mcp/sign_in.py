@@ -150,8 +150,8 @@ class SignIns(Protocol):
         """Whoever is told True renews it, and nobody else for so long; False where it has changed, or is claimed."""
         ...
 
-    async def delete(self, user_id: UserId, server: str) -> bool:
-        """False where there was none."""
+    async def delete(self, user_id: UserId, server: str) -> SignIn | None:
+        """What stood there; None where there was none."""
         ...
 
 
@@ -251,11 +251,13 @@ def scopes_of(said: str) -> str:
 
 def with_scopes(known: str, more: str) -> str:
     """Both, in this order, each once; those with which they would be too many are left out."""
-    scopes = known
+    scopes = dict.fromkeys(known.split())
+    size = len(" ".join(scopes))
     for one in more.split():
-        if one not in scopes.split() and len(scopes) + 1 + len(one) <= MAX_SCOPE_CHARACTERS:
-            scopes = f"{scopes} {one}".strip()
-    return scopes
+        if one not in scopes and size + 1 + len(one) <= MAX_SCOPE_CHARACTERS:
+            scopes[one] = None
+            size += 1 + len(one)
+    return " ".join(scopes)
 
 
 def _is_scope(text: str) -> bool:

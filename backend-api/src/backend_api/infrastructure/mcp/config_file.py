@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import httpx
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from backend_api.domain.mcp.entity import MAX_VARIABLES, NAME, McpServer, McpTarget, Source, Transport
 
@@ -20,7 +30,29 @@ MAX_VALUES_CHARACTERS = 16_384
 """Of both together."""
 MAX_COMMAND_CHARACTERS = 65_536
 """Of a command with its arguments."""
-Text = Annotated[str, StringConstraints(max_length=4_096, pattern=r"^[^\x00\r\n]*$")]
+
+
+def _like(pattern: str, otherwise: str) -> AfterValidator:
+    """What is refused is told in words: of a pattern alone hardly anybody reads what is wrong."""
+    wanted = re.compile(pattern)
+
+    def checked(text: str) -> str:
+        if not wanted.fullmatch(text):
+            raise ValueError(otherwise)
+        return text
+
+    return AfterValidator(checked)
+
+
+Text = Annotated[
+    str, StringConstraints(max_length=4_096), _like(r"[^\x00\r\n]*", "it has more than one line, or a NUL in it")
+]
+_ASCII = _like(r"[\x20-\x7e]*", "it has other characters than those of ASCII")
+_HTTP = _like(r"(https?://[\x21-\x7e]+)?", "it has to begin with http:// or https://, with no space in it")
+_VARIABLE_NAME = _like(
+    r"[A-Za-z_][A-Za-z0-9_]{0,99}", "a variable's name has 1 to 100 letters, digits and _, and begins with no digit"
+)
+_HEADER_NAME = _like(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}", "a header's name has 1 to 100 letters, digits, - and such")
 _OWN_HEADERS = frozenset(
     [
         *("host", "content-length", "content-type", "content-encoding", "transfer-encoding", "connection", "upgrade"),
@@ -42,9 +74,9 @@ class ClientConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    client_id: Annotated[str, StringConstraints(min_length=1, max_length=1_000, pattern=r"^[\x20-\x7e]*$")]
-    client_secret: Annotated[str, StringConstraints(max_length=4_096, pattern=r"^[\x20-\x7e]*$")] = ""
-    issuer: Annotated[str, StringConstraints(max_length=2_000, pattern=r"^(https?://[\x21-\x7e]+)?$")] = ""
+    client_id: Annotated[str, StringConstraints(min_length=1, max_length=1_000), _ASCII]
+    client_secret: Annotated[str, StringConstraints(max_length=4_096), _ASCII] = ""
+    issuer: Annotated[str, StringConstraints(max_length=2_000), _HTTP] = ""
 
 
 class ServerConfig(BaseModel):
@@ -55,13 +87,9 @@ class ServerConfig(BaseModel):
     type: Literal["stdio", "http", "streamable-http", "streamable_http", "streamableHttp", "sse"] | None = None
     command: Text = ""
     args: list[Text] = Field(default_factory=list, max_length=100)
-    env: dict[Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")], Text] = Field(
-        default_factory=dict, max_length=MAX_VALUES
-    )
+    env: dict[Annotated[str, _VARIABLE_NAME], Text] = Field(default_factory=dict, max_length=MAX_VALUES)
     url: Text = ""
-    headers: dict[Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$")], Text] = Field(
-        default_factory=dict, max_length=MAX_VALUES
-    )
+    headers: dict[Annotated[str, _HEADER_NAME], Text] = Field(default_factory=dict, max_length=MAX_VALUES)
     enabled: bool = True
     tools: list[Annotated[str, StringConstraints(min_length=1, max_length=200)]] | None = Field(
         default=None, max_length=100
@@ -203,7 +231,7 @@ def _target(server: McpServer, path: Path, environment: Mapping[str, str]) -> Mc
 
 def _faults(error: ValidationError) -> str:
     said = [
-        f"{'.'.join(map(str, fault['loc'])) or 'a server'}: {fault['msg']}"
+        f"{'.'.join(map(str, fault['loc'])) or 'a server'}: {fault['msg'].removeprefix('Value error, ')}"
         for fault in error.errors(include_url=False, include_input=False, include_context=False)
     ]
     return "; ".join(said[:5])

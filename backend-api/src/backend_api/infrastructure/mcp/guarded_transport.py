@@ -6,7 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 
 import httpx
 import httpx2
@@ -36,6 +37,21 @@ class ScopeRefusal:
 
 
 @dataclass(slots=True)
+class SignInRefusal:
+    """What is missing of the user's sign-in, as far as a request was refused for it."""
+
+    needs_sign_in: bool = False
+    scope: ScopeRefusal | None = None
+
+    @property
+    def is_told(self) -> bool:
+        return self.needs_sign_in or self.scope is not None
+
+
+_of_call: ContextVar[SignInRefusal | None] = ContextVar("sign_in_refusal_of_call", default=None)
+
+
+@dataclass(slots=True)
 class Refusals:
     """Why a server can't be used, as far as its answers said so."""
 
@@ -46,14 +62,29 @@ class Refusals:
     """Of what was said."""
     asks_to_sign_in: bool = False
     """Whether that status came with a challenge (RFC 6750)."""
-    needs_sign_in: bool = False
-    """Whether that is what is missing."""
-    scope: ScopeRefusal | None = None
-    """Of the last request that was refused for its scopes."""
+    own: SignInRefusal = field(default_factory=SignInRefusal)
+    """Of the connection's own requests, such as those that open it."""
 
     def refuse(self, said: str, cause: McpCause) -> None:
         """Why it can't be used, for people."""
         self.said, self.cause = said, cause
+
+    @property
+    def sign_in(self) -> SignInRefusal:
+        """Of the call that this is asked within, or of the connection."""
+        of_call = _of_call.get()
+        return self.own if of_call is None else of_call
+
+    @contextmanager
+    def of_call(self) -> Generator[SignInRefusal]:
+        """Of what is asked within: calls of one connection are made at the same time, and what is refused to one is
+        no other's."""
+        refusal = SignInRefusal()
+        before = _of_call.set(refusal)
+        try:
+            yield refusal
+        finally:
+            _of_call.reset(before)
 
 
 class GuardedTransport(httpx2.AsyncBaseTransport):

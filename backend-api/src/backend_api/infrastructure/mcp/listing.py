@@ -60,13 +60,21 @@ def _tool(server: McpServer, listed: ListedTool, mask: Mask, reader: SchemaReade
     name = listed.name
     if not name or len(name) > MAX_NAME_CHARACTERS:
         raise UnusableError("it has no usable name")
-    description = UNSEEN.sub("", mask.known(listed.description[: 4 * MAX_DESCRIPTION_CHARACTERS])).strip()
     return McpTool(
         name=name,
         public_name=public_name(server.name, name),
-        description=f"[Of the MCP server {server.name}] {shorten(description, MAX_DESCRIPTION_CHARACTERS)}",
+        description=f"[Of the MCP server {server.name}] {_described(listed.description, mask)}",
         parameters=cast("dict[str, Any]", _cleaned(reader.parameters(listed.schema), mask)),
     )
+
+
+def _described(said: str, mask: Mask) -> str:
+    """Of a long one its beginning alone is read, and the end of that not told: half of a secret may stand there."""
+    looked_at = said[: 4 * MAX_DESCRIPTION_CHARACTERS]
+    known = UNSEEN.sub("", mask.known(looked_at)).strip()
+    if looked_at == said:
+        return shorten(known, MAX_DESCRIPTION_CHARACTERS)
+    return f"{known[:MAX_DESCRIPTION_CHARACTERS]} [...]"
 
 
 def _cleaned(value: Any, mask: Mask) -> Any:

@@ -25,7 +25,7 @@ from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.mcp.entity import Listing, McpServer
 from backend_api.domain.mcp.ports import McpCause, McpServerError
 from backend_api.domain.mcp.sign_in import may_sign_in
-from backend_api.infrastructure.mcp.guarded_transport import Refusals, ScopeRefusal
+from backend_api.infrastructure.mcp.guarded_transport import Refusals, ScopeRefusal, SignInRefusal
 from backend_api.infrastructure.mcp.listing import ListedTool, listing_of
 from backend_api.infrastructure.mcp.progress import ProgressLines
 from backend_api.infrastructure.mcp.results import refused, told
@@ -105,13 +105,16 @@ class SessionConnection:
         return listing_of(self._server, listed, self._mask)
 
     async def call(self, name: str, call: ToolCall) -> Done:
+        with self._refusals.of_call() as refusal:
+            return await self._called(name, call, refusal)
+
+    async def _called(self, name: str, call: ToolCall, refusal: SignInRefusal) -> Done:
         progress = ProgressLines(call.on_output, self._mask)
-        self._refusals.scope, self._refusals.needs_sign_in = None, False
         try:
             asked = self._opened_session().call_tool(name, call.arguments, progress_callback=progress)
             result = await self._answered(asked)
         except MCPError as error:
-            if self._refusals.scope is not None or self._refusals.needs_sign_in:
+            if refusal.is_told:
                 raise self._fault(ENDED) from error
             if not self.is_open:
                 raise self._fault(ENDED, "ended") from error
@@ -194,9 +197,9 @@ class SessionConnection:
         refusals = self._refusals
         if refusals.said:
             return McpServerError(self._mask.known(refusals.said), refusals.cause)
-        if refusals.scope is not None:
-            return _scope_fault(refusals.scope)
-        if refusals.needs_sign_in and may_sign_in(self._server):
+        if (scope := refusals.sign_in.scope) is not None:
+            return _scope_fault(scope)
+        if (refusals.sign_in.needs_sign_in or refusals.own.needs_sign_in) and may_sign_in(self._server):
             return McpServerError(NEEDS_SIGN_IN, "needs_sign_in")
         if refusals.status == 401:
             return McpServerError(WANTS_TOKEN if may_sign_in(self._server) else REFUSED, "refused")

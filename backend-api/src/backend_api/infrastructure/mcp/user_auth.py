@@ -39,12 +39,12 @@ class UserAuth(httpx2.Auth):
             self._refusals.refuse(error.detail, "other")
             raise httpx2.ConnectError("no token", request=request) from error
         if fresh is None:
-            self._refusals.needs_sign_in = asks or token is not None
+            self._refusals.sign_in.needs_sign_in = asks or token is not None
             return
         self._give(request, fresh)
         self._refusals.status = None
         response = yield request
-        self._refusals.needs_sign_in = response.status_code == 401
+        self._refusals.sign_in.needs_sign_in = response.status_code == 401
         await self._look_for_scopes(fresh, response)
 
     async def _look_for_scopes(self, token: str | None, response: httpx2.Response) -> None:
@@ -60,7 +60,7 @@ class UserAuth(httpx2.Auth):
         except UnavailableError as error:
             self._refusals.refuse(error.detail, "other")
             raise httpx2.ConnectError("no scopes", request=response.request) from error
-        self._refusals.scope = ScopeRefusal(scopes, may_help)
+        self._refusals.sign_in.scope = ScopeRefusal(scopes, may_help)
 
     def _give(self, request: httpx2.Request, token: str | None) -> None:
         if token is not None:

@@ -48,9 +48,9 @@ class MemorySignIns:
         self._claims[key] = now + timedelta(seconds=for_s)
         return True
 
-    async def delete(self, user_id: UserId, server: str) -> bool:
+    async def delete(self, user_id: UserId, server: str) -> SignIn | None:
         self._claims.pop((user_id, server), None)
-        return self._kept[user_id].pop(server, None) is not None
+        return self._kept[user_id].pop(server, None)
 
     async def sealed_otherwise(self, key_id: str) -> AsyncIterator[SignIn]:
         kept = [one for of_user in self._kept.values() for one in of_user.values()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeVar, cast
 
 from beanie import Document, UpdateResponse
+from beanie.odm.utils.parsing import parse_obj
 
 _Stored = TypeVar("_Stored", bound=Document)
 
@@ -24,3 +25,9 @@ async def find_one_and_update(
     """The document after the change, or `before` it; None where none is as wanted."""
     response = UpdateResponse.OLD_DOCUMENT if before else UpdateResponse.NEW_DOCUMENT
     return await cast("Any", document).find_one(wanted).update(change, response_type=response)
+
+
+async def find_one_and_delete(document: type[_Stored], wanted: dict[str, Any]) -> _Stored | None:
+    """The document that was deleted; None where none is as wanted."""
+    found = await cast("Any", document).get_pymongo_collection().find_one_and_delete(wanted)
+    return None if found is None else cast("Any", parse_obj)(document, found)

@@ -11,7 +11,7 @@ from pymongo.errors import DuplicateKeyError
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.mcp.sign_in import SignIn
 from backend_api.domain.settings.entity import Sealed
-from backend_api.infrastructure.mongo.beanie_updates import find_one_and_update
+from backend_api.infrastructure.mongo.beanie_updates import find_one_and_delete, find_one_and_update
 from backend_api.infrastructure.mongo.database import Document
 from backend_api.infrastructure.mongo.documents import McpSignInDocument
 from backend_api.infrastructure.mongo.transactions import store_errors
@@ -60,13 +60,10 @@ class MongoSignIns:
         async with store_errors():
             return await find_one_and_update(McpSignInDocument, wanted, [{"$set": change}]) is not None
 
-    async def delete(self, user_id: UserId, server: str) -> bool:
+    async def delete(self, user_id: UserId, server: str) -> SignIn | None:
         async with store_errors():
-            found = await McpSignInDocument.find_one({"_id": _id_of(user_id, server)})
-            if found is None:
-                return False
-            await found.delete()
-            return True
+            found = await find_one_and_delete(McpSignInDocument, {"_id": _id_of(user_id, server)})
+            return None if found is None else _sign_in_from(found)
 
     async def sealed_otherwise(self, key_id: str) -> AsyncIterator[SignIn]:
         wanted: Document = {"sealed.key_id": {"$exists": True, "$ne": key_id}}

@@ -10,10 +10,11 @@ from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
+from backend_api.domain.unseen import UNTYPED
+
 MAX_BYTES = 64 * 1024
 _ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _FENCE = re.compile(r"^\+\+\+[ \t]*$", re.MULTILINE)
-_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _FORM = "it begins with what it is in TOML, between two lines of +++, and goes on with what the agent is told"
 
 Line = Annotated[
@@ -45,8 +46,8 @@ def parse_prompt_file(file_id: str, content: bytes, where: str, head: type[H]) -
         text = content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise PromptFileError(f"{where}: it is no UTF-8 text: {error.reason} at byte {error.start}") from error
-    if unseen := _UNSEEN.search(text):
-        raise PromptFileError(f"{where}: it has the control character U+{ord(unseen.group()):04X}")
+    if unseen := UNTYPED.search(text):
+        raise PromptFileError(f"{where}: it has the character U+{ord(unseen.group()):04X}, which nobody sees")
     before, *rest = _FENCE.split(text, maxsplit=2)
     if before.strip() or len(rest) != 2:
         raise PromptFileError(f"{where}: {_FORM}")

@@ -35,6 +35,7 @@ McpCode = Literal[
     "mcp_program_ended",
     "mcp_no_computer",
     "mcp_too_often",
+    "mcp_asked_too_often",
     "mcp_unreadable",
     "mcp_other",
 ]

@@ -248,3 +248,22 @@ def test_code_that_floods_is_a_bounded_result(endpoint: RunningEndpoint) -> None
     assert result.output.endswith("end")
     assert "characters left out" in result.output
     assert display.is_cut
+
+
+@pytest.mark.parametrize(
+    ("code", "success"),
+    [
+        ("class Large:\n    def __repr__(self): return 'x' * 70_000_000\nprint('first')\nLarge()", True),
+        ("print('first')\nraise ValueError('x' * 70_000_000)", False),
+    ],
+    ids=["result", "error"],
+)
+def test_what_is_larger_than_may_come_is_left_out_and_what_comes_after_is_told(
+    endpoint: RunningEndpoint, code: str, success: bool
+) -> None:
+    result, _ = run(endpoint, code)
+    assert result.output.startswith("first")
+    assert "larger than 64 MB and is left out" in result.output
+    assert result.success is success
+    after, _ = run(endpoint, "1 + 1")
+    assert (after.output, after.success) == ("2", True)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import os
 import time
-from contextlib import suppress
 from typing import Any
 
 import zmq
 
+from tool_api.tools.code.bridge.channel import MAX_MESSAGE_MB, Channel
 from tool_api.tools.code.bridge.kernel_process import KernelProcess, adopt_orphans
 from tool_api.tools.code.bridge.outputs import Outputs, line_of
 from tool_api.tools.code.bridge.wire import Fields, Message, Wire, text_of
@@ -24,7 +24,7 @@ _LAST_WORDS_S = 0.2
 _LOOK_MS = 2000
 _SOON_MS = 50
 _AT_ONCE = 100
-_MAX_MESSAGE = 64 * 1024 * 1024
+_LOST = f"\n[What it said at once was larger than {MAX_MESSAGE_MB} MB and is left out; save it to a file.]\n"
 
 
 def main() -> None:
@@ -80,6 +80,8 @@ class Execution:
         self.status: str | None = None
         self.is_idle = False
         self.until: float | None = None
+        self.is_cut = False
+        """Something of it was lost: it is over once the kernel answers again."""
 
 
 class Bridge:
@@ -91,12 +93,11 @@ class Bridge:
         self._interrupts_by_message = interrupts_by_message
         self._wire = Wire(kernel.key.encode())
         self._context = zmq.Context[zmq.Socket[bytes]]()
+        self._poller = zmq.Poller()
         self._shell = self._connected(zmq.DEALER, "shell")
         self._control = self._connected(zmq.DEALER, "control")
         self._iopub = self._connected(zmq.SUB, "iopub")
-        self._iopub.subscribe(b"")
-        self._poller = zmq.Poller()
-        for file in (self._shell, self._control, self._iopub, 0, kernel.said_fd):
+        for file in (0, kernel.said_fd):
             self._poller.register(file, zmq.POLLIN)
         self._is_ready = self._has_answered = self._was_heard = False
         self._asked_at = 0.0
@@ -116,6 +117,7 @@ class Bridge:
             self._kernel.reap()
             if self._kernel.exit_code is not None:
                 return self._outlive()
+            self._reconnect()
             if not self._is_ready:
                 self._ask()
             self._finish_if_over()
@@ -164,7 +166,11 @@ class Bridge:
 
     def _finish_if_over(self) -> None:
         execution = self._execution
-        if execution is None or not (execution.is_idle or execution.status is not None):
+        if execution is None or not (execution.is_idle or execution.status is not None or execution.is_cut):
+            return
+        if execution.is_cut:
+            if self._is_ready:
+                self._finish(execution)
             return
         if execution.until is None:
             execution.until = time.monotonic() + _OTHER_HALF_S
@@ -175,8 +181,20 @@ class Bridge:
         self._execution = None
         for fields in execution.outputs.rest():
             tell(fields)
-        has_failed = execution.outputs.has_failed or execution.status not in ("ok", None)
+        if execution.is_cut:
+            tell({"type": "text", "text": _LOST})
+        known = ("ok",) if execution.is_cut else ("ok", None)
+        has_failed = execution.outputs.has_failed or execution.status not in known
         tell({"type": "finished", "success": not has_failed})
+
+    def _reconnect(self) -> None:
+        """To what was cut. The kernel answers what it is asked then once it has run the code."""
+        found = [channel.reconnect_if_cut() for channel in (self._shell, self._control, self._iopub)]
+        if not any(found):
+            return
+        self._is_ready = self._has_answered = self._was_heard = False
+        if self._execution is not None:
+            self._execution.is_cut = True
 
     def _ask(self) -> None:
         if self._has_answered and self._was_heard:
@@ -188,7 +206,7 @@ class Bridge:
 
     def _outlive(self) -> None:
         until = time.monotonic() + _LAST_WORDS_S
-        while time.monotonic() < until and self._iopub.poll(_SOON_MS):
+        while time.monotonic() < until and self._iopub.wait(_SOON_MS):
             self._receive()
         if self._execution is not None:
             for fields in self._execution.outputs.rest():
@@ -199,27 +217,18 @@ class Bridge:
         while self._commands.read():
             self._kernel.reap()
 
-    def _connected(self, kind: int, channel: str) -> zmq.Socket[bytes]:
-        socket = self._context.socket(kind)
-        socket.linger = 0
-        socket.setsockopt(zmq.MAXMSGSIZE, _MAX_MESSAGE)
-        socket.setsockopt(zmq.RECONNECT_IVL, 20)
-        socket.connect(self._kernel.address(channel))
-        return socket
+    def _connected(self, kind: int, name: str) -> Channel:
+        return Channel(self._context, kind, self._kernel.address(name), self._poller)
 
-    def _send(self, socket: zmq.Socket[bytes], kind: str, content: dict[str, Any]) -> str:
+    def _send(self, channel: Channel, kind: str, content: dict[str, Any]) -> str:
         message_id, frames = self._wire.pack(kind, content)
-        # Where nobody reads it is lost: such a kernel is ended like one that does not answer.
-        with suppress(zmq.Again):
-            socket.send_multipart(frames, zmq.NOBLOCK)
+        channel.send(frames)
         return message_id
 
-    def _next(self, socket: zmq.Socket[bytes]) -> Message | None:
+    def _next(self, channel: Channel) -> Message | None:
         """The next that is one; what is none is passed over."""
         for _ in range(_AT_ONCE):
-            try:
-                frames = socket.recv_multipart(zmq.NOBLOCK)
-            except zmq.Again:
+            if (frames := channel.receive()) is None:
                 return None
             if (message := self._wire.unpack(frames)) is not None:
                 return message
