@@ -359,7 +359,9 @@ export default {
     succeeded: 'Used {name}',
     failed: 'Tried {name}',
     cut: 'Stopped {name}',
+    running: 'Using {name}',
     workspace: 'the workspace',
+    ofServer: '{tool} of {server}',
   },
   tool: {
     asking: 'Waits for you',

@@ -348,7 +348,9 @@ const zh: typeof en = {
     succeeded: '已使用 {name}',
     failed: '尝试使用 {name}',
     cut: '已停止 {name}',
+    running: '正在使用 {name}',
     workspace: '工作区',
+    ofServer: '{server} 的 {tool}',
   },
   tool: {
     asking: '等你决定',

@@ -87,7 +87,7 @@ async def walk(page: Page, stack: Stack, name: str) -> None:
     await plan.click()
     await expect(shown.get_by_text("Look", exact=True)).to_be_visible()
     inner = shown.get_by_role("list", name="What the teammate amy does")
-    await expect(inner.get_by_role("button", name="the agent approved the plan of amy")).to_be_visible()
+    await expect(inner.get_by_role("button", name="The agent approved the plan of amy")).to_be_visible()
     await expect(inner.get_by_text("Ran echo dug")).to_be_visible()
     await picture(page, f"team-{name}")
     await page.reload()

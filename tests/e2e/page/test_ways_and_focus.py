@@ -67,6 +67,10 @@ async def test_the_address_leads_to_the_panel_again_beside_the_conversation_and_
         for viewport in (WIDE, PHONE):
             page = await browser.new_page(viewport=viewport, locale="en")
             await page.goto(f"{stack.base_url}/s/{session}?panel=files")
+            if viewport == PHONE:
+                # Who follows a link reads the conversation first.
+                await expect(composer(page)).to_be_visible()
+                await page.get_by_role("tab", name="Computer").click()
             await expect(page.get_by_role("region", name="Files")).to_be_visible()
             # A link decides nothing for the other conversations.
             assert await page.evaluate("Object.keys(localStorage).filter((key) => /panel$/.test(key))") == []

@@ -167,6 +167,7 @@ describe('the page of MCP servers', () => {
     await userEvent.click(within(second).getByRole('button', { name: 'Test connection' }))
     expect(await screen.findByText(/wiki can’t be used/)).toBeTruthy()
     expect(second.textContent).toContain('status 503')
+    expect(second.textContent).not.toContain('It can’t be used')
   })
   it('keeps the secret of a client that stays the same, and asks for that of another one', async () => {
     const own: McpServer = { ...wiki, headers: [], client_id: 'mine', has_client_secret: true }

@@ -35,6 +35,15 @@ describe('what a call did', () => {
     expect(phraseOf(call)).toBe(said)
     i18n.global.locale.value = 'en'
   })
+  it.each([
+    ['mcp__my_wiki__find_page', 'asking', 'en', 'Use find_page of my_wiki'],
+    ['mcp__wiki__find', 'running', 'zh', '正在使用 wiki 的 find'],
+    ['mcp__wiki__a__b', 'succeeded', 'en', 'Used a__b of wiki'],
+  ] as const)('names a tool of an MCP server by both: %s, %s', (name, outcome, locale, said) => {
+    i18n.global.locale.value = locale
+    expect(phraseOf({ name, arguments: {}, phrase: 'Using find of wiki', outcome })).toBe(said)
+    i18n.global.locale.value = 'en'
+  })
   it.each(['description', 'title'])('names what was handed on by its %s', (name) => {
     const call = { name: 'task', arguments: { [name]: 'count' }, phrase: '', outcome: 'succeeded' } as const
     expect(phraseOf(call)).toBe('Delegated: count')

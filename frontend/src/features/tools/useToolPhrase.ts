@@ -1,6 +1,8 @@
 import { useI18n } from 'vue-i18n'
 import type { ToolCard } from './body/card'
 
+/** What a tool of an MCP server is called here: by its server and its own name. */
+const OF_SERVER = /^mcp__([\w-]+?)__(.+)$/
 const LONGEST_VALUE = 80
 type Call = Pick<ToolCard, 'name' | 'arguments' | 'phrase' | 'outcome'>
 
@@ -43,6 +45,8 @@ export function useToolPhrase(): (call: Call) => string {
           : given
     if (/^\w+$/.test(name) && te(key, 'en'))
       return t(key, Object.fromEntries(Object.entries(told).map(([slot, value]) => [slot, oneLine(value)]))).trim()
+    const [, server, tool] = OF_SERVER.exec(name) ?? []
+    if (server && tool) return t(`anyPhrase.${outcome}`, { name: t('anyPhrase.ofServer', { server, tool }) })
     return outcome === 'running' ? phrase || name : t(`anyPhrase.${outcome}`, { name })
   }
 }
