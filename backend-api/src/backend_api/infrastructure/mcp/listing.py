@@ -60,12 +60,16 @@ def _tool(server: McpServer, listed: ListedTool, mask: Mask, reader: SchemaReade
     name = listed.name
     if not name or len(name) > MAX_NAME_CHARACTERS:
         raise UnusableError("it has no usable name")
-    description = UNSEEN.sub("", mask.known(listed.description[: 4 * MAX_DESCRIPTION_CHARACTERS])).strip()
+    said = listed.description[: 4 * MAX_DESCRIPTION_CHARACTERS]
+    reader.count(len(said))
+    # First, as it may be refused before anything is done with the rest.
+    parameters = cast("dict[str, Any]", _cleaned(reader.parameters(listed.schema), mask))
+    description = UNSEEN.sub("", mask.known(said)).strip()
     return McpTool(
         name=name,
         public_name=public_name(server.name, name),
         description=f"[Of the MCP server {server.name}] {shorten(description, MAX_DESCRIPTION_CHARACTERS)}",
-        parameters=cast("dict[str, Any]", _cleaned(reader.parameters(listed.schema), mask)),
+        parameters=parameters,
     )
 
 
