@@ -160,6 +160,16 @@ def test_of_schemas_that_are_left_out_no_more_are_looked_at_than_of_others() -> 
     assert listing.left_out[-1] == "96 more"
 
 
+def test_of_descriptions_no_more_are_looked_at_than_of_schemas() -> None:
+    like = "s" * 60
+    listed = [ListedTool(f"tool-{number}", "s" * 16_000, {}) for number in range(1_000)]
+    began = time.process_time()
+    listing = taken(*listed, secrets=tuple(f"{like}{number}-" * 60 for number in range(20)))
+    assert time.process_time() - began < 1
+    assert listing.left_out[-1].endswith("more")
+    assert 0 < len(listing.tools) < 30
+
+
 def test_what_a_person_would_not_see_and_secrets_are_no_part_of_what_is_told() -> None:
     schema = {"type": "object", "properties": {"a": {"description": "hid\u200bden\U000e0041\u00ad s3cret-value"}}}
     [tool] = taken(

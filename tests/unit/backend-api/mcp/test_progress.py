@@ -44,3 +44,8 @@ async def test_no_more_than_so_many_are_shown_and_none_after_the_end(lines: Prog
     lines.end()
     await lines(1, 1, None)
     assert shown == []
+
+
+async def test_what_nobody_sees_is_left_out(lines: ProgressLines, shown: list[str]) -> None:
+    await lines(1, None, "a\x1b]0;title\x07b\u202ec\U000e0041")
+    assert shown == ["1 a]0;titlebc\n"]

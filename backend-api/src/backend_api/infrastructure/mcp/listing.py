@@ -14,6 +14,8 @@ from backend_api.domain.unseen import UNSEEN
 from backend_api.infrastructure.mcp.schemas import SchemaReader, UnusableError
 
 MAX_DESCRIPTION_CHARACTERS = 4_000
+_MAX_READ_CHARACTERS = 4 * MAX_DESCRIPTION_CHARACTERS
+"""Of a description, before secrets are hidden in it and it is cut."""
 MAX_LISTING_BYTES = 200_000
 MAX_NAME_CHARACTERS = 200
 _MAX_NAMED = 5
@@ -60,17 +62,20 @@ def _tool(server: McpServer, listed: ListedTool, mask: Mask, reader: SchemaReade
     name = listed.name
     if not name or len(name) > MAX_NAME_CHARACTERS:
         raise UnusableError("it has no usable name")
+    reader.count(len(listed.description[:_MAX_READ_CHARACTERS]))
+    # First, as it may be refused before anything is done with the rest.
+    parameters = cast("dict[str, Any]", _cleaned(reader.parameters(listed.schema), mask))
     return McpTool(
         name=name,
         public_name=public_name(server.name, name),
         description=f"[Of the MCP server {server.name}] {_described(listed.description, mask)}",
-        parameters=cast("dict[str, Any]", _cleaned(reader.parameters(listed.schema), mask)),
+        parameters=parameters,
     )
 
 
 def _described(said: str, mask: Mask) -> str:
     """Of a long one its beginning alone is read, and the end of that not told: half of a secret may stand there."""
-    looked_at = said[: 4 * MAX_DESCRIPTION_CHARACTERS]
+    looked_at = said[:_MAX_READ_CHARACTERS]
     known = UNSEEN.sub("", mask.known(looked_at)).strip()
     if looked_at == said:
         return shorten(known, MAX_DESCRIPTION_CHARACTERS)

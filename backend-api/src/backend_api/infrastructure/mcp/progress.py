@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from backend_api.application.runs.masking import Mask
+from backend_api.domain.unseen import UNSEEN
 
 MAX_LINES = 300
 """Of one call: what comes after them is not shown."""
@@ -26,7 +27,8 @@ class ProgressLines:
         self._left -= 1
         count = f"{progress:g}" if total is None else f"{progress:g}/{total:g}"
         # Hidden before it is cut: half of a secret is not found.
-        said = " ".join(self._mask.known(message or "").split())[:MAX_CHARACTERS]
+        known = " ".join(self._mask.known(message or "").split())[: 4 * MAX_CHARACTERS]
+        said = UNSEEN.sub("", known)[:MAX_CHARACTERS]
         await self._show(f"{count} {said}".strip() + "\n")
 
     def end(self) -> None:

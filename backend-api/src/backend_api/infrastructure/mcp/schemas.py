@@ -10,7 +10,8 @@ from typing import Any, cast
 
 MAX_SCHEMA_BYTES = 16_000
 MAX_LOOKED_AT_BYTES = 400_000
-"""Of all schemas of a listing, those that are left out too: each value costs time, and nobody else has it meanwhile."""
+"""Of all schemas and descriptions of a listing, those that are left out too: each value costs time, and nobody else has
+it meanwhile."""
 MAX_PATTERN_CHARACTERS = 500
 MAX_PATTERNS_CHARACTERS = 10_000
 """Of all schemas of a listing together, each counted once: some patterns take a millisecond a character."""
@@ -54,12 +55,17 @@ class SchemaReader:
     _patterns: dict[str, bool] = field(default_factory=dict[str, bool])
     """Those that were looked at, and whether they are any."""
 
+    def count(self, characters: int) -> None:
+        """What else of a tool is looked at. Raises `UnusableError`."""
+        if self._looked_at > MAX_LOOKED_AT_BYTES:
+            raise UnusableError("there are too many")
+        self._looked_at += characters
+
     def parameters(self, schema: Mapping[str, Any]) -> dict[str, Any]:
         """What of it is told a provider. Raises `UnusableError`."""
         if schema.get("type", "object") != "object":
             raise UnusableError("its arguments are no object")
-        if self._looked_at > MAX_LOOKED_AT_BYTES:
-            raise UnusableError("there are too many")
+        self.count(0)
         try:
             size = len(json.dumps(schema, allow_nan=False))
         except (ValueError, RecursionError) as error:
