@@ -5,12 +5,13 @@ import { ApiError } from '@/api/problems'
 import { json, problem, startFakeServer, type FakeServer } from '@/shared/testing/fakeServer'
 import { useDesktop } from './useDesktop'
 
-const picture = vi.hoisted(() => ({ isThere: true, focused: 0, released: [] as number[] }))
+const picture = vi.hoisted(() => ({ isThere: true, focused: 0, released: [] as number[], isBrought: false }))
 vi.mock('./picture', () => ({ hasPicture: () => picture.isThere, copyPicture: () => picture.isThere }))
 
 /** A viewer that is connected as soon as its socket stands. */
-vi.mock('@novnc/novnc', () => ({
-  default: class extends EventTarget {
+vi.mock('@novnc/novnc', () => {
+  picture.isBrought = true
+  class Viewer extends EventTarget {
     constructor(_: HTMLElement, socket: EventTarget) {
       super()
       socket.addEventListener('open', () => this.dispatchEvent(new Event('connect')))
@@ -22,8 +23,9 @@ vi.mock('@novnc/novnc', () => ({
     focus(): void {
       picture.focused += 1
     }
-  },
-}))
+  }
+  return { default: Viewer }
+})
 
 class FakeSocket extends EventTarget {
   static opened: FakeSocket[] = []
@@ -81,6 +83,16 @@ async function socket(number: number): Promise<FakeSocket> {
 const ticketOf = (one: FakeSocket): string | null => one.address.searchParams.get('ticket')
 
 describe('the desktop', () => {
+  // The first of them: what was brought once stays.
+  it('brings the viewer before the computer is ready, and asks for no ticket until then', async () => {
+    expect(picture.isBrought).toBe(false)
+    const isReady = ref(false)
+    const waiting = watched(() => isReady.value)
+    await vi.waitFor(() => expect(picture.isBrought).toBe(true))
+    expect(tickets).toBe(0)
+    isReady.value = true
+    expect((await waiting).state.value).toBe('live')
+  })
   it('stays connected when the computer is told anew without a change', async () => {
     const computer = shallowRef({ status: 'ready' })
     const { state } = await watched(() => computer.value.status === 'ready')

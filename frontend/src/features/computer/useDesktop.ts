@@ -17,6 +17,8 @@ const MODIFIERS = [0xffe3, 0xffe4, 0xffe9, 0xffea, 0xffe1, 0xffe2]
 /** A connection that brings nothing for so long, and has drawn nothing yet, is made anew. */
 const SILENT_MS = 15_000
 
+const viewer = () => import('@novnc/novnc')
+
 /**
  * The live desktop in `target` while `isWanted`: a fresh one-use ticket for each connection, view only unless
  * `control` is asked for, reconnecting when cut, and silent when nobody looks. Between two connections `still` holds the last picture.
@@ -33,6 +35,9 @@ export function useDesktop(
   const hasStill = ref(false)
   const visibility = useDocumentVisibility()
   const isHiddenLong = ref(false)
+  // While the computer is still to start, it costs the first picture nothing. Where it fails, connecting tries again.
+  const brought = viewer()
+  brought.catch(() => undefined)
   let screen: RFB | null = null
   let isFocusKept = false
   let attempt = 0
@@ -102,7 +107,7 @@ export function useDesktop(
     if (state.value !== 'reconnecting') state.value = 'connecting'
     try {
       const [{ default: Rfb }, ticket] = await Promise.all([
-        import('@novnc/novnc'),
+        brought.catch(viewer),
         call<VncTicket>('POST', `/sessions/${sessionId()}/vnc/ticket`, {
           body: { mode: control.value ? 'control' : 'view' },
         }),
