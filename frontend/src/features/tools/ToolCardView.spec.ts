@@ -157,6 +157,13 @@ describe('ToolCardView', () => {
     await userEvent.click(screen.getByRole('button', { name: /Show all/ }))
     expect(await screen.findByText('the whole')).toBeTruthy()
   })
+  it('calls what an agent tells its team by what it is', async () => {
+    const given = { request_id: 'req_1', approve: true, feedback: 'Go on' }
+    show({ name: 'plan_review', arguments: given, outcome: 'succeeded' })
+    await userEvent.click(screen.getByRole('button'))
+    for (const label of ['Number of the request', 'Approved', 'Feedback']) expect(screen.getByText(label)).toBeTruthy()
+    expect(screen.queryByText('request_id')).toBeNull()
+  })
   it('shows a tool it does not know by its arguments', async () => {
     show({ name: 'brand_new', arguments: { colour: 'green' }, phrase: '', outcome: 'succeeded', preview: 'fine' })
     await userEvent.click(screen.getByRole('button', { name: /brand_new/ }))
