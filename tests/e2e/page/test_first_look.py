@@ -133,6 +133,7 @@ async def until_warm(manager: httpx.AsyncClient) -> None:
             await asyncio.sleep(0.1)
 
 
+@pytest.mark.quiet
 @pytest.mark.timeout(240)
 async def test_the_desktop_shows_within_a_second_of_ready_in_every_fresh_conversation(desktop_stack: Stack) -> None:
     async with chromium() as browser, ApiClient(desktop_stack.base_url) as api:
@@ -143,6 +144,7 @@ async def test_the_desktop_shows_within_a_second_of_ready_in_every_fresh_convers
             await look_at_first(page, desktop_stack, api)
 
 
+@pytest.mark.quiet
 @pytest.mark.timeout(240)
 async def test_the_desktop_of_a_computer_that_stood_ready_shows_as_soon(tmp_path: Path) -> None:
     with run_stack(tmp_path / "stack", SANDBOX_POOL_SIZE="1") as stack:
