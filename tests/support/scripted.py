@@ -73,10 +73,12 @@ Handler = Callable[[ToolCall, dict[str, Any], OnOutput], Awaitable[Done]]
 ANY = Setup(now=lambda: datetime(2026, 1, 1, tzinfo=UTC))
 
 
-async def call_tool(source: ToolSource, name: str, arguments: dict[str, Any]) -> Done:
+async def call_tool(source: ToolSource, name: str, arguments: dict[str, Any], *, agent_id: str | None = None) -> Done:
     """Call one tool of a source as a run of the session `s` of user `u` does."""
     tool = next(tool for tool in await source.tools(ANY) if tool.spec.name == name)
-    call = ToolCall(session_id="s", user_id="u", run_id="r", call_id="c", name=name, arguments=arguments)
+    call = ToolCall(
+        session_id="s", user_id="u", run_id="r", call_id="c", name=name, arguments=arguments, agent_id=agent_id
+    )
     done = await tool.run_call(call)
     assert isinstance(done, Done), done
     return done

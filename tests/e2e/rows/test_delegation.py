@@ -59,6 +59,23 @@ async def test_an_unknown_kind_of_agent_is_told_with_those_there_are(scripted: S
     assert events[-1]["status"] == "completed"
 
 
+async def test_sub_agents_run_commands_at_once_each_in_a_shell_of_its_own(scripted: Scripted, api: ApiClient) -> None:
+    meet = (
+        "touch met_$$; cd /tmp; "
+        "for _ in $(seq 300); do [ $(ls $OLDPWD/met_* | wc -l) = 2 ] && { echo together $$; break; }; sleep 0.1; done"
+    )
+    session = await api.new_session(title="named")
+    both = [call("task", description="look", prompt="Look.", agent_type="general") for _ in range(2)]
+    runs = [calls(call("shell_exec", command=meet, timeout_s=60)) for _ in range(2)]
+    scripted.answer(calls(*both), *runs, SAID, SAID, calls(call("shell_exec", command="ls -d met_*")), SAID)
+    events = await api.ask(session, "go")
+    commands = {one["call_id"] for one in of_type(events, "tool.called") if one["name"] == "shell_exec"}
+    *met, of_main = [event["preview"] for event in of_type(events, "tool.finished") if event["call_id"] in commands]
+    assert [one.split()[0] for one in met] == ["together", "together"]
+    assert len({*met}) == 2
+    assert len(of_main.split()) == 2, "it is where the others began, and not where they went"
+
+
 async def stopped_in_a_child(scripted: Scripted, api: ApiClient) -> float:
     """How many seconds the stop of a command takes that a sub-agent runs; nothing of it is left."""
     session = await api.new_session(title="named")

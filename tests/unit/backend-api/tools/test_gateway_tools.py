@@ -242,6 +242,30 @@ async def test_the_model_is_told_of_another_computer_also_where_the_first_call_w
     assert again == OK
 
 
+async def test_a_sub_agent_has_a_shell_of_its_own_unless_it_names_one() -> None:
+    sent: list[dict[str, Any]] = []
+
+    class Told(Script):
+        async def call(self, sandbox: Sandbox, call: ToolCall) -> Done:
+            sent.append(call.arguments)
+            return OK
+
+    box = SandboxToolSource(manifest_tools(), MemorySandboxes(), Told())
+    for name, arguments, agent in [
+        ("shell_exec", {"command": "a"}, None),
+        ("shell_exec", {"command": "a"}, "one"),
+        ("shell_view", {}, "one"),
+        ("shell_exec", {"command": "a"}, "two"),
+        ("shell_exec", {"command": "a", "shell": "main"}, "one"),
+        ("file_read", {"path": "a"}, "one"),
+    ]:
+        await call_tool(box, name, arguments, agent_id=agent)
+    of_main, of_one, viewed, of_two, named, read = [one.get("shell") for one in sent]
+    assert (of_main, viewed, named, read) == (None, of_one, "main", None)
+    assert len({of_one, of_two, "main"}) == 3
+    assert str(of_one).startswith("agent-")
+
+
 async def test_a_call_that_runs_for_long_counts_as_activity_all_the_while() -> None:
     sandboxes = MemorySandboxes()
 

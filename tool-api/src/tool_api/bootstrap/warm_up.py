@@ -27,7 +27,7 @@ _LONGEST_S = 6.0
 
 async def warm_up(services: Services, serve: Callable[[socket.socket], Awaitable[None]]) -> None:
     """Start the shell, answer a first request, wait until the desktop has settled, for a bounded time, and hold it."""
-    await services.shells.open(DEFAULT_SHELL).warm_up()
+    await (await services.shells.open(DEFAULT_SHELL)).warm_up()
     await _answer_a_first_request(serve)
     if services.desktop is not None:
         await come_to_rest(_spent_s)

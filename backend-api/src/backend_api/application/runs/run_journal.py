@@ -339,6 +339,7 @@ class RunJournal:
             call_id=called.call_id,
             name=called.name,
             arguments=called.arguments,
+            agent_id=called.agent_id,
             on_output=on_output,
         )
         with _observed(call):

@@ -144,7 +144,7 @@ class SubagentJournal:
         await self._run.cut_calls_of(self.agent_id, reason)
 
     def tool_call(self, called: ToolCalled) -> AbstractContextManager[ToolCall]:
-        return self._run.tool_call(called)
+        return self._run.tool_call(replace(called, agent_id=self.agent_id))
 
     def open_message(self, message: MessageCompleted, preface: Sequence[Recorded] = ()) -> None:
         del message

@@ -70,6 +70,8 @@ class ToolCall:
     call_id: str
     name: str
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])
+    agent_id: str | None = None
+    """The sub-agent that calls, None for the main agent."""
     on_output: Callable[[str], Awaitable[None]] = _unheard
     has_begun: bool = field(default=True, init=False)
     outcome: Done | Waits | None = field(default=None, init=False)

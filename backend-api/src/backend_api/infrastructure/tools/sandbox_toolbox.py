@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
+from hashlib import sha256
 from importlib.resources import files
 
 from pydantic import TypeAdapter
@@ -57,6 +58,11 @@ def manifest_tools() -> list[ToolSpec]:
     ]
 
 
+def shell_of(agent_id: str) -> str:
+    """The name of a sub-agent's own shell. Sandboxes close such ones again where there are too many."""
+    return f"agent-{sha256(agent_id.encode()).hexdigest()[:8]}"
+
+
 PlaceSkills = Callable[[Sandbox, str, Sequence[str]], Awaitable[Sequence[str]]]
 """Sees to it that the folders of these skills of a user are there, and answers what to say of those that are not."""
 
@@ -82,17 +88,22 @@ class SandboxToolSource:
         self._rebuilt_within_s = rebuilt_within_s
         self._keep_alive_s = keep_alive_s
         self._specs = specs
+        self._of_shells = frozenset(one.name for one in specs if "shell" in one.parameters.get("properties", {}))
         self._place_skills = place_skills
         self._sandboxes = sandboxes
         self._sandbox_tools = sandbox_tools
         self._last: dict[str, int] = {}
 
     async def tools(self, setup: Setup) -> Sequence[Tool]:
-        """The same for every agent, after the folders of the skills that were read are there."""
+        """The same for every agent, after the folders of the skills that were read are there. A sub-agent that names no
+        shell has one of its own: those at work beside each other neither wait for each other's commands nor change
+        each other's folder."""
         run_call = partial(self._run, setup.skills_read)
         return [Tool(spec=spec, run_call=run_call) for spec in self._specs]
 
     async def _run(self, skills_read: Callable[[], Sequence[str]], call: ToolCall) -> Done:
+        if call.agent_id is not None and call.name in self._of_shells:
+            call.arguments = {"shell": shell_of(call.agent_id)} | call.arguments
         try:
             async with self._in_use(call.session_id):
                 outcome, sandbox = await self._called(call, skills_read())

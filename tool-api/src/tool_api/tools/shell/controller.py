@@ -32,7 +32,7 @@ class ShellController:
         if (refused := refused_command(arguments.command, self.allowed)) is not None:
             return failed(f"The command {refused!r} is not allowed in this sandbox.")
         try:
-            shell = self.shells.open(arguments.shell)
+            shell = await self.shells.open(arguments.shell)
             command = await shell.start_command(arguments.command, wait_s=min(_BUSY_WAIT_S, call.remaining_s))
         except ShellBusyError as busy:
             return failed(

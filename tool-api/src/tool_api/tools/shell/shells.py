@@ -12,6 +12,8 @@ from tool_api.tools.shell.command import Command
 from tool_api.tools.shell.environment import program_environment
 
 MAX_SHELLS = 16
+OF_AGENT = "agent-"
+"""So begin the names of shells that the gateway gives to sub-agents, each one of its own."""
 _WARM_UP_S = 5.0
 
 
@@ -123,14 +125,23 @@ class Shells:
     def find(self, name: str) -> Shell | None:
         return self._shells.get(name)
 
-    def open(self, name: str) -> Shell:
-        """The shell of that name, new if need be."""
-        if name not in self._shells:
-            if len(self._shells) >= MAX_SHELLS:
+    async def open(self, name: str) -> Shell:
+        """The shell of that name, new if need be. Where there are too many, the agent's shell that was idle longest is
+        closed for it.
+
+        Raises:
+            TooManyShellsError: none of them is an idle one of an agent.
+        """
+        while name not in self._shells and len(self._shells) >= MAX_SHELLS:
+            idle = [one for one in self._shells.values() if one.name.startswith(OF_AGENT) and not one.is_busy]
+            if not idle:
                 raise TooManyShellsError
-            self._shells[name] = Shell(name, self._workspace, self.environment)
-            measures.SHELLS.set(len(self._shells))
-        return self._shells[name]
+            await self._shells.pop(idle[0].name).close()
+        # The one that was used last comes last.
+        shell = self._shells.pop(name, None) or Shell(name, self._workspace, self.environment)
+        self._shells[name] = shell
+        measures.SHELLS.set(len(self._shells))
+        return shell
 
     def names(self) -> list[str]:
         return sorted(self._shells)
