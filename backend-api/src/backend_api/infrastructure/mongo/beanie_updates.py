@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, TypeVar, cast
 
 from beanie import Document, UpdateResponse
-from beanie.odm.utils.parsing import parse_obj
 
 _Stored = TypeVar("_Stored", bound=Document)
 
@@ -29,5 +28,6 @@ async def find_one_and_update(
 
 async def find_one_and_delete(document: type[_Stored], wanted: dict[str, Any]) -> _Stored | None:
     """The document that was deleted; None where none is as wanted."""
+    # By the driver: Beanie's own delete does not tell what was deleted.
     found = await cast("Any", document).get_pymongo_collection().find_one_and_delete(wanted)
-    return None if found is None else cast("Any", parse_obj)(document, found)
+    return None if found is None else document.model_validate(found)
