@@ -46,13 +46,14 @@ class Trial:
         made = await asyncio.gather(*(self.made(number, due) for number in range(AT_ONCE)))
         members = [*self.fleet.kind("gateway"), *self.fleet.kind("worker")]
         await asyncio.gather(*(self.killed(member, due) for member in members))
+        killed_at = datetime.now(UTC)
         for member in members:
             member.start()
         await asyncio.gather(*(member.up() for member in members))
         ids = {one["id"] for one in made}
         sent = await self.all_sent(ids)
         # Only those after the kills show that what was cut is sent by another one.
-        self.cut += sum(datetime.fromisoformat(one["last_run"]["at"]) > due + timedelta(seconds=1) for one in sent)
+        self.cut += sum(datetime.fromisoformat(one["last_run"]["at"]) > killed_at for one in sent)
         for schedule in sent:
             await self.sent_once(schedule)
         for schedule_id in ids:
@@ -64,7 +65,7 @@ class Trial:
         return dict(await self.api.json("POST", "/schedules", json=body, expect=201))
 
     async def killed(self, member: Member, due: datetime) -> None:
-        wait = (due - datetime.now(UTC)).total_seconds() + self.chance.uniform(-0.1, 0.4)
+        wait = (due - datetime.now(UTC)).total_seconds() + self.chance.uniform(-0.1, 0.1)
         await asyncio.sleep(max(wait, 0))
         member.kill()
 
