@@ -236,3 +236,14 @@ def succeeded(events: list[Json]) -> list[bool]:
     """Of each call, in the order of the calls: those that can't be run have their result first."""
     ended = {event["call_id"]: event["success"] for event in of_type(events, "tool.finished")}
     return [ended[event["call_id"]] for event in of_type(events, "tool.called") if event["call_id"] in ended]
+
+
+@asynccontextmanager
+async def added_mcp_server(api: ApiClient, **config: object) -> AsyncGenerator[None]:
+    """The user's server `box`, for the length of the block."""
+    answer = await api.http.put("/mcp/box", json=config)
+    assert answer.status_code == 200, answer.text
+    try:
+        yield
+    finally:
+        await api.http.delete("/mcp/box")

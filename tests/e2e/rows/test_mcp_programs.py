@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 
 import pytest
 
@@ -13,7 +12,18 @@ from support.api_client import ApiClient
 from support.endpoint import await_true, processes_with
 from support.mcp_program import program_config
 from support.model_server import Answer
-from support.scripted_stack import Scripted, begin, call, calls, of_type, results, said_in, succeeded, tools_of
+from support.scripted_stack import (
+    Scripted,
+    added_mcp_server,
+    begin,
+    call,
+    calls,
+    of_type,
+    results,
+    said_in,
+    succeeded,
+    tools_of,
+)
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 SAID = Answer(texts=("Done.",))
@@ -22,15 +32,8 @@ SLEEP = "7264.5"
 PROGRAM = "import base64, zlib; exec("
 
 
-@asynccontextmanager
-async def added(api: ApiClient) -> AsyncGenerator[None]:
-    config = program_config(PROGRAM_KEY=SECRET, SLEEP_S=SLEEP)
-    answer = await api.http.put("/mcp/box", json=config)
-    assert answer.status_code == 200, answer.text
-    try:
-        yield
-    finally:
-        await api.http.delete("/mcp/box")
+def added(api: ApiClient) -> AbstractAsyncContextManager[None]:
+    return added_mcp_server(api, **program_config(PROGRAM_KEY=SECRET, SLEEP_S=SLEEP))
 
 
 async def test_its_tools_act_in_the_computer_of_the_session_and_it_ends_with_the_run(

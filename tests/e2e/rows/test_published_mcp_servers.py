@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from datetime import datetime
 
 import pytest
@@ -25,6 +24,7 @@ from support.published_mcp import (
 from support.scripted_stack import (
     Form,
     Scripted,
+    added_mcp_server,
     call,
     calls,
     of_type,
@@ -68,16 +68,6 @@ async def equipped(running: Scripted) -> AsyncGenerator[str]:
         (workspace,) = running.stack.data_dir.glob(f"**/workspaces/{session}")
         await asyncio.to_thread(install_in, workspace)
         yield session
-
-
-@asynccontextmanager
-async def added(api: ApiClient, **config: object) -> AsyncGenerator[None]:
-    answer = await api.http.put("/mcp/box", json=config)
-    assert answer.status_code == 200, answer.text
-    try:
-        yield
-    finally:
-        await api.http.delete("/mcp/box")
 
 
 async def no_process_left(*texts: str) -> None:
@@ -129,7 +119,7 @@ async def test_everything_by_streamable_http(scripted: Scripted, api: ApiClient,
     def ended() -> int:
         return everything.said().count("Received session termination request")
 
-    async with added(api, url=everything.url):
+    async with added_mcp_server(api, url=everything.url):
         await uses_everything(scripted, api, session)
         await asyncio.to_thread(await_true, lambda: ended() == 1)
         await stops_everything(scripted, api, session)
@@ -139,7 +129,7 @@ async def test_everything_by_streamable_http(scripted: Scripted, api: ApiClient,
 
 
 async def test_everything_by_its_standard_input_in_a_sandbox(scripted: Scripted, api: ApiClient, equipped: str) -> None:
-    async with added(api, **everything_config()):
+    async with added_mcp_server(api, **everything_config()):
         await uses_everything(scripted, api, equipped)
         await no_process_left(f"{EVERYTHING} stdio")
         await stops_everything(scripted, api, equipped)
@@ -156,7 +146,7 @@ async def test_the_time_server_in_a_sandbox(scripted: Scripted, api: ApiClient, 
         ),
         SAID,
     )
-    async with added(api, **time_config()):
+    async with added_mcp_server(api, **time_config()):
         events = await api.ask(equipped, "what time is it?")
         now, there, nowhere, never = await results(api, equipped, events)
     assert {"mcp__box__get_current_time", "mcp__box__convert_time"} <= set(tools_of(scripted.model.requests[0]))
