@@ -144,13 +144,7 @@ def _body(request: ModelRequest, *, is_official: bool) -> bytes:
         "max_completion_tokens" if is_official else "max_tokens": request.max_output_tokens,
         **openai_fields(request.model, request.thinking, is_official=is_official, has_tools=bool(request.tools)),
     }
-    if request.tools:
-        body["tools"] = [
-            {
-                "type": "function",
-                "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
-            }
-            for tool in request.tools
-        ]
     system = to_json({"role": "system", "content": request.system})
-    return body_of(body, "messages", [system, *messages_of(request)])
+    # Some tens of kilobytes, which are the same each time.
+    tools = [f'{{"type":"function","function":{tool.offer}}}' for tool in request.tools]
+    return body_of(body, "messages", [system, *messages_of(request)], tools)

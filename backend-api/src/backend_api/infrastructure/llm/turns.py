@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from pydantic_core import to_json
@@ -65,6 +65,10 @@ def pieces_of(turn: AssistantTurn) -> Iterator[str | Thinking]:
         yield turn.text[begin:]
 
 
-def body_of(fields: dict[str, Any], conversation: str, pieces: Iterable[bytes]) -> bytes:
-    """A request in JSON: its fields, and under the name `conversation` what was said, whose pieces are JSON already."""
-    return b"".join((to_json(fields)[:-1], b',"', conversation.encode(), b'":[', b",".join(pieces), b"]}"))
+def body_of(
+    fields: dict[str, Any], conversation: str, pieces: Iterable[bytes], tools: Sequence[str] | None = None
+) -> bytes:
+    """A request in JSON: its fields, `tools` where they are JSON already, and under the name `conversation` what was
+    said, whose pieces are JSON already."""
+    listed = f',"tools":[{",".join(tools)}]'.encode() if tools else b""
+    return b"".join((to_json(fields)[:-1], listed, b',"', conversation.encode(), b'":[', b",".join(pieces), b"]}"))
