@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
 from backend_api.domain.agent.conversation import Conversation
@@ -113,7 +114,13 @@ class Answer:
         said = [AssistantTurn(text=text[since:], thinking=thinking)] if text[since:] else []
         return [*said, NoteTurn(text=note)]
 
-    def add_part(self, part: Part) -> None:
+    async def read(self, parts: AsyncGenerator[Part, None]) -> None:
+        """All that one call of the model says, which is closed however this ends. Raises what that raises."""
+        async with aclosing(parts):
+            async for part in parts:
+                self._add_part(part)
+
+    def _add_part(self, part: Part) -> None:
         self.has_begun = self.has_begun or not isinstance(part, UsagePart)
         match part:
             case TextPart():

@@ -6,7 +6,6 @@ It keeps nothing between turns but that another model answers: each starts from 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from backend_api.domain.agent.announced_calls import recorded_of
@@ -189,9 +188,7 @@ class AgentLoop:
 
     async def _call(self, request: ModelRequest, answer: Answer) -> None:
         try:
-            async with aclosing(self.model.chat.stream(request)) as parts:
-                async for part in parts:
-                    answer.add_part(part)
+            await answer.read(self.model.chat.stream(request))
         except BaseException as error:
             # What was asked is paid for, unless the provider refused it before it said anything.
             if answer.has_begun or not isinstance(error, ModelError):
