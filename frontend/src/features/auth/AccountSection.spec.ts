@@ -21,6 +21,8 @@ async function show(mode: 'local' | 'password') {
     'GET /auth/status': () => json({ mode, has_users: true, registration_open: true, max_upload_bytes: 10 }),
     'GET /auth/me': () => json({ id: 'u', username: 'local', is_admin: false }),
     'POST /auth/login': () => json(grant('now', 'mei')),
+    'POST /auth/logout': () => json({}),
+    'POST /auth/logout-all': () => json({}),
   })
   await useAuth().start()
   if (mode === 'password') await useAuth().logIn({ username: 'mei', password: 'a long one' })
@@ -35,5 +37,14 @@ describe('AccountSection', () => {
   it('names who has logged in', async () => {
     await show('password')
     expect(screen.getByText('Logged in as mei')).toBeTruthy()
+  })
+  it.each(['Log out', 'Log out everywhere'])('keeps nothing of what was being written after "%s"', async (name) => {
+    await show('password')
+    localStorage.setItem('draft:u:new', 'a secret plan')
+    localStorage.setItem('answer:q1', '{"chosen":{},"written":{"q":"mine"}}')
+    localStorage.setItem('rail', 'collapsed')
+    screen.getByRole('button', { name }).click()
+    await vi.waitFor(() => expect(useAuth().isSignedIn).toBe(false))
+    expect(Object.keys(localStorage)).toEqual(['rail'])
   })
 })

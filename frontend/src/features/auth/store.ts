@@ -4,6 +4,7 @@ import { call, enter, leave, onSignedOut } from '@/api/client'
 import { dropLogIn, dropLogInLater, hasLogIn, isLeaving as isStillLeaving, onLogInChanged } from '@/api/tokens'
 import type { AuthStatus, AuthUser } from '@/api/types'
 import { knowUploadLimit } from '@/api/uploadLimit'
+import { forgetUnsentWords } from '@/shared/lib/storage'
 
 export interface Credentials {
   username: string
@@ -66,6 +67,7 @@ export const useAuth = defineStore('auth', () => {
     isLeaving.value = true
     const isTold = await leave()
     forget()
+    forgetUnsentWords()
     if (!isTold) dropLogInLater()
   }
 
@@ -73,6 +75,7 @@ export const useAuth = defineStore('auth', () => {
     await call('POST', '/auth/logout-all')
     isLeaving.value = true
     forget()
+    forgetUnsentWords()
   }
 
   async function changePassword(old: string, next: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { reactive, watch } from 'vue'
-import { recallJson, remember } from '@/shared/lib/storage'
+import { BEGUN_ANSWER, recallJson, remember } from '@/shared/lib/storage'
 
 /** What a person began to answer: what is chosen, and what is written, by the names of the fields. */
 export interface Begun {
@@ -9,10 +9,10 @@ export interface Begun {
 
 /** Kept in this browser, also over a reload, until it is decided. */
 export function useBegun(key: string, isOpen: () => boolean): Begun {
-  const begun = reactive(recallJson<Begun>(`answer:${key}`, isBegun, { chosen: {}, written: {} }))
+  const begun = reactive(recallJson<Begun>(`${BEGUN_ANSWER}${key}`, isBegun, { chosen: {}, written: {} }))
   watch(
     () => (isOpen() && hasAny(begun) ? JSON.stringify(begun) : null),
-    (text) => remember(`answer:${key}`, text),
+    (text) => remember(`${BEGUN_ANSWER}${key}`, text),
     { immediate: true },
   )
   return begun

@@ -24,3 +24,17 @@ export function recallJson<T>(key: string, isValid: (value: unknown) => value is
     return otherwise
   }
 }
+
+/** Beginnings of the names under which a person's unsent words are kept. */
+export const DRAFT = 'draft:'
+export const BEGUN_ANSWER = 'answer:'
+
+/** Whoever uses this browser next can't read what was being written. */
+export function forgetUnsentWords(): void {
+  try {
+    const names = Object.keys(localStorage).filter((name) => name.startsWith(DRAFT) || name.startsWith(BEGUN_ANSWER))
+    for (const name of names) localStorage.removeItem(name)
+  } catch {
+    return
+  }
+}
