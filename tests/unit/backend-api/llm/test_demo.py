@@ -34,6 +34,7 @@ from backend_api.infrastructure.llm.demo_texts import CHINESE
 
 ROOT = Path(__file__).parents[4]
 ALL = (
+    "file_read",
     "shell_exec",
     "file_write",
     "file_list",
@@ -293,6 +294,24 @@ async def test_the_end_of_what_runs_in_the_background_is_told_when_it_comes_and_
     asked = [UserTurn(text="list the files")]
     _, calls = await say([*begun_in_background(), AssistantTurn(text="It runs."), *ended, *asked])
     assert [call.name for call in calls] == ["file_list"]
+
+
+async def test_files_that_come_with_a_message_it_does_not_know_are_read_and_shown() -> None:
+    asked = UserTurn(text="what is in these?", attachments=("a.txt", "b.txt"))
+    text, calls = await say([asked])
+    assert [(call.name, call.arguments) for call in calls] == [
+        ("file_read", {"path": "a.txt"}),
+        ("file_read", {"path": "b.txt"}),
+    ]
+    assert "`a.txt`, `b.txt`" in text
+    read = [
+        ToolTurn(call_id="1", name="file_read", output="1: tea", success=True),
+        ToolTurn(call_id="2", name="file_read", output="There is no such file.", success=False),
+    ]
+    text, calls = await say([asked, AssistantTurn(text=text), *read])
+    assert ("1: tea" in text, "There is no such file." in text, calls) == (True, True, [])
+    _, calls = await say([UserTurn(text="run ls", attachments=("a.txt",))])
+    assert [call.name for call in calls] == ["shell_exec"]
 
 
 def test_chinese_sentences_have_chinese_signs() -> None:

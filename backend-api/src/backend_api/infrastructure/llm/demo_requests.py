@@ -22,11 +22,14 @@ def next_step(turns: Sequence[Turn], tools: frozenset[str], *, is_subagent: bool
         return _summary(turns)
     last_user = max((index for index, turn in enumerate(turns) if isinstance(turn, UserTurn)), default=-1)
     asked_turn = turns[last_user] if last_user >= 0 else UserTurn(text="")
-    asked = asked_turn.text.strip() if isinstance(asked_turn, UserTurn) else ""
+    asked, attachments = "", tuple[str, ...]()
+    if isinstance(asked_turn, UserTurn):
+        asked, attachments = asked_turn.text.strip(), tuple(asked_turn.attachments)
     since = turns[last_user + 1 :]
     spoken = [turn for turn in since if isinstance(turn, AssistantTurn)]
     found = ((pattern.search(asked), plan) for pattern, plan in PLANS)
-    match, plan = next(((match, plan) for match, plan in found if match), (None, _not_understood))
+    otherwise = work.read_step if attachments else _not_understood
+    match, plan = next(((match, plan) for match, plan in found if match), (None, otherwise))
     scene = Scene(
         words=words_for(asked),
         asked=asked,
@@ -37,6 +40,7 @@ def next_step(turns: Sequence[Turn], tools: frozenset[str], *, is_subagent: bool
         step=len(spoken),
         spoken=spoken,
         is_subagent=is_subagent,
+        attachments=attachments,
     )
     step = background_told(turns, scene.words) or plan(scene)
     missing = [call.name for call in step.calls if call.name not in tools]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,6 +33,8 @@ class Scene:
     step: int
     spoken: list[AssistantTurn] = field(default_factory=list[AssistantTurn])
     is_subagent: bool = False
+    attachments: Sequence[str] = ()
+    """Paths in the workspace that came with it."""
 
 
 Plan = Callable[[Scene], Step]

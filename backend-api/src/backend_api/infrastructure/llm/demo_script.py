@@ -17,6 +17,9 @@ from backend_api.infrastructure.llm.demo_texts import (
     TOUR_PAGE,
 )
 
+MOST_READ = 3
+"""Of the files that come with one message."""
+
 
 def run_step(scene: Scene) -> Step:
     if scene.step == 0:
@@ -48,6 +51,16 @@ def list_step(scene: Scene) -> Step:
     if scene.step == 0:
         return Step(text=scene.words.list, calls=(call_of(scene, "file_list", path="."),))
     return outcome(scene, scene.words.list_done)
+
+
+def read_step(scene: Scene) -> Step:
+    """Files that came with a message that says nothing known."""
+    words, names = scene.words, scene.attachments[:MOST_READ]
+    if scene.step == 0:
+        calls = [call_of(scene, "file_read", path=name) for name in names]
+        return Step(text=words.read.format(names=", ".join(f"`{name}`" for name in names)), calls=tuple(calls))
+    shown = [f"`{name}`\n\n{fenced(result.output)}" for name, result in zip(names, scene.results, strict=False)]
+    return Step(text="\n\n".join([words.read_done, *shown]))
 
 
 def report_step(scene: Scene) -> Step:

@@ -29,6 +29,8 @@ class Words:
     open_done: str
     list: str
     list_done: str
+    read: str
+    read_done: str
     ask: str
     ask_yes: str
     ask_no: str
@@ -88,6 +90,8 @@ ENGLISH = Words(
     open_done="The page is open:\n\n{output}",
     list="I look at the files of the workspace.",
     list_done="These are the files:\n\n{output}",
+    read="I read {names} first.",
+    read_done="This came with your message, as far as it can be read. I am a script and can't say what it means:",
     ask="I have a question.",
     ask_yes="Yes",
     ask_no="No",
@@ -174,6 +178,8 @@ CHINESE = Words(
     open_done="页面已打开：\n\n{output}",
     list="我查看工作区的文件。",
     list_done="文件如下：\n\n{output}",
+    read="我先读取 {names}。",
+    read_done="这是随你的消息一起发来的内容（我能读到的部分）。我只是一个脚本，说不出它的含义：",
     ask="我有一个问题。",
     ask_yes="是",
     ask_no="否",
