@@ -6,12 +6,14 @@ from pydantic import BaseModel, ConfigDict
 
 
 class FieldError(BaseModel):
-    """One invalid field of a request; `field` is a dotted path such as `body.title`."""
+    """One invalid field of a request; `field` is a dotted path such as `body.title`. `code` says the same as
+    `message`, for whoever has words of their own for it; most have none."""
 
     model_config = ConfigDict(frozen=True)
 
     field: str
     message: str
+    code: str | None = None
 
 
 class Problem(BaseModel):

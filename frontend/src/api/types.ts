@@ -47,6 +47,7 @@ export type {
 export interface FieldError {
   field: string
   message: string
+  code?: string | null
 }
 /** RFC 9457 problem details, as every service answers them. */
 export interface Problem {

@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { createApp, defineComponent } from 'vue'
 import { expect, it } from 'vitest'
-import { i18n } from '@/i18n'
+import { i18n, setLanguage } from '@/i18n'
 import { ApiError } from './problems'
 import { useProblemText } from './useProblemText'
 
@@ -21,4 +21,16 @@ it.each([
   ['body.cron', 'This has 4 fields.', 'This has 4 fields.'],
 ])('names the field %s where it is not a whole sentence that tells', (field, message, said) => {
   expect(textOf(new ApiError(422, 'invalid', '', false, [{ field, message }]))).toContain(said)
+})
+
+it.each([
+  ['cron_weekday', /^第 5 个字段（星期）不对/],
+  ['unheard_of', /^这不是可用的 Cron 表达式/],
+  [undefined, /^这不是可用的 Cron 表达式/],
+])('says of the fault %s what the page’s language has words for', async (code, said) => {
+  setLanguage('zh')
+  const error = { field: 'body.cron', message: 'Wrong.', code }
+  expect(textOf(new ApiError(422, 'invalid', 'Wrong.', false, [error]))).toMatch(said)
+  setLanguage('en')
+  expect(textOf(new ApiError(422, 'invalid', 'Wrong.', false, [error]))).toBe('Wrong.')
 })

@@ -32,9 +32,10 @@ export function useProblemText(): (error: unknown, file?: Pick<File, 'size'>) =>
     if (error.code === 'limit' && error.retryAfterS !== null)
       return t('problem.limitIn', { time: wait(error.retryAfterS) })
     const [only, ...others] = error.errors
-    // Of some fields the page knows by itself what they take.
-    const own = only && others.length === 0 ? `problem.${error.code}_${fieldName(only)}` : ''
-    if (own && te(own)) return t(own)
+    // Of some faults and fields the page knows by itself what to say.
+    const own = only && others.length === 0 ? [only.code, `${error.code}_${fieldName(only)}`] : []
+    const known = own.map((code) => `problem.${code}`).find((key) => te(key))
+    if (known) return t(known)
     const fields = error.errors.map(told).join('; ')
     return codeText(error.code, fields || error.detail) || t('problem.status', { status: error.status })
   }

@@ -55,13 +55,15 @@ class PreconditionError(ConflictError):
 
 
 class InvalidError(DomainError):
-    """The input is wrong. `field` is the dotted path of the field."""
+    """The input is wrong. `field` is the dotted path of the field, and `fault` a stable code of what is wrong
+    with it, where it has one."""
 
     code = "invalid"
 
-    def __init__(self, detail: str, *, field: str) -> None:
+    def __init__(self, detail: str, *, field: str, fault: str | None = None) -> None:
         super().__init__(detail)
         self.field = field
+        self.fault = fault
 
 
 class UnauthenticatedError(DomainError):

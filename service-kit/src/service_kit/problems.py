@@ -94,7 +94,9 @@ def _readable(text: str) -> str:
 def domain_problem(error: DomainError) -> Response:
     """A domain error as an answer."""
     status = status_of(type(error)) or HTTPStatus.INTERNAL_SERVER_ERROR
-    errors = [FieldError(field=error.field, message=error.detail)] if isinstance(error, InvalidError) else None
+    errors = None
+    if isinstance(error, InvalidError):
+        errors = [FieldError(field=error.field, message=error.detail, code=error.fault)]
     limit_bytes = error.limit_bytes if isinstance(error, TooLargeError) else None
     headers: dict[str, str] = {}
     if isinstance(error, LimitError):

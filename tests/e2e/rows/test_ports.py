@@ -48,6 +48,9 @@ async def test_the_person_reaches_an_app_that_the_agent_opened_until_it_is_close
     events = await api.ask(session, "a shop, please")
     [told] = [event for event in events if event["type"] == "port.opened"]
     assert (told["port"], told["label"], told["opened_by"]) == (4310, "Shop", "agent")
+    [whole] = [event for event in events if event["type"] == "resources.updated"]
+    assert whole["resources"] == (await api.json("GET", f"/sessions/{session}/state"))["resources"]
+    assert [one["id"] for one in whole["resources"]] == [told["port_id"]]
     assert 'under "Ports"' in (await results(api, session, events))[1]
 
     async with opened(api, session) as (browser, port_id), asyncio.timeout(30):
@@ -55,8 +58,9 @@ async def test_the_person_reaches_an_app_that_the_agent_opened_until_it_is_close
             await asyncio.sleep(0.1)
         assert (answer.status_code, answer.text) == (200, "<h1>Shop</h1>\n")
         scripted.answer(calls(call("close_port", port=4310)), SAID)
-        [closed] = [e for e in await api.ask(session, "enough") if e["type"] == "port.closed"]
-        assert closed["port_id"] == port_id
+        told_of = [e for e in await api.ask(session, "enough") if e["type"] in ("port.closed", "resources.updated")]
+        assert [e["type"] for e in told_of] == ["port.closed", "resources.updated"]
+        assert (told_of[0]["port_id"], told_of[1]["resources"]) == (port_id, [])
         assert (await browser.get("/")).status_code == 404
 
 

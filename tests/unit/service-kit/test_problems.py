@@ -77,6 +77,9 @@ async def test_an_invalid_field_is_named() -> None:
     answer = await answer_of(lambda: failures.InvalidError("Too long.", field="body.title"))
     assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
     assert answer.json()["errors"] == [{"field": "body.title", "message": "Too long."}]
+    answer = await answer_of(lambda: failures.InvalidError("Bad.", field="body.cron", fault="cron_hour"))
+    assert answer.json()["code"] == "invalid"
+    assert answer.json()["errors"] == [{"field": "body.cron", "message": "Bad.", "code": "cron_hour"}]
 
 
 @pytest.mark.parametrize(

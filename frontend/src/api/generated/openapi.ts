@@ -1428,7 +1428,8 @@ export interface Problem {
   limit_bytes?: number | null
 }
 /**
- * One invalid field of a request; `field` is a dotted path such as `body.title`.
+ * One invalid field of a request; `field` is a dotted path such as `body.title`. `code` says the same as
+ * `message`, for whoever has words of their own for it; most have none.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "FieldError".
@@ -1436,4 +1437,5 @@ export interface Problem {
 export interface FieldError {
   field: string
   message: string
+  code?: string | null
 }

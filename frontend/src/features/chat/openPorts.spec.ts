@@ -12,4 +12,7 @@ it('a conversation tells which ports are open, whatever else happens', () => {
   expect(opened.ports).toMatchObject([{ id: 'p', port: 3000, label: 'Shop' }])
   expect(reduce(opened, told(2, 'files.changed')).ports).toBe(opened.ports)
   expect(reduce(opened, told(2, 'port.closed', port)).ports).toEqual([])
+  const whole = told(2, 'resources.updated', { resources: [{ kind: 'port', id: 'q', port: 4000 }] })
+  expect(reduce(opened, whole).ports).toMatchObject([{ id: 'q', port: 4000 }])
+  expect(reduce(opened, whole).items).toBe(opened.items)
 })

@@ -151,6 +151,7 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
     case 'plan.entered':
     case 'port.opened':
     case 'port.closed':
+    case 'resources.updated':
     case 'context.opened':
     case 'context.note':
     case 'context.compaction_wanted':

@@ -14,6 +14,8 @@ const opened: WireEvent = {
   opened_by: 'agent',
 }
 const closed: WireEvent = { ...envelope, type: 'port.closed', seq: 2, at: opened.at, port_id: 'port_1', port: 3000 }
+const whole = (seq: number, ...resources: object[]): WireEvent =>
+  ({ ...envelope, seq, type: 'resources.updated', at: opened.at, resources }) as WireEvent
 const after = (...events: WireEvent[]) => events.reduce<readonly OpenPort[]>(withPort, [])
 
 describe('open ports', () => {
@@ -23,6 +25,20 @@ describe('open ports', () => {
     expect(after(opened, opened)).toEqual([shop])
     const other = { ...opened, port_id: 'port_2', port: 3001 }
     expect(after(opened, other, closed)).toMatchObject([{ id: 'port_2', port: 3001 }])
+  })
+
+  it('are what was last told as a whole, and what changed since', () => {
+    const shop = { kind: 'port', id: 'port_1', port: 3000, label: 'Shop', opened_at: '2026-01-01T00:00:00.100Z' }
+    const told = { ...shop, opened_by: 'agent' }
+    const game = { ...told, id: 'port_2', port: 4000 }
+    expect(after(opened, whole(2, game, told))).toEqual([game, told])
+    expect(after(whole(1, game, told), { ...closed, seq: 2 })).toEqual([game])
+    expect(after(whole(1, game), { ...opened, seq: 2 })).toMatchObject([{ id: 'port_2' }, { id: 'port_1' }])
+    expect(after(opened, whole(2))).toEqual([])
+  })
+
+  it('are all that a newer server tells of, of its other kinds nothing', () => {
+    expect(after(opened, whole(2, { kind: 'paper', id: 'p' }))).toEqual([])
   })
 
   it.each([

@@ -4,13 +4,24 @@ import { allSeen } from '@/shared/lib/unseen'
 export const FIRST_PORT = 1024
 export const LAST_PORT = 65_535
 
-/** The open ports after one more event; the newest one is the last. */
+/**
+ * The open ports after one more event; the newest one is the last. What changed is told first and then all that is open:
+ * an older log has no more than the change.
+ */
 export function withPort(ports: readonly OpenPort[], event: WireEvent): readonly OpenPort[] {
-  if (event.type !== 'port.opened' && event.type !== 'port.closed') return ports
-  const others = ports.filter(({ id }) => id !== event.port_id)
-  if (event.type === 'port.closed') return others
-  const { port_id: id, port, label, opened_by, at: opened_at } = event
-  return [...others, { id, port, label, opened_at, opened_by }]
+  switch (event.type) {
+    case 'port.opened': {
+      const { port_id: id, port, label, opened_by, at: opened_at } = event
+      return [...without(ports, id), { id, port, label, opened_at, opened_by }]
+    }
+    case 'port.closed':
+      return without(ports, event.port_id)
+    case 'resources.updated':
+      // A newer server may tell of other kinds.
+      return event.resources.filter(({ kind }) => kind === 'port')
+    default:
+      return ports
+  }
 }
 
 /** What is written in a field as a port that may be opened; null where it is none. */
@@ -22,4 +33,8 @@ export function portOf(text: string): number | null {
 /** What a port is called: a name somebody gave it, with every character of it, or '' where it has none. */
 export function nameOf({ label }: Pick<OpenPort, 'label'>): string {
   return allSeen(label.trim())
+}
+
+function without(ports: readonly OpenPort[], closed: string): readonly OpenPort[] {
+  return ports.filter(({ id }) => id !== closed)
 }

@@ -125,9 +125,9 @@ describe('the page of schedules', () => {
     ])
     expect(document.activeElement).toBe(screen.getByRole('button', { name: 'Edit What is new?' }))
   })
-  it('says in the page’s language what a cron line has to be', async () => {
-    const message = 'This has 4 fields. A cron line has five fields.'
-    const errors = [{ field: 'body.cron', message, code: 'invalid' }]
+  it('says in the page’s language what of a cron line is wrong', async () => {
+    const message = 'The hour (2nd field) is wrong: 0 to 23.'
+    const errors = [{ field: 'body.cron', message, code: 'cron_hour' }]
     const refused = () => new Response(JSON.stringify({ code: 'invalid', detail: message, errors }), { status: 422 })
     const t = i18n.global.t
     const asks = async () => {
@@ -136,7 +136,7 @@ describe('the page of schedules', () => {
       await userEvent.click(await screen.findByRole('button', { name: t('schedules.add') }))
       await userEvent.type(screen.getByLabelText(t('schedules.message')), 'hi')
       await userEvent.selectOptions(screen.getByLabelText(t('schedules.repeats')), 'cron')
-      await userEvent.type(screen.getByLabelText(t('schedules.cron')), '0 9 * *')
+      await userEvent.type(screen.getByLabelText(t('schedules.cron')), '0 24 * * *')
       await userEvent.click(screen.getByRole('button', { name: t('schedules.save') }))
       const alert = await screen.findByRole('alert')
       const cron = screen.getByLabelText(t('schedules.cron'))
@@ -147,7 +147,7 @@ describe('the page of schedules', () => {
     expect((await asks()).trim()).toBe(message)
     cleanup()
     await setLanguage('zh')
-    expect((await asks()).trim()).toMatch(/^这不是可用的 cron 行.*五个字段/)
+    expect((await asks()).trim()).toMatch(/^第 2 个字段（时）不对/)
   })
   it('says how one goes on that was paused with its account', async () => {
     await show(() => [{ ...daily, paused: true, pause_reason: 'account_disabled', next_at: null }])

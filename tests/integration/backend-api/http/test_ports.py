@@ -13,6 +13,7 @@ from backend_api.infrastructure.mongo.deletions import remove_contents
 from backend_api.interfaces.http.use_cases import WebOptions
 from support.gateway import Gateway, run_gateway
 from support.servers import Server, emptied_database_name
+from support.streams import reading
 
 __all__ = ["emptied_database_name"]
 
@@ -23,6 +24,11 @@ OPTIONS = WebOptions(preview_domain="apps.example.org")
 async def gateway(mongo_server: Server, redis_server: Server, mongo_database_name: str) -> AsyncGenerator[Gateway]:
     async with run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri, options=OPTIONS) as gateway:
         yield gateway
+
+
+@pytest.fixture
+def web_options() -> WebOptions:
+    return OPTIONS
 
 
 async def opened(gateway: Gateway, headers: dict[str, str], session_id: str, port: int = 3000) -> dict[str, Any]:
@@ -36,6 +42,18 @@ async def opened(gateway: Gateway, headers: dict[str, str], session_id: str, por
 async def told(gateway: Gateway, headers: dict[str, str], session_id: str) -> list[dict[str, Any]]:
     answer = await gateway.client.get(f"/api/sessions/{session_id}/events?format=json", headers=headers)
     return [event for event in answer.json()["items"] if event["type"].startswith("port.")]
+
+
+async def check_resources(gateway: Gateway, headers: dict[str, str], session_id: str) -> list[dict[str, Any]]:
+    """Those of the state are those that were told last, right after what changed. Returns them."""
+    events = await gateway.client.get(f"/api/sessions/{session_id}/events?format=json", headers=headers)
+    *_, change, whole = events.json()["items"]
+    state = (await gateway.client.get(f"/api/sessions/{session_id}/state", headers=headers)).json()
+    assert change["type"] in ("port.opened", "port.closed")
+    assert (whole["type"], whole["seq"]) == ("resources.updated", change["seq"] + 1)
+    assert whole["seq"] == state["last_seq"] == state["session"]["last_seq"]
+    assert whole["resources"] == state["resources"]
+    return list(state["resources"])
 
 
 async def test_a_port_is_opened_once_listed_and_closed(gateway: Gateway) -> None:
@@ -64,16 +82,58 @@ async def test_a_port_is_opened_once_listed_and_closed(gateway: Gateway) -> None
 async def test_the_state_of_a_session_tells_what_is_open_in_the_order_it_was_opened(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
     session_id, other = await gateway.session(anna), await gateway.session(anna)
-    first, second = [await opened(gateway, anna, session_id, port) for port in (5000, 3000)]
+    first = await opened(gateway, anna, session_id, 5000)
+    assert await check_resources(gateway, anna, session_id) == [{"kind": "port"} | first]
+    second = await opened(gateway, anna, session_id, 3000)
 
     async def resources(session: str) -> list[dict[str, Any]]:
         answer = await gateway.client.get(f"/api/sessions/{session}/state", headers=anna)
         return list(answer.json()["resources"])
 
-    assert await resources(session_id) == [{"kind": "port"} | port for port in (first, second)]
+    assert await check_resources(gateway, anna, session_id) == [{"kind": "port"} | port for port in (first, second)]
     assert await resources(other) == []
     await gateway.client.delete(f"/api/sessions/{session_id}/ports/{first['id']}", headers=anna)
-    assert await resources(session_id) == [{"kind": "port"} | second]
+    assert await check_resources(gateway, anna, session_id) == [{"kind": "port"} | second]
+    await gateway.client.delete(f"/api/sessions/{session_id}/ports/{second['id']}", headers=anna)
+    assert await check_resources(gateway, anna, session_id) == []
+
+
+async def test_two_gateways_that_open_ports_at_once_tell_of_both_as_a_whole_and_in_order(
+    gateways: list[Gateway],
+) -> None:
+    gateway, other = gateways
+    anna = await gateway.user("anna")
+    session_id = await gateway.session(anna)
+    for port in (3000, 4000, 5000):
+        await asyncio.gather(opened(gateway, anna, session_id, port), opened(other, anna, session_id, port + 1))
+        assert await check_resources(other, anna, session_id) == await check_resources(gateway, anna, session_id)
+    answer = await gateway.client.get(f"/api/sessions/{session_id}/events?format=json", headers=anna)
+    events = answer.json()["items"]
+    assert [event["type"] for event in events] == ["port.opened", "resources.updated"] * 6
+    assert [event["seq"] for event in events] == list(range(1, 13))
+    for number, (change, whole) in enumerate(zip(events[::2], events[1::2], strict=True), 1):
+        assert len(whole["resources"]) == number
+        assert change["port_id"] in {one["id"] for one in whole["resources"]}
+
+
+async def test_a_reader_of_the_stream_is_told_of_the_change_and_then_of_the_whole(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    session_id = await gateway.session(anna)
+    async with reading(gateway.client, f"/api/sessions/{session_id}/events", anna) as frames:
+        port = await opened(gateway, anna, session_id)
+        change, whole = await frames.take_frames(2)
+    assert [frame.event for frame in (change, whole)] == ["port.opened", "resources.updated"]
+    assert [frame.id for frame in (change, whole)] == ["1", "2"]
+    assert whole.data["resources"] == [{"kind": "port"} | port]
+
+
+async def test_a_computer_that_is_gone_leaves_open_what_was_opened(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    session_id = await gateway.session(anna)
+    await gateway.sandboxes.ensure(session_id, "anna")
+    port = await opened(gateway, anna, session_id)
+    await gateway.sandboxes.end(session_id)
+    assert await check_resources(gateway, anna, session_id) == [{"kind": "port"} | port]
 
 
 async def test_of_many_who_open_a_port_at_once_one_does(gateway: Gateway) -> None:
@@ -147,7 +207,10 @@ async def test_ports_end_with_their_session(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
     session_id = await gateway.session(anna)
     port = await opened(gateway, anna, session_id)
-    await gateway.client.delete(f"/api/sessions/{session_id}", headers=anna)
+    async with reading(gateway.client, f"/api/sessions/{session_id}/events?after=2", anna) as frames:
+        await gateway.client.delete(f"/api/sessions/{session_id}", headers=anna)
+        with pytest.raises(EOFError):
+            await frames.next()
 
     assert await gateway.ports.opened_ports.present([port["id"]]) == {}
     await remove_contents(session_id)  # pyright: ignore[reportArgumentType] -- the id as it came

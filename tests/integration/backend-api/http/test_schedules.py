@@ -115,6 +115,7 @@ async def test_those_of_somebody_else_are_never_seen_changed_run_or_deleted(gate
     ("sent", "field", "said"),
     [
         ({"cron": "0 25 * * *"}, "body.cron", "The hour (2nd field)"),
+        ({"cron": "0 25 * * *"}, "body.cron", '"code":"cron_hour"'),
         ({"cron": "0 9 * *"}, "body.cron", "4 fields"),
         ({"cron": "0 " * 60}, "body.cron", "100 characters"),
         ({"timezone": "Berlin"}, "body.timezone", "IANA"),

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from backend_api.domain.agent.events import MessageUser, Question
-from backend_api.domain.agent.questions import Questions
+from backend_api.domain.agent.questions import Answers, Questions
 from backend_api.domain.agent.waits import Wait
 from backend_api.domain.conversation.entity import RunId, RunStatus, SessionId
+from backend_api.domain.conversation.errors import QuestionAnsweredError
 from backend_api.infrastructure.mongo.connection import connect
 from support.backend_stores import ANNA, ConversationStores, mongo_stores
 from support.servers import Server
@@ -53,3 +54,20 @@ async def test_a_wait_of_a_session_that_is_gone_is_over_and_a_broken_one_keeps_n
             assert run.status == RunStatus.STOPPED
             assert await stores.waits.due() == [other]
         assert await stores.waits.expire(other) is not None
+
+
+async def test_the_record_of_a_run_that_was_stopped_waits_for_nothing(
+    mongo_server: Server, mongo_database_name: str
+) -> None:
+    async with (
+        mongo_stores(mongo_server.uri, mongo_database_name) as stores,
+        connect(mongo_server.uri, mongo_database_name) as database,
+    ):
+        session_id, run_id = await waiting(stores)
+        assert await stores.ledger.request_stop(session_id, ANNA) is not None
+        record = await database["runs"].find_one({"_id": run_id})
+        assert record is not None
+        assert (record["status"], record["waits"], record["wait_until"]) == ("stopped", [], None)
+        assert await stores.waits.due() == []
+        with pytest.raises(QuestionAnsweredError):
+            await stores.waits.answer(session_id, ANNA, "a", Answers({"q1": "yes"}))

@@ -14,6 +14,10 @@ from backend_api.domain.agent.events import (
     Event,
     MessageCompleted,
     MessageUser,
+    PortClosed,
+    PortOpened,
+    PortResource,
+    ResourcesUpdated,
     RunFinished,
     RunStarted,
     ThinkingCompleted,
@@ -207,3 +211,17 @@ def test_a_background_command_whose_end_is_stored_before_its_start_does_not_run(
     finished = BackgroundFinished(background_id="bg_1", command="true", exit_code=0, preview="", state="ended")
     running = BackgroundStarted(background_id="bg_2", call_id="c", command="make", timeout_s=7)
     assert fold(events(finished, started, running)).background == [running]
+
+
+def test_which_ports_are_open_is_told_to_the_model_by_the_results_of_its_calls_alone() -> None:
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    shop = PortResource(id="p", port=3000, label="Shop", opened_at=at, opened_by="person")
+    log: list[Any] = [user("a shop, please"), called("c"), ToolFinished(call_id="c", success=True, preview="open")]
+    told = [
+        PortOpened(port_id="p", port=3000, label="Shop", opened_by="person"),
+        ResourcesUpdated(resources=[shop]),
+        PortClosed(port_id="p", port=3000),
+        ResourcesUpdated(resources=[]),
+    ]
+    assert fold(events(*log, *told)).turns == fold(events(*log)).turns
+    assert fold(events(*log[:2], *told, *log[2:])).turns == fold(events(*log)).turns

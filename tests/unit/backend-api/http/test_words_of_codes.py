@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 from backend_api.domain.mcp.ports import McpCause
+from backend_api.domain.schedules.ports import CronFault
 from backend_api.interfaces.http.mcp import McpCode
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -34,3 +35,7 @@ def test_the_page_has_chinese_words_for_every_code_of_the_gateway() -> None:
 def test_why_an_mcp_server_cannot_be_used_has_a_code_with_chinese_words() -> None:
     assert {f"mcp_{cause}" for cause in get_args(McpCause)} == set(get_args(McpCode))
     assert set(get_args(McpCode)) - words_in("zhProblems.ts") == set()
+
+
+def test_what_is_wrong_with_a_cron_line_has_chinese_words() -> None:
+    assert set(get_args(CronFault)) - words_in("zhProblems.ts") == set()

@@ -8,6 +8,7 @@ from itertools import islice
 import pytest
 
 from backend_api.domain.errors import InvalidError
+from backend_api.domain.schedules.ports import CronFault
 from backend_api.infrastructure.cron.cron_lines import CronsimLines
 
 LINES = CronsimLines()
@@ -44,35 +45,36 @@ def test_what_is_due_each_hour_goes_on_by_the_hour() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cron", "said"),
+    ("cron", "said", "fault"),
     [
-        ("61 * * * *", "The minute (1st field)"),
-        ("*/0 * * * *", "The minute (1st field)"),
-        ("0 24 * * *", "The hour (2nd field)"),
-        ("0 0 32 * *", "The day of the month (3rd field)"),
-        ("0 0 30 2 *", "The day of the month (3rd field)"),
-        ("0 0 * 13 *", "The month (4th field)"),
-        ("0 0 * * noday", "The day of the week (5th field)"),
-        ("0 0 * * MON-", "The day of the week (5th field)"),
-        ("0 9 * *", "4 fields"),
-        ("0 0 9 * * *", "6 fields"),
-        ("@daily", "1 fields"),
-        ("", "0 fields"),
-        ("0 0 30 2 */8", "The day of the month (3rd field)"),
-        ("0 0 31 2,4 *", "The day of the month (3rd field)"),
+        ("61 * * * *", "The minute (1st field)", "cron_minute"),
+        ("*/0 * * * *", "The minute (1st field)", "cron_minute"),
+        ("0 24 * * *", "The hour (2nd field)", "cron_hour"),
+        ("0 0 32 * *", "The day of the month (3rd field)", "cron_day"),
+        ("0 0 30 2 *", "The day of the month (3rd field)", "cron_day"),
+        ("0 0 * 13 *", "The month (4th field)", "cron_month"),
+        ("0 0 * * noday", "The day of the week (5th field)", "cron_weekday"),
+        ("0 0 * * MON-", "The day of the week (5th field)", "cron_weekday"),
+        ("0 9 * *", "4 fields", "cron_fields"),
+        ("0 0 9 * * *", "6 fields", "cron_fields"),
+        ("@daily", "1 fields", "cron_fields"),
+        ("", "0 fields", "cron_fields"),
+        ("0 0 30 2 */8", "The day of the month (3rd field)", "cron_day"),
+        ("0 0 31 2,4 *", "The day of the month (3rd field)", "cron_day"),
     ],
 )
-def test_a_wrong_line_is_told_with_what_is_wrong(cron: str, said: str) -> None:
+def test_a_wrong_line_is_told_with_what_is_wrong(cron: str, said: str, fault: CronFault) -> None:
     with pytest.raises(InvalidError) as refused:
         LINES.check(cron, field="body.cron")
     assert said in str(refused.value)
-    assert refused.value.field == "body.cron"
+    assert (refused.value.field, refused.value.fault) == ("body.cron", fault)
 
 
 def test_a_rare_day_is_found_and_one_that_never_comes_is_refused() -> None:
     LINES.check("0 0 29 2 MON#5", field="body.cron")
-    with pytest.raises(InvalidError, match="never"):
+    with pytest.raises(InvalidError, match="never") as refused:
         LINES.check("0 0 */31 * MON#2", field="body.cron")
+    assert refused.value.fault == "cron_never_due"
 
 
 @pytest.mark.parametrize("zone", ["", "Europe", "Nowhere/Town", "../etc/passwd", "/etc/passwd", "a\0b", "x" * 300])

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from backend_api.domain.agent.options import AgentMode, ThinkingLevel
 
-VOCABULARY_VERSION = 25
+VOCABULARY_VERSION = 26
 MAX_PREVIEW_CHARACTERS = 2_000
 """Of a call's output, or of what an agent said last, in the event itself."""
 
@@ -682,6 +682,9 @@ class BackgroundStarted:
     timeout_s: int
 
 
+PortOpener = Literal["agent", "person"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PortOpened:
     """A port of the session's computer is open to its user's browser from here on; what listens there is another
@@ -691,7 +694,7 @@ class PortOpened:
     port_id: str
     port: int
     label: str
-    opened_by: Literal["agent", "person"]
+    opened_by: PortOpener
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -701,6 +704,27 @@ class PortClosed:
     type: Literal["port.closed"] = "port.closed"
     port_id: str
     port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PortResource:
+    """A port that is open."""
+
+    kind: Literal["port"] = "port"
+    id: str
+    port: int
+    label: str
+    opened_at: datetime
+    opened_by: PortOpener
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourcesUpdated:
+    """What of the session's computer is open to its user's browser, whole; the one opened last comes last. It follows
+    each `port.opened` and `port.closed` at once; one that an earlier version told stands alone."""
+
+    type: Literal["resources.updated"] = "resources.updated"
+    resources: list[PortResource]
 
 
 BackgroundEnd = Literal["ended", "timed_out", "stopped", "lost"]
@@ -887,6 +911,7 @@ StoredPayload = (
     | BackgroundFinished
     | PortOpened
     | PortClosed
+    | ResourcesUpdated
     | SessionUpdated
     | SandboxUpdated
     | UsageUpdated

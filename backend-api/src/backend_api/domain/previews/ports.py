@@ -18,7 +18,8 @@ Headers = Sequence[tuple[bytes, bytes]]
 
 
 class OpenedPorts(Protocol):
-    """Those of all sessions. What changes is told in the stream of the session in the same transaction."""
+    """Those of all sessions. A change is told in the stream of the session in the same transaction: what changed, then
+    the whole new value, which is always that of `of_session`."""
 
     async def open(self, port: OpenedPort, *, at_most: int) -> tuple[OpenedPort, list[Event]]:
         """Store it, unless the session has that port open: then that one, and no events. Raises

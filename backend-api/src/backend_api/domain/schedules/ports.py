@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Literal, Protocol
 
 from backend_api.domain.agent.events import Event, MessageUser, ScheduleFired
 from backend_api.domain.conversation.entity import RunId, SessionId
@@ -59,11 +59,17 @@ class Upcoming:
     schedules: Sequence[Schedule]
 
 
+CronFault = Literal[
+    "cron_fields", "cron_minute", "cron_hour", "cron_day", "cron_month", "cron_weekday", "cron_never_due"
+]
+"""What can be wrong with a line: how many fields it has, one of these, or that no day fits it."""
+
+
 class CronLines(Protocol):
     """Cron lines of five fields, in zones by their IANA names."""
 
     def check(self, cron: str, *, field: str) -> None:
-        """Raises `InvalidError` for `field` that says which part of the line is wrong."""
+        """Raises `InvalidError` for `field` that says which part of the line is wrong, also by a `CronFault`."""
         ...
 
     def check_zone(self, timezone: str, *, field: str) -> None:

@@ -9,13 +9,17 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from cronsim import CronSim, CronSimError
 
 from backend_api.domain.errors import InvalidError
+from backend_api.domain.schedules.ports import CronFault
 
-_FIELDS = {
-    "minute": "The minute (1st field) is wrong: 0 to 59.",
-    "hour": "The hour (2nd field) is wrong: 0 to 23.",
-    "day-of-month": "The day of the month (3rd field) is wrong: 1 to 31, one that the month has, or L for the last.",
-    "month": "The month (4th field) is wrong: 1 to 12, or JAN to DEC.",
-    "day-of-week": "The day of the week (5th field) is wrong: 0 to 7, or SUN to SAT.",
+_FIELDS: dict[str, tuple[CronFault, str]] = {
+    "minute": ("cron_minute", "The minute (1st field) is wrong: 0 to 59."),
+    "hour": ("cron_hour", "The hour (2nd field) is wrong: 0 to 23."),
+    "day-of-month": (
+        "cron_day",
+        "The day of the month (3rd field) is wrong: 1 to 31, one that the month has, or L for the last.",
+    ),
+    "month": ("cron_month", "The month (4th field) is wrong: 1 to 12, or JAN to DEC."),
+    "day-of-week": ("cron_weekday", "The day of the week (5th field) is wrong: 0 to 7, or SUN to SAT."),
 }
 _HOW = "A cron line has five fields, minute, hour, day of month, month, day of week: 0 9 * * 1-5 is 9:00 on workdays."
 _MAX_ZONE_CHARACTERS = 100
@@ -28,15 +32,16 @@ class CronsimLines:
         """Also that it is ever due."""
         # Six fields are seconds first, for cronsim.
         if len(cron.split()) != 5:
-            raise InvalidError(f"This has {len(cron.split())} fields. {_HOW}", field=field)
+            raise _refusal("cron_fields", f"This has {len(cron.split())} fields. {_HOW}", field)
         try:
             is_ever_due = next(CronSim(cron, datetime.now(UTC)), None) is not None
         except CronSimError as error:
             wrong = str(error).removeprefix("Bad ")
-            reason = f"{_FIELDS.get(wrong, wrong)} {_HOW}"
-            raise InvalidError(reason, field=field) from error
+            fault, said = _FIELDS.get(wrong, (None, wrong))
+            raise _refusal(fault, f"{said} {_HOW}", field) from error
         if not is_ever_due:
-            raise InvalidError("No day of the next fifty years fits this line: it would never be due.", field=field)
+            said = "No day of the next fifty years fits this line: it would never be due."
+            raise _refusal("cron_never_due", said, field)
 
     def check_zone(self, timezone: str, *, field: str) -> None:
         """By the zones that the machine, or the package tzdata, has."""
@@ -52,6 +57,10 @@ class CronsimLines:
         for at in CronSim(cron, after.astimezone(_zone(timezone, "timezone"))):
             if (in_utc := at.astimezone(UTC)) > after:
                 yield in_utc
+
+
+def _refusal(fault: CronFault | None, said: str, field: str) -> InvalidError:
+    return InvalidError(said, field=field, fault=fault)
 
 
 def _zone(timezone: str, field: str) -> ZoneInfo:

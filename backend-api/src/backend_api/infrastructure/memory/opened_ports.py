@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from backend_api.domain.agent.events import Event, PortClosed, PortOpened, StoredPayload
+from backend_api.domain.agent.events import Event
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.previews.entity import OpenedPort, PortId
 from backend_api.domain.previews.errors import PortNotFoundError, TooManyPortsError
+from backend_api.domain.previews.told import Told, told_of_closing, told_of_opening
 from backend_api.infrastructure.memory.store import MemoryStore
 
 
@@ -29,7 +30,7 @@ class MemoryOpenedPorts:
         if len(present) >= at_most:
             raise TooManyPortsError.of(at_most)
         self._ports[port.id] = port
-        told = PortOpened(port_id=port.id, port=port.port, label=port.label, opened_by=port.opened_by)
+        told = told_of_opening(port, await self.of_session(port.session_id))
         return port, self._tell(port.session_id, port.user_id, told)
 
     async def close(self, session_id: SessionId, user_id: UserId, port_id: PortId) -> list[Event]:
@@ -37,9 +38,10 @@ class MemoryOpenedPorts:
         port = self._ports.get(port_id)
         if port is None or (port.session_id, port.user_id) != (session_id, user_id):
             raise PortNotFoundError("This port is not open.")
-        events = self._tell(session_id, user_id, PortClosed(port_id=port_id, port=port.port))
+        self._store.own(session_id, user_id)
         del self._ports[port_id]
-        return events
+        told = told_of_closing(port, await self.of_session(session_id))
+        return self._tell(session_id, user_id, told)
 
     async def of_session(self, session_id: SessionId) -> list[OpenedPort]:
         """As they are."""
@@ -55,8 +57,8 @@ class MemoryOpenedPorts:
         row = self._store.sessions.get(port.session_id)
         return row is not None and row.session.user_id == port.user_id
 
-    def _tell(self, session_id: SessionId, user_id: UserId, told: StoredPayload) -> list[Event]:
+    def _tell(self, session_id: SessionId, user_id: UserId, told: Told) -> list[Event]:
         row = self._store.own(session_id, user_id)
-        events = self._store.store(row, row.session.active_run_id, [told])
+        events = self._store.store(row, row.session.active_run_id, told)
         row.session = replace(row.session, last_seq=len(row.events), updated_at=self._store.clock())
         return events

@@ -8,12 +8,13 @@ from contextlib import suppress
 from pymongo import ASCENDING, ReturnDocument
 from pymongo.asynchronous.client_session import AsyncClientSession
 
-from backend_api.domain.agent.events import Event, PortClosed, PortOpened, StoredPayload
+from backend_api.domain.agent.events import Event
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.errors import SessionNotFoundError
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.previews.entity import OpenedPort, PortId
 from backend_api.domain.previews.errors import PortNotFoundError, TooManyPortsError
+from backend_api.domain.previews.told import EVENTS_OF_A_CHANGE, Told, told_of_closing, told_of_opening
 from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.event_documents import insert_events, number
 from backend_api.infrastructure.mongo.transactions import AbandonedError, in_transaction, store_errors
@@ -28,19 +29,20 @@ class MongoOpenedPorts:
         self._ports = database["opened_ports"]
 
     async def open(self, port: OpenedPort, *, at_most: int) -> tuple[OpenedPort, list[Event]]:
-        """Who opens ports of one session at once writes the session first, and so one after the other."""
+        """Whoever changes ports of one session at once writes the session, and so does so one after the other."""
         wanted: Document = {"session_id": port.session_id, "port": port.port}
-        told = PortOpened(port_id=port.id, port=port.port, label=port.label, opened_by=port.opened_by)
 
         async def work(transaction: AsyncClientSession) -> list[Event]:
-            events = await self._tell(transaction, port.session_id, port.user_id, told)
+            session = await self._write_session(transaction, port.session_id, port.user_id)
             if await self._ports.find_one(wanted, {"_id": 1}, session=transaction) is not None:
                 raise AbandonedError
             of_session = {"session_id": port.session_id}
             if await self._ports.count_documents(of_session, limit=at_most, session=transaction) >= at_most:
                 raise TooManyPortsError.of(at_most)
             await self._ports.insert_one(_document(port), session=transaction)
-            return events
+            # Read as it is kept: a time is cut to milliseconds, which decides the order.
+            now_open = await self._read(port.session_id, transaction)
+            return await self._tell(transaction, session, told_of_opening(port, now_open))
 
         with suppress(AbandonedError):
             return port, await in_transaction(self._database, work)
@@ -58,16 +60,16 @@ class MongoOpenedPorts:
             found = await self._ports.find_one_and_delete(wanted, session=transaction)
             if found is None:
                 raise PortNotFoundError("This port is not open.")
-            told = PortClosed(port_id=port_id, port=found["port"])
-            return await self._tell(transaction, session_id, user_id, told)
+            session = await self._write_session(transaction, session_id, user_id)
+            now_open = await self._read(session_id, transaction)
+            return await self._tell(transaction, session, told_of_closing(_port(found), now_open))
 
         return await in_transaction(self._database, work)
 
     async def of_session(self, session_id: SessionId) -> list[OpenedPort]:
         """One read."""
         async with store_errors():
-            found = self._ports.find({"session_id": session_id}).sort([("opened_at", ASCENDING), ("_id", ASCENDING)])
-            return [_port(one) async for one in found]
+            return await self._read(session_id)
 
     async def present(self, port_ids: Collection[PortId]) -> dict[PortId, OpenedPort]:
         """One read. The document of a deleted session stays for a while, disowned."""
@@ -81,20 +83,26 @@ class MongoOpenedPorts:
             found = await (await self._ports.aggregate(pipeline)).to_list()
         return {one["_id"]: _port(one) for one in found}
 
-    async def _tell(
-        self, transaction: AsyncClientSession, session_id: SessionId, user_id: UserId, told: StoredPayload
-    ) -> list[Event]:
+    async def _read(self, session_id: SessionId, transaction: AsyncClientSession | None = None) -> list[OpenedPort]:
+        found = self._ports.find({"session_id": session_id}, session=transaction)
+        return [_port(one) async for one in found.sort([("opened_at", ASCENDING), ("_id", ASCENDING)])]
+
+    async def _write_session(self, transaction: AsyncClientSession, session_id: SessionId, user_id: UserId) -> Document:
+        """The session with the numbers of a change's events taken: `last_seq` is that of the last one."""
         session = await self._database["sessions"].find_one_and_update(
             {"_id": session_id, "user_id": user_id},
-            [{"$set": {"last_seq": {"$add": ["$last_seq", 1]}, "updated_at": "$$NOW"}}],
+            [{"$set": {"last_seq": {"$add": ["$last_seq", EVENTS_OF_A_CHANGE]}, "updated_at": "$$NOW"}}],
             projection={"last_seq": 1, "updated_at": 1, "active_run_id": 1},
             return_document=ReturnDocument.AFTER,
             session=transaction,
         )
         if session is None:
             raise SessionNotFoundError("There is no such session.")
-        run_id = session.get("active_run_id")
-        events = number(session_id, session["last_seq"], session["updated_at"], run_id, [told])
+        return session
+
+    async def _tell(self, transaction: AsyncClientSession, session: Document, told: Told) -> list[Event]:
+        first = session["last_seq"] - EVENTS_OF_A_CHANGE + 1
+        events = number(session["_id"], first, session["updated_at"], session.get("active_run_id"), told)
         await insert_events(self._database, transaction, events)
         return events
 

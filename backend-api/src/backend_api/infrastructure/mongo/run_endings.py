@@ -172,7 +172,8 @@ class RunEndings:
             reason=STOPPED if is_begun else STOPPED_BEFORE_START,
             usage=await self._used(transaction, session_id, run["_id"]) if is_begun else Usage(),
         )
-        await self._database["runs"].update_one({"_id": run["_id"]}, over(what), session=transaction)
+        none_left: Document = {"$set": {"waits": [], "wait_until": None}}
+        await self._database["runs"].update_one({"_id": run["_id"]}, none_left | over(what), session=transaction)
         closed = await self._close(transaction, run["_id"], finished, session)
         items.append(Recorded(payload=finished))
         first, payloads = session["last_seq"] - len(items) + 1, [item.payload for item in items]

@@ -128,7 +128,8 @@ class StateBody(AnswerBody):
     background: list[BackgroundCommandBody]
     """The commands that run in the background of its computer; `GET .../background` has those that ended, too."""
     resources: list[PortResourceBody]
-    """What was opened of its computer to the person's browser; `port.opened` and `port.closed` tell of changes."""
+    """What is open of its computer to the person's browser, as `resources.updated` tells with each change; the one
+    opened last comes last."""
     usage: UsageBody
     sandbox: SandboxBody
     last_seq: int
