@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import RedisError
 
 from backend_api.infrastructure.redis.client import PubSub, Redis
+from backend_api.infrastructure.redis.failures import ERRORS, count_failure
 
 logger = logging.getLogger(__name__)
 
@@ -31,9 +31,10 @@ class Listener(NamedTuple):
 @asynccontextmanager
 async def _or_away(message: str) -> AsyncGenerator[None]:
     try:
-        async with asyncio.timeout(_SUBSCRIBE_TIMEOUT_S):
-            yield
-    except (TimeoutError, RedisError, OSError):
+        with count_failure("listen"):
+            async with asyncio.timeout(_SUBSCRIBE_TIMEOUT_S):
+                yield
+    except ERRORS:
         logger.warning(message)
 
 
@@ -85,16 +86,17 @@ class Hub:
         while True:
             await self._wanted.wait()
             try:
-                async with self._redis.pubsub() as pubsub:
-                    channels = list(self._listeners) or ["hub"]
-                    await pubsub.subscribe(*channels)
-                    self._pubsub = pubsub
-                    if late := self._listeners.keys() - channels:
-                        await pubsub.subscribe(*late)
-                    backoff = 0.05
-                    self._is_away = False
-                    await self._read(pubsub, was_lost=was_lost)
-            except (RedisError, OSError):
+                with count_failure("listen"):
+                    async with self._redis.pubsub() as pubsub:
+                        channels = list(self._listeners) or ["hub"]
+                        await pubsub.subscribe(*channels)
+                        self._pubsub = pubsub
+                        if late := self._listeners.keys() - channels:
+                            await pubsub.subscribe(*late)
+                        backoff = 0.05
+                        self._is_away = False
+                        await self._read(pubsub, was_lost=was_lost)
+            except ERRORS:
                 logger.warning("live channel lost; coming back", extra={"backoff_s": backoff})
             finally:
                 self._pubsub = None

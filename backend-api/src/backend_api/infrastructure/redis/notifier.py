@@ -7,11 +7,10 @@ import uuid
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
-from redis.exceptions import RedisError
-
 from backend_api.domain.notifier import Subscription, Topic
 from backend_api.infrastructure.memory.notifier import MemoryNotifier
 from backend_api.infrastructure.redis.client import Redis
+from backend_api.infrastructure.redis.failures import ERRORS, count_failure
 from backend_api.infrastructure.redis.hub import Hub, Listener
 
 logger = logging.getLogger(__name__)
@@ -39,8 +38,9 @@ class RedisNotifier:
         """This process first, which does not hear it again."""
         self._here.tell(topic, about)
         try:
-            await self._redis.publish(_CHANNEL, f"{self._me} {topic.value} {about or ''}")
-        except (RedisError, OSError, TimeoutError):
+            with count_failure():
+                await self._redis.publish(_CHANNEL, f"{self._me} {topic.value} {about or ''}")
+        except ERRORS:
             logger.warning("not notified; whoever waits looks by itself", extra={"topic": topic.value, "about": about})
 
     def subscribe(self, topic: Topic, about: str | None = None) -> AbstractAsyncContextManager[Subscription]:

@@ -14,8 +14,6 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, NamedTuple, cast
 
-from redis.exceptions import RedisError
-
 from backend_api.application.conversation.event_json import event_from, event_json
 from backend_api.domain.agent.events import Event, LivePayload
 from backend_api.domain.conversation.entity import RunId, SessionId
@@ -30,6 +28,7 @@ from backend_api.domain.conversation.live_text import (
 )
 from backend_api.domain.conversation.ports import StreamListener
 from backend_api.infrastructure.redis.client import Redis
+from backend_api.infrastructure.redis.failures import ERRORS, count_failure
 from backend_api.infrastructure.redis.hub import Hub, Listener
 from backend_api.infrastructure.redis.stream_scripts import APPEND, END
 
@@ -39,7 +38,6 @@ TTL_S = 3600
 _TTL = b"%d" % TTL_S
 MAX_KEPT = 400_000
 _AWAY_S = 1.0
-_ERRORS = (RedisError, OSError, TimeoutError)
 
 
 def _encode(text: str) -> bytes:
@@ -129,11 +127,12 @@ class RedisSessionStream:
             return
         channel, message = _channel(session_id), self._message(events)
         try:
-            if ended or is_over:
-                await self._end(keys=[_index(session_id)], args=[channel, message, int(is_over), *ended])
-            else:
-                await self._redis.publish(channel, message)
-        except _ERRORS:
+            with count_failure():
+                if ended or is_over:
+                    await self._end(keys=[_index(session_id)], args=[channel, message, int(is_over), *ended])
+                else:
+                    await self._redis.publish(channel, message)
+        except ERRORS:
             self._lost()
 
     async def show(self, session_id: SessionId, run_id: RunId, payload: LivePayload) -> None:
@@ -148,10 +147,11 @@ class RedisSessionStream:
         message = self._message([event])
         try:
             if key is None or text is None or text.characters > MAX_KEPT:
-                await self._redis.publish(_channel(session_id), message)
+                with count_failure():
+                    await self._redis.publish(_channel(session_id), message)
             elif not await self._keep(session_id, key, text, piece, message):
                 await self._keep_whole(session_id, key, text)
-        except _ERRORS:
+        except ERRORS:
             self._lost()
 
     def forget(self, session_id: SessionId, texts: Collection[TextKey]) -> None:
@@ -180,7 +180,7 @@ class RedisSessionStream:
         """What this process writes, whole, as what Redis has of it may be on its way; of other processes what Redis
         keeps."""
         found: dict[str, _Text] = {}
-        with suppress(*_ERRORS):
+        with suppress(*ERRORS), count_failure():
             found = await self._kept(session_id)
         found |= self._texts.get(session_id, {})
         return [_whole(session_id, key, text) for key, text in found.items() if text.pieces]
@@ -232,7 +232,8 @@ class RedisSessionStream:
         pieces, self._waiting = self._waiting, []
         keys = [piece.key for piece in pieces]
         try:
-            answers = await self._append(keys=keys, args=[_TTL, *(arg for piece in pieces for arg in piece.args)])
+            with count_failure():
+                answers = await self._append(keys=keys, args=[_TTL, *(arg for piece in pieces for arg in piece.args)])
         except Exception as error:  # noqa: BLE001 -- each writer is told what became of its piece
             for piece in pieces:
                 if not piece.fits.done():
@@ -250,7 +251,8 @@ class RedisSessionStream:
         pipeline.hset(index, key, text.meta)
         pipeline.expire(index, TTL_S)
         pipeline.publish(_channel(session_id), self._message([_whole(session_id, key, text)]))
-        await pipeline.execute()
+        with count_failure():
+            await pipeline.execute()
 
     async def _kept(self, session_id: str) -> dict[str, _Text]:
         """All that is being written, by key."""
