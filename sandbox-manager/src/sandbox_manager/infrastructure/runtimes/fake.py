@@ -72,7 +72,7 @@ class FakeRuntime:
             raise EngineUnavailableError("The sandbox does not run.")
         self.things[identity.sandbox_id] = replace(thing, paused=paused)
 
-    async def hand_over(self, identity: Identity) -> None:
+    async def assign_workspace(self, identity: Identity) -> None:
         await self.check()
         if identity.session_id in self.workspaces:
             raise WorkspaceExistsError

@@ -224,7 +224,7 @@ class DockerRuntime:
         with _refusals():
             await self._threads.run_call(lambda: self._engine.unpause(name))
 
-    async def hand_over(self, identity: Identity) -> None:
+    async def assign_workspace(self, identity: Identity) -> None:
         stack, engine, run = self._options.stack, self._engine, self._threads.run_call
         pooled, name = naming.pool_volume_name(stack, identity), naming.volume_name(stack, identity)
         with _refusals():

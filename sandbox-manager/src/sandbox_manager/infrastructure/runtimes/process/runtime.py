@@ -210,14 +210,14 @@ class ProcessRuntime:
             self._limits.folders(identity.sandbox_id), state.root, self._store.live(identity.sandbox_id).hold
         )
 
-    async def hand_over(self, identity: Identity) -> None:
-        await self._threads.run_call(lambda: self._hand_over(identity))
+    async def assign_workspace(self, identity: Identity) -> None:
+        await self._threads.run_call(lambda: self._assign_workspace(identity))
 
-    def _hand_over(self, identity: Identity) -> None:
+    def _assign_workspace(self, identity: Identity) -> None:
         try:
-            self._store.hand_over(identity)
+            self._store.assign_workspace(identity)
         except OSError as error:
-            reason = f"The sandbox's workspace could not be handed over: {error.strerror}."
+            reason = f"The sandbox's workspace could not be assigned: {error.strerror}."
             raise EngineUnavailableError(reason) from error
 
     async def fingerprint(self) -> str:
