@@ -77,7 +77,7 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
     own_sandbox = OwnSandbox(ports.sessions, ports.sandboxes)
     of_team = [tool.spec for tool in team_tools()]
     rules = OptionRules((), ports.tools, policy.options, policy.presets, of_team)
-    attached = CheckAttachments(own_sandbox, ports.workspace, rules.has_computer)
+    attached = CheckAttachments(own_sandbox, ports.workspace, rules.has_sandbox)
     send_message = SendMessage(ports.ledger, ports.stream, ports.notifier, limiter, limits, attached, ports.slots)
     heads = SessionHeads(ports.log, policy.poll_s)
     follow_events = FollowEvents(ports.sessions, ports.log, ports.stream, heads, policy.poll_s)

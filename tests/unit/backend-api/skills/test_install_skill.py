@@ -222,5 +222,5 @@ async def test_arguments_that_do_not_fit_are_told(arguments: dict[str, str]) -> 
 async def test_it_is_a_change_that_plans_approvals_and_rules_judge_and_only_the_main_agent_has_it() -> None:
     source = MainAgentTools([install_skill(None)])
     [tool] = await source.tools(ANY)
-    assert (tool.spec.effect, tool.spec.needs_computer) == ("writes", False)
+    assert (tool.spec.effect, tool.spec.needs_sandbox) == ("writes", False)
     assert await source.tools(Setup(now=ANY.now, kind="general")) == []

@@ -20,7 +20,7 @@ _LIVING = ("ready", "paused")
 
 @dataclass(frozen=True, slots=True)
 class AgentFiles:
-    """A session without a computer gets none for a file, and one that can't be written, or takes its computer more
+    """A session without a sandbox gets none for a file, and one that can't be written, or takes its sandbox more
     than `within_s` seconds, is done without: the log keeps all of it."""
 
     sandboxes: Sandboxes

@@ -33,7 +33,7 @@ from backend_api.domain.stored_time import to_millisecond
 
 TRIAL_S = 10.0
 PROGRAM_S = 60.0
-"""More for a program: its computer may have to be started, and what it needs be fetched."""
+"""More for a program: its sandbox may have to be started, and what it needs be fetched."""
 UNREADABLE = "Its values can't be read with the SECRETS_KEY that the server has now: give them anew."
 NEEDS_SIGN_IN = "It needs you to sign in."
 NEEDS_SCOPE = "It asks for more than you allowed it when you signed in: sign in again."
@@ -102,7 +102,7 @@ class ChangeMcpServers:
         await self._drop_sign_in(user_id, known.server)
 
     async def test(self, user_id: UserId, name: str, session_id: SessionId | None = None) -> ShownMcpServer:
-        """Connect to it and list its tools, of a program in the computer of this session; of one of the user's own the
+        """Connect to it and list its tools, of a program in the sandbox of this session; of one of the user's own the
         outcome is kept. Raises `McpServerNotFoundError`, `McpProgramError`, `SessionNotFoundError`, `LimitError`,
         `StoreUnavailableError`."""
         await self.limiter.hit(f"mcp-tests:{user_id}", limit=self.limits.key_tests_per_minute, window_s=60)

@@ -54,7 +54,7 @@ def spec_of(target: McpTarget, tool: McpTool) -> ToolSpec:
         parameters=tool.parameters,
         phrase=f"Using {short} of {target.name}",
         effect="writes",
-        needs_computer=target.is_program,
+        needs_sandbox=target.is_program,
         deadline_ms=CALL_DEADLINE_MS + (START_ALLOWANCE_MS if target.is_program else 0),
     )
 

@@ -10,13 +10,13 @@ from typing import Any, TypeVar, assert_never
 
 from backend_api.application import measures
 from backend_api.application.runs.agent_loops import agent_loop
-from backend_api.application.runs.computer_keeper import keep_computer_until_cancelled
 from backend_api.application.runs.histories import History
 from backend_api.application.runs.lease_keeper import LeaseKeeper
 from backend_api.application.runs.name_session import name_session
 from backend_api.application.runs.run_journal import DrainedError
 from backend_api.application.runs.run_services import RunServices
 from backend_api.application.runs.run_stream import RunStream
+from backend_api.application.runs.sandbox_keeper import keep_sandbox_until_cancelled
 from backend_api.domain.agent.ending import Ending
 from backend_api.domain.agent.events import ErrorEvent, RunFinished
 from backend_api.domain.agent.model import ModelError
@@ -85,7 +85,7 @@ class RunActor:
                 if journal.traces.is_on:
                     self._begin(group, journal.traces.deliver())
                 naming = self._begin(group, name_session(journal, self._services.sessions))
-                self._begin(group, self._keep_computer())
+                self._begin(group, self._keep_sandbox())
                 try:
                     await self._supervise(group)
                     if journal.has_ended:
@@ -122,10 +122,10 @@ class RunActor:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def _keep_computer(self) -> None:
+    async def _keep_sandbox(self) -> None:
         services, session_id = self._services, self._lease.run.session_id
-        every_s, uses_computer = services.keep_computer_every_s, self._journal.uses_computer
-        await keep_computer_until_cancelled(services.keep_computer, session_id, uses_computer, every_s)
+        every_s, uses_sandbox = services.keep_sandbox_every_s, self._journal.uses_sandbox
+        await keep_sandbox_until_cancelled(services.keep_sandbox, session_id, uses_sandbox, every_s)
 
     async def _supervise(self, group: asyncio.TaskGroup) -> None:
         journal, keeper = self._journal, self._keeper

@@ -129,7 +129,7 @@ class RunJournal:
         """Once set, the run is given back before its next step."""
         self.loaded = asyncio.Event()
         self.is_named = asyncio.Event()
-        self.uses_computer = asyncio.Event()
+        self.uses_sandbox = asyncio.Event()
         """Set once a call that needs one was recorded, by whichever worker."""
         self.has_begun = stream.has_shown
         """Set with the first text shown or the first thing recorded: what can wait until then does not delay it."""
@@ -231,8 +231,8 @@ class RunJournal:
                 for one in history.threads.progress(run_id):
                     self._open_calls |= one.open_calls
                     self._unbegun_calls |= one.needing_approval
-                    if one.needs_computer:
-                        self.uses_computer.set()
+                    if one.needs_sandbox:
+                        self.uses_sandbox.set()
                 self._agents.load(history.threads, run_id)
                 self.read_seq = history.threads.main.read_seq
                 if not history.ends_with_message and history.started is not None:
@@ -502,7 +502,7 @@ class RunJournal:
             case ToolCalled(call_id=call_id, agent_id=agent_id):
                 self._open_calls[call_id] = payload
                 if payload.needs_computer:
-                    self.uses_computer.set()
+                    self.uses_sandbox.set()
                 self._unbegun_calls.add(call_id)
                 if agent_id is None:
                     # The texts of a turn are recorded together with its calls, an empty one not at all.

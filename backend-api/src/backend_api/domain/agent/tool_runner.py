@@ -47,7 +47,7 @@ NEVER_BEGUN = "Nothing was run: the computer was not available {late}."
 FAULTY = "The tool failed by a fault of its own. Part of it may have happened; don't try the same again."
 NOT_BEGUN = "Nothing was run: the tool failed by a fault of its own. Don't try the same again."
 MAX_OUTPUT_CHARACTERS = 1_000_000
-"""Of a result, as of those of the computer; of a longer one head and tail are kept."""
+"""Of a result, as of those of the sandbox; of a longer one head and tail are kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +166,7 @@ class ToolRunner:
             phrase=render_phrase(spec.phrase, arguments) if spec else f"Unknown tool {request.name[:60]}",
             dangerous=spec.dangerous if spec else False,
             read_only=spec.read_only if spec else True,
-            needs_computer=spec.needs_computer if spec else False,
+            needs_computer=spec.needs_sandbox if spec else False,
             turn=turn,
             seen_seq=seen_seq,
             asks=isinstance(verdict, Ask),

@@ -32,7 +32,7 @@ class McpServerNameTakenError(ConflictError):
 
 
 class McpProgramError(ConflictError):
-    """A program runs in the computer of a conversation, and is tried in none but one that is named."""
+    """A program runs in the sandbox of a conversation, and is tried in none but one that is named."""
 
     code = "mcp_program"
 

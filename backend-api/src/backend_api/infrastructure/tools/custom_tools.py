@@ -85,10 +85,8 @@ def _tools(exported: object, where: str) -> Sequence[Tool]:
                 f"{where}: a tool can't be named {name[:80]!r}. A name is a letter, then at most 63 letters, digits, _ "
                 f"or -, and does not begin with {FOREIGN_PREFIX}"
             )
-        if tool.spec.needs_computer:
-            raise ToolFileError(
-                f"{where}: {name} runs in the gateway, where there is no computer: needs_computer=False"
-            )
+        if tool.spec.needs_sandbox:
+            raise ToolFileError(f"{where}: {name} runs in the gateway, where there is no computer: needs_sandbox=False")
     return cast("Sequence[Tool]", tools)
 
 

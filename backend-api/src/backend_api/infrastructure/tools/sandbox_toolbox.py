@@ -164,4 +164,4 @@ class SandboxToolSource:
             await self._sandboxes.keep_alive(session_id)
         except SandboxUnavailableError:
             # The endpoint may answer all the same; if not, the call says so.
-            logger.warning("a computer's use could not be told to the manager", extra={"session_id": session_id})
+            logger.warning("a sandbox's use could not be reported to the manager", extra={"session_id": session_id})
