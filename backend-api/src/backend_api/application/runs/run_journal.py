@@ -422,9 +422,9 @@ class RunJournal:
         finished = ToolFinished(
             call_id=called.call_id, success=False, preview="", cancelled=cancelled, agent_id=called.agent_id
         )
-        return _result(finished, self._cut(called.call_id, reason))
+        return _result(finished, self._interrupted_output(called.call_id, reason))
 
-    def _cut(self, call_id: str, reason: str) -> str:
+    def _interrupted_output(self, call_id: str, reason: str) -> str:
         """What is told of a call that was cut."""
         call = self._at_work.get(call_id)
         has_begun = call.has_begun if call is not None else call_id not in self._unbegun_calls

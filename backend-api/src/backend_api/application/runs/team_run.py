@@ -197,7 +197,7 @@ class TeamRun:
         try:
             loop = await self._loop_of(one.teammate, one.journal)
             while True:
-                if is_at_work and not await self._work(one, loop):
+                if is_at_work and not await self._work_until_done(one, loop):
                     return
                 if not await self._is_called(one):
                     return
@@ -206,7 +206,7 @@ class TeamRun:
             # The main agent's next step gives the run back.
             return
 
-    async def _work(self, one: _Member, loop: AgentLoop) -> bool:
+    async def _work_until_done(self, one: _Member, loop: AgentLoop) -> bool:
         """Until it has said all it was to say; False where it has left."""
         one.phase = _Phase.WORKING
         while True:
@@ -248,7 +248,7 @@ class TeamRun:
         until = clock() + self._timing.idle_s
         while True:
             news = self._journal.news.next
-            if not self._rests and (found := self._found(one)) is not None:
+            if not self._rests and (found := self._next_events(one)) is not None:
                 one.phase = _Phase.WORKING
                 await one.journal.record(found)
                 return True
@@ -261,7 +261,7 @@ class TeamRun:
             if self._journal.draining.is_set():
                 raise DrainedError
 
-    def _found(self, one: _Member) -> list[StoredPayload] | None:
+    def _next_events(self, one: _Member) -> list[StoredPayload] | None:
         """What is recorded as it goes to work again: it was told something, or takes a task that is free."""
         working = updated(one.teammate, "working")
         if self._journal.has_unread(one.teammate.agent_id):

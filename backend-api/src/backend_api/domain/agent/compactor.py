@@ -57,19 +57,19 @@ class Compactor:
     async def _summary(self, request: ModelRequest, focus: str | None, told: list[Notice]) -> str:
         """Raises `SummaryError`, of the first of the two where both fail."""
         try:
-            return await self._asked(self.model, request, focus)
+            return await self._summarize(self.model, request, focus)
         except SummaryError as error:
             if self.instead is None or error.fault is None or _fails_again(error.fault):
                 raise
             logger.warning("the model for summaries failed", extra={"reason": str(error)})
             try:
-                summary = await self._asked(self.instead, request, focus)
+                summary = await self._summarize(self.instead, request, focus)
             except SummaryError as second:
                 raise error from second
             told.append(sums_up_instead(error.fault, self.instead.info))
             return summary
 
-    async def _asked(self, model: ChosenModel, request: ModelRequest, focus: str | None) -> str:
+    async def _summarize(self, model: ChosenModel, request: ModelRequest, focus: str | None) -> str:
         summarizer, is_unused = Summarizer(model=model), False
         try:
             return await summarizer.summarize(request, focus)

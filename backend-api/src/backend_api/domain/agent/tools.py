@@ -52,7 +52,7 @@ class ToolSpec:
         return self.effect != "writes"
 
 
-async def _unheard(_: str) -> None:
+async def _discard_output(_: str) -> None:
     return
 
 
@@ -72,7 +72,7 @@ class ToolCall:
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])
     agent_id: str | None = None
     """The sub-agent that calls, None for the main agent."""
-    on_output: Callable[[str], Awaitable[None]] = _unheard
+    on_output: Callable[[str], Awaitable[None]] = _discard_output
     has_begun: bool = field(default=True, init=False)
     outcome: Done | Waits | None = field(default=None, init=False)
     """Where it did not fail, once it is over."""
