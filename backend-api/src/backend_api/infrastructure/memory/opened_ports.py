@@ -30,14 +30,14 @@ class MemoryOpenedPorts:
             raise TooManyPortsError.of(at_most)
         self._ports[port.id] = port
         told = PortOpened(port_id=port.id, port=port.port, label=port.label, opened_by=port.opened_by)
-        return port, self._tell(port.session_id, port.user_id, told)
+        return port, self._record_event(port.session_id, port.user_id, told)
 
     async def close(self, session_id: SessionId, user_id: UserId, port_id: PortId) -> list[Event]:
         """At once."""
         port = self._ports.get(port_id)
         if port is None or (port.session_id, port.user_id) != (session_id, user_id):
             raise PortNotFoundError("This port is not open.")
-        events = self._tell(session_id, user_id, PortClosed(port_id=port_id, port=port.port))
+        events = self._record_event(session_id, user_id, PortClosed(port_id=port_id, port=port.port))
         del self._ports[port_id]
         return events
 
@@ -55,7 +55,7 @@ class MemoryOpenedPorts:
         row = self._store.sessions.get(port.session_id)
         return row is not None and row.session.user_id == port.user_id
 
-    def _tell(self, session_id: SessionId, user_id: UserId, told: StoredPayload) -> list[Event]:
+    def _record_event(self, session_id: SessionId, user_id: UserId, told: StoredPayload) -> list[Event]:
         row = self._store.own(session_id, user_id)
         events = self._store.store(row, row.session.active_run_id, [told])
         row.session = replace(row.session, last_seq=len(row.events), updated_at=self._store.clock())

@@ -56,7 +56,7 @@ class MemoryTitles:
         """Under the lock."""
         async with self._store.lock:
             self._count(due, used)
-            if (row := self._held(due)) is None:
+            if (row := self._find_due(due)) is None:
                 return []
             row.title_due = None
             if title is None:
@@ -69,7 +69,7 @@ class MemoryTitles:
         """Under the lock."""
         async with self._store.lock:
             self._count(due, used)
-            if (row := self._held(due)) is None:
+            if (row := self._find_due(due)) is None:
                 return
             if for_s is None:
                 row.title_due = TitleRow(None, due.attempt - 1, due.token)
@@ -78,7 +78,7 @@ class MemoryTitles:
             else:
                 row.title_due = TitleRow(self._store.clock() + timedelta(seconds=for_s), due.attempt, due.token)
 
-    def _held(self, due: DueTitle) -> SessionRow | None:
+    def _find_due(self, due: DueTitle) -> SessionRow | None:
         row = self._store.sessions.get(due.session_id)
         return row if row is not None and row.title_due is not None and row.title_due.token == due.token else None
 

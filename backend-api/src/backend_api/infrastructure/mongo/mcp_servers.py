@@ -27,12 +27,12 @@ class MongoMcpServers:
     async def of(self, user_id: UserId) -> Sequence[OwnMcpServer]:
         async with store_errors():
             document = await McpServersDocument.find_one({"_id": user_id})
-        return sorted(map(_own_from, document.servers), key=lambda own: own.server.name) if document else ()
+        return sorted(map(_server_from, document.servers), key=lambda own: own.server.name) if document else ()
 
     async def put(self, user_id: UserId, own: OwnMcpServer) -> None:
         name = own.server.name
         has_room = [{"servers.name": name}, {f"servers.{MAX_OWN_SERVERS - 1}": {"$exists": False}}]
-        change = {"servers": {"$concatArrays": [_others(name), {"$literal": [_document_of(own)]}]}}
+        change = {"servers": {"$concatArrays": [_without_server(name), {"$literal": [_document_of(own)]}]}}
         async with store_errors():
             await tell_of_settings(user_id)
             with suppress(DuplicateKeyError):
@@ -64,12 +64,12 @@ class MongoMcpServers:
             return await find_one_and_update(McpServersDocument, wanted, {"$set": change}) is not None
 
     async def delete(self, user_id: UserId, name: str) -> bool:
-        wanted, change = {"_id": user_id, "servers.name": name}, {"servers": _others(name)}
+        wanted, change = {"_id": user_id, "servers.name": name}, {"servers": _without_server(name)}
         async with store_errors():
             return await find_one_and_update(McpServersDocument, wanted, [{"$set": change}]) is not None
 
 
-def _others(name: str) -> Document:
+def _without_server(name: str) -> Document:
     return {"$filter": {"input": "$servers", "cond": {"$ne": ["$$this.name", {"$literal": name}]}}}
 
 
@@ -105,7 +105,7 @@ def _trial_of(trial: McpTrial) -> Document:
     }
 
 
-def _own_from(stored: dict[str, Any]) -> OwnMcpServer:
+def _server_from(stored: dict[str, Any]) -> OwnMcpServer:
     tools, sealed, trial = stored["tools"], stored["sealed"], stored["trial"]
     server = McpServer(
         name=str(stored["name"]),

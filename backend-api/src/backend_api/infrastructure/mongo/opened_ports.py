@@ -33,7 +33,7 @@ class MongoOpenedPorts:
         told = PortOpened(port_id=port.id, port=port.port, label=port.label, opened_by=port.opened_by)
 
         async def work(transaction: AsyncClientSession) -> list[Event]:
-            events = await self._tell(transaction, port.session_id, port.user_id, told)
+            events = await self._record_event(transaction, port.session_id, port.user_id, told)
             if await self._ports.find_one(wanted, {"_id": 1}, session=transaction) is not None:
                 raise AbandonedError
             of_session = {"session_id": port.session_id}
@@ -59,7 +59,7 @@ class MongoOpenedPorts:
             if found is None:
                 raise PortNotFoundError("This port is not open.")
             told = PortClosed(port_id=port_id, port=found["port"])
-            return await self._tell(transaction, session_id, user_id, told)
+            return await self._record_event(transaction, session_id, user_id, told)
 
         return await in_transaction(self._database, work)
 
@@ -81,7 +81,7 @@ class MongoOpenedPorts:
             found = await (await self._ports.aggregate(pipeline)).to_list()
         return {one["_id"]: _port(one) for one in found}
 
-    async def _tell(
+    async def _record_event(
         self, transaction: AsyncClientSession, session_id: SessionId, user_id: UserId, told: StoredPayload
     ) -> list[Event]:
         session = await self._database["sessions"].find_one_and_update(

@@ -170,7 +170,7 @@ class RunEndings:
             run_id=run["_id"],
             status="stopped",
             reason=STOPPED if is_begun else STOPPED_BEFORE_START,
-            usage=await self._used(transaction, session_id, run["_id"]) if is_begun else Usage(),
+            usage=await self._last_usage(transaction, session_id, run["_id"]) if is_begun else Usage(),
         )
         await self._database["runs"].update_one({"_id": run["_id"]}, over(what), session=transaction)
         closed = await self._close(transaction, run["_id"], finished, session)
@@ -193,7 +193,7 @@ class RunEndings:
         found = events.find(of_run | wanted, _NEEDED, sort=[("seq", 1)], session=transaction)
         return await read_events(self._database, await found.to_list())
 
-    async def _used(self, transaction: AsyncClientSession, session_id: SessionId, run_id: str) -> Usage:
+    async def _last_usage(self, transaction: AsyncClientSession, session_id: SessionId, run_id: str) -> Usage:
         """What a run told last of its usage."""
         query = {"session_id": session_id, "type": "usage.updated", "run_id": run_id}
         last = await self._database["events"].find_one(query, sort=[("seq", -1)], session=transaction)

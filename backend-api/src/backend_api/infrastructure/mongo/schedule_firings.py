@@ -46,7 +46,7 @@ class ScheduleFirings:
             await self._refuse_disabled(transaction, schedule)
             if is_new:
                 await self._open_session(transaction, schedule, session_id, present)
-            return await self._tell(transaction, schedule, firing, session_id, new_run)
+            return await self._store_firing(transaction, schedule, firing, session_id, new_run)
 
         with suppress(AbandonedError):
             fired = await in_transaction(self._database, work)
@@ -118,14 +118,14 @@ class ScheduleFirings:
         stored = document.model_dump(by_alias=True, exclude={"revision_id"}) | settings
         await self._database["sessions"].insert_one(stored, session=transaction)
 
-    async def _tell(
+    async def _store_firing(
         self, transaction: AsyncClientSession, schedule: Schedule, firing: Firing, session_id: SessionId, new_run: str
     ) -> Fired:
         """The message, and a run for it where none is active."""
         message, origin = firing.message, message_origin()
         session = await self._database["sessions"].find_one_and_update(
             {"_id": session_id, "user_id": schedule.user_id},
-            [{"$set": _told(message.message_id, origin, new_run)}],
+            [{"$set": _session_update(message.message_id, origin, new_run)}],
             projection=ACCEPTED_FIELDS,
             return_document=ReturnDocument.AFTER,
             session=transaction,
@@ -148,7 +148,7 @@ class ScheduleFirings:
         return Fired(session_id=session_id, run_id=RunId(run_id), begins_run=run_id == new_run, events=events)
 
 
-def _told(message_id: str, origin: Document, new_run: str) -> Document:
+def _session_update(message_id: str, origin: Document, new_run: str) -> Document:
     """What a session becomes, as when a person says something."""
     return {
         "last_seq": {"$add": ["$last_seq", {"$cond": [IS_FREE, 3, 2]}]},

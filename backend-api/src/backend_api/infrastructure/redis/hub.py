@@ -29,7 +29,7 @@ class Listener(NamedTuple):
 
 
 @asynccontextmanager
-async def _or_away(message: str) -> AsyncGenerator[None]:
+async def _tolerate_loss(message: str) -> AsyncGenerator[None]:
     try:
         with count_failure("listen"):
             async with asyncio.timeout(_SUBSCRIBE_TIMEOUT_S):
@@ -67,7 +67,7 @@ class Hub:
         self._wanted.set()
         if confirmed.is_set() or self._is_away:
             return
-        async with _or_away("live channel is away; reading from the store"):
+        async with _tolerate_loss("live channel is away; reading from the store"):
             if self._pubsub is not None:
                 await self._pubsub.subscribe(channel)
             await confirmed.wait()
@@ -76,7 +76,7 @@ class Hub:
         self._listeners.pop(channel, None)
         self._confirmed.pop(channel, None)
         if self._pubsub is not None:
-            async with _or_away("live channel is away; nothing to unsubscribe"):
+            async with _tolerate_loss("live channel is away; nothing to unsubscribe"):
                 await self._pubsub.unsubscribe(channel)
 
     async def receive_messages(self) -> None:
@@ -116,9 +116,9 @@ class Hub:
                 await pubsub.ping()
             is_asked = message is None
             if message is not None and message["type"] in ("subscribe", "message"):
-                self._hand_on(message["channel"].decode(), message, was_lost=was_lost)
+                self._dispatch(message["channel"].decode(), message, was_lost=was_lost)
 
-    def _hand_on(self, channel: str, message: dict[str, Any], *, was_lost: bool) -> None:
+    def _dispatch(self, channel: str, message: dict[str, Any], *, was_lost: bool) -> None:
         """To those who listen to its channel: a message, or that it is subscribed to anew."""
         listeners = tuple(self._listeners.get(channel, ()))
         if message["type"] == "message":

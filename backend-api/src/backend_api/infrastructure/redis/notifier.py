@@ -31,7 +31,7 @@ class RedisNotifier:
     @asynccontextmanager
     async def listening(self) -> AsyncGenerator[RedisNotifier]:
         """For the length of the block. After a lost connection every subscriber looks for itself."""
-        async with self._hub.listen(_CHANNEL, Listener(self._heard, self._here.tell_all)):
+        async with self._hub.listen(_CHANNEL, Listener(self._receive, self._here.tell_all)):
             yield self
 
     async def notify(self, topic: Topic, about: str | None = None) -> None:
@@ -47,7 +47,7 @@ class RedisNotifier:
         """Of this process and of others."""
         return self._here.subscribe(topic, about)
 
-    def _heard(self, data: bytes) -> None:
+    def _receive(self, data: bytes) -> None:
         sender, _, rest = data.decode("utf-8", "replace").partition(" ")
         name, _, about = rest.partition(" ")
         # Another version may have topics that this one does not know.
