@@ -86,7 +86,7 @@ def idle_tool_table() -> Mapping[str, AnyTool]:
         browser=BrowserDriver(Tabs(_no_browser, Downloads(Workspace(root), _any_room)), lambda: False),
         desktop=DesktopController(Screen(None, PersonsControl(), asyncio.Lock())),
         workspace=Workspace(root),
-        restart=_nothing,
+        restart=_do_nothing,
     )
 
 
@@ -107,5 +107,5 @@ async def _any_room(_: int) -> int | None:
     return None
 
 
-async def _nothing() -> None:
+async def _do_nothing() -> None:
     return

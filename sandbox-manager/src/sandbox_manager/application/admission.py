@@ -63,11 +63,11 @@ class Admission:
         place = await self.runtime.place()
 
         def decide(occupied: list[Sandbox], now: datetime) -> list[Sandbox]:
-            claimed = self._claimed(occupied, sandbox, now, place, fingerprint)
+            claimed = self._claim_pooled(occupied, sandbox, now, place, fingerprint)
             return [claimed] if claimed is not None else []
 
         try:
-            stored = await self._decided(decide) if fingerprint else []
+            stored = await self._admit_by(decide) if fingerprint else []
         except (UserQueueLimitError, TotalLimitError):
             return None
         if stored:
@@ -103,7 +103,7 @@ class Admission:
             has_room = wanted in admissible([*known, wanted], self.limits, room, place)
             return [wanted if has_room or mine.waits else replace(wanted, revision=wanted.revision + 1)]
 
-        return bool(await self._decided(decide)) and has_room
+        return bool(await self._admit_by(decide)) and has_room
 
     async def pump(self) -> list[Sandbox]:
         """Let in who may come, give up on who waited in vain, and make room by removing what is only kept paused.
@@ -139,7 +139,7 @@ class Admission:
             if new is not None:
                 if any(one.identity.session_id == new.identity.session_id for one in known):
                     return []
-                claimed = self._claimed(known, new, now, place, fingerprint)
+                claimed = self._claim_pooled(known, new, now, place, fingerprint)
                 if claimed is not None:
                     return [*over.values(), claimed]
                 known.append(new)
@@ -150,9 +150,9 @@ class Admission:
                     changed[one.id] = started
             return [*over.values(), *changed.values()]
 
-        return await self._decided(decide)
+        return await self._admit_by(decide)
 
-    def _claimed(
+    def _claim_pooled(
         self, known: list[Sandbox], new: Sandbox, now: datetime, place: str, fingerprint: str
     ) -> Sandbox | None:
         """One of the pool as the new one's, where nobody waits for room, and its user may have one more running."""
@@ -164,7 +164,7 @@ class Admission:
             return None
         return warm.claimed(new, self.launcher.owner, now + LEASE)
 
-    async def _decided(self, decide: Callable[[list[Sandbox], datetime], list[Sandbox]]) -> list[Sandbox]:
+    async def _admit_by(self, decide: Callable[[list[Sandbox], datetime], list[Sandbox]]) -> list[Sandbox]:
         async with self.one_at_a_time:
             since = asyncio.get_running_loop().time()
             stored = await self.registry.admit(decide)

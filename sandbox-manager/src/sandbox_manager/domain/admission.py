@@ -63,7 +63,7 @@ class Room:
 
 def line(occupied: Sequence[Sandbox]) -> list[Sandbox]:
     """Those who wait, in order: all users' first ones by their arrival, then all second ones, and so on."""
-    waiting = sorted((one for one in occupied if one.waits), key=lambda one: (_since(one), one.id))
+    waiting = sorted((one for one in occupied if one.waits), key=lambda one: (_waiting_since(one), one.id))
     seen: Counter[str] = Counter()
     ranked: list[tuple[int, Sandbox]] = []
     for one in waiting:
@@ -129,7 +129,7 @@ def check_line(occupied: Sequence[Sandbox], user_id: str, limits: Limits) -> Non
 def waking_after(occupied: Sequence[Sandbox], sandbox: Sandbox, now: datetime) -> datetime:
     """Since when a paused one stands in line: behind all of its user's who do, so that no two have the last place."""
     same = (one for one in occupied if one.identity.user_id == sandbox.identity.user_id and one.id != sandbox.id)
-    return max([now, *(_since(one) + _TICK for one in same if one.waits)])
+    return max([now, *(_waiting_since(one) + _TICK for one in same if one.waits)])
 
 
 def spare(own: Sequence[Sandbox], limits: Limits, now: datetime, *, coming: int = 0) -> Sandbox | None:
@@ -161,7 +161,7 @@ def admissible(occupied: Sequence[Sandbox], limits: Limits, room: Room, here: st
     admitted: list[Sandbox] = []
     is_full = False
     for one in within_user_limits(occupied, limits):
-        if not _may_be(one, here):
+        if not _may_run_at(one, here):
             continue
         if one.status is Status.PAUSED:
             if room.wakes(starting):
@@ -186,10 +186,10 @@ def given_up(
     is_paused = sandbox.status is Status.PAUSED
     if (sandbox.asked_at or sandbox.created_at) + limits.abandoned <= now:
         over = sandbox.left_asleep() if is_paused else sandbox.retired(_ABANDONED, Cleanup.KEEP_WORKSPACE)
-    elif _since(sandbox) + limits.queue <= now:
+    elif _waiting_since(sandbox) + limits.queue <= now:
         stands = place_in_line(occupied, sandbox.id, limits)
         is_users = stands is not None and stands.reason == "user_limit"
-        reason = _at_limit(limits) if is_users else _in_vain(sandbox, limits, room, here)
+        reason = _limit_text(limits) if is_users else _timeout_text(sandbox, limits, room, here)
         over = sandbox.left_asleep(reason) if is_paused else sandbox.failed(reason, retryable=True)
     else:
         return None
@@ -198,11 +198,11 @@ def given_up(
     return replace(over, occupied=False, cleanup=Cleanup.NONE, settled_at=now) if over else None
 
 
-def _since(sandbox: Sandbox) -> datetime:
+def _waiting_since(sandbox: Sandbox) -> datetime:
     return sandbox.waking_since or sandbox.created_at
 
 
-def _at_limit(limits: Limits) -> str:
+def _limit_text(limits: Limits) -> str:
     count, one = limits.running, limits.running == 1
     return (
         f"You already have {count} running {'computer' if one else 'computers'}, which is the maximum, and "
@@ -215,13 +215,13 @@ def _minutes(span: timedelta) -> str:
     return f"{span.total_seconds() / 60:g} minutes"
 
 
-def _may_be(sandbox: Sandbox, here: str) -> bool:
+def _may_run_at(sandbox: Sandbox, here: str) -> bool:
     return sandbox.place in ("", ANY_PLACE, here)
 
 
-def _in_vain(sandbox: Sandbox, limits: Limits, room: Room, here: str) -> str:
+def _timeout_text(sandbox: Sandbox, limits: Limits, room: Room, here: str) -> str:
     waited = _minutes(limits.queue)
-    if not _may_be(sandbox, here):
+    if not _may_run_at(sandbox, here):
         return (
             f"The machine that holds this session's files is unavailable, or had no capacity within {waited}. "
             "Try again later; if this persists, tell the administrator."

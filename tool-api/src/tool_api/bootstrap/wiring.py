@@ -100,7 +100,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             browser=BrowserDriver(tabs, lambda: desktop is not None and desktop.has_browser, turn),
             desktop=DesktopController(Screen(desktop, control, turn)),
             workspace=workspace,
-            restart=desktop.restart_browser if desktop is not None else _nothing,
+            restart=desktop.restart_browser if desktop is not None else _do_nothing,
             files=FileController(
                 workspace=readable,
                 documents=DocumentReader(programs),
@@ -150,5 +150,5 @@ async def _no_browser(_: float) -> None:
     return None
 
 
-async def _nothing() -> None:
+async def _do_nothing() -> None:
     return

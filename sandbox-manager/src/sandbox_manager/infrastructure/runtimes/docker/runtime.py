@@ -183,9 +183,9 @@ class DockerRuntime:
             endings.release()
 
     async def found(self) -> list[Found]:
-        return await self._threads.run_call(self._found)
+        return await self._threads.run_call(self._find_all)
 
-    def _found(self) -> list[Found]:
+    def _find_all(self) -> list[Found]:
         stack = self._options.stack
         found: dict[str, Found] = {}
         running: dict[str, tuple[Identity, Json]] = {}

@@ -70,7 +70,7 @@ def bytes_held(pids: Sequence[int], memory: MemoryFiles) -> DescriptorMemory:
             with contextlib.suppress(OSError):
                 if not hides(folder):
                     _look_through(folder, memory.device, held, budget)
-                elif _hides_memory(info_folder(folder), memory.mount, budget) and pid not in hiding:
+                elif _has_memory(info_folder(folder), memory.mount, budget) and pid not in hiding:
                     hiding.append(pid)
             if budget.is_late:
                 return DescriptorMemory(found, [*pids[place:]], budget.took_s)
@@ -115,7 +115,7 @@ def _with_hidden(
     return DescriptorMemory(found, unanswered, time.monotonic() - began)
 
 
-def _hides_memory(folder: str, mount: bytes, budget: _Budget) -> bool:
+def _has_memory(folder: str, mount: bytes, budget: _Budget) -> bool:
     """Whether memory is among the descriptors."""
     return any(mount_of(f"{folder}/{name}") == mount for name in budget.spend(os.listdir(folder)))
 

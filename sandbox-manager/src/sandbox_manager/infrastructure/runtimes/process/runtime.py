@@ -161,9 +161,9 @@ class ProcessRuntime:
         return {sandbox_id for sandbox_id, state in states.items() if state is not None and state.root.lives}
 
     async def found(self) -> list[Found]:
-        return await self._threads.run_call(self._found)
+        return await self._threads.run_call(self._find_all)
 
-    def _found(self) -> list[Found]:
+    def _find_all(self) -> list[Found]:
         # Marks first: what has a folder now had it when it was started.
         marks = marked(MARK)
         found: dict[str, Found] = {}

@@ -116,7 +116,7 @@ class Bridge:
             self._receive()
             self._kernel.reap()
             if self._kernel.exit_code is not None:
-                return self._outlive()
+                return self._report_kernel_end()
             self._reconnect()
             if not self._is_ready:
                 self._ask()
@@ -204,7 +204,7 @@ class Bridge:
             self._asked_at = time.monotonic()
             self._send(self._shell, "kernel_info_request", {})
 
-    def _outlive(self) -> None:
+    def _report_kernel_end(self) -> None:
         until = time.monotonic() + _LAST_WORDS_S
         while time.monotonic() < until and self._iopub.wait(_SOON_MS):
             self._receive()
