@@ -83,9 +83,9 @@ class WatchedNotifier(MemoryNotifier):
         self.waiting = asyncio.Event()
         self.is_silent = False
 
-    def tell(self, topic: Topic, about: str | None) -> None:
+    def notify_here(self, topic: Topic, about: str | None) -> None:
         if not self.is_silent:
-            super().tell(topic, about)
+            super().notify_here(topic, about)
 
     @asynccontextmanager
     async def subscribe(self, topic: Topic, about: str | None = None) -> AsyncGenerator[Subscription]:
@@ -254,7 +254,7 @@ def worker_for(
         clock=clock,
         new_id=lambda kind: f"{kind}_{name}_{next(ids)}",
         mask=Mask(secrets),
-        want_stop_of_commands=stage.background.want_stop,
+        want_stop_of_commands=stage.background.request_end,
         keep_sandbox=keep_sandbox,
         kept_calls=kept_calls,
         keep_sandbox_every_s=0.01,

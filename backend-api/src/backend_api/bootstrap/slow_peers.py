@@ -83,7 +83,7 @@ class HttpProtocol(WithWriteTimeout, BoundedHttpProtocol):
         cast("dict[str, Any]", self.scope)["extensions"] = {TRUST: {"trust": self._trust}}
 
     @property
-    def is_stranger(self) -> bool:
+    def is_anonymous(self) -> bool:
         return not self._is_trusted
 
     def _trust(self) -> None:

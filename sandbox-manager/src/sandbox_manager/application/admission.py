@@ -83,12 +83,12 @@ class Admission:
         fingerprint = await self.fingerprint() if self.fingerprint and not has_files else ""
         stored = await self._admit(sandbox, fingerprint=fingerprint)
         session_id = sandbox.identity.session_id
-        mine = next((one for one in stored if one.lives and one.identity.session_id == session_id), None)
+        mine = next((one for one in stored if one.is_alive and one.identity.session_id == session_id), None)
         if fingerprint and mine is not None:
             measures.POOL_CLAIMS.labels("claimed" if mine.endpoint is not None else "missed").inc()
         return mine
 
-    async def want_awake(self, sandbox_id: str) -> bool:
+    async def request_wake(self, sandbox_id: str) -> bool:
         """Put a paused one in line, where it counts as running. Whether there is room to wake it here now: who asks
         does it then; else it is `pump` that answers it later, at its place."""
         place, room = await self.runtime.place(), await self.room()
@@ -97,11 +97,11 @@ class Admission:
         def decide(occupied: list[Sandbox], now: datetime) -> list[Sandbox]:
             nonlocal has_room
             mine = next((one for one in occupied if one.id == sandbox_id), None)
-            if mine is None or (wanted := mine.wanted_awake(now, since=waking_after(occupied, mine, now))) is None:
+            if mine is None or (wanted := mine.with_wake_request(now, since=waking_after(occupied, mine, now))) is None:
                 return []
             known = [one for one in occupied if one is not mine]
             has_room = wanted in admissible([*known, wanted], self.limits, room, place)
-            return [wanted if has_room or mine.waits else replace(wanted, revision=wanted.revision + 1)]
+            return [wanted if has_room or mine.is_waiting else replace(wanted, revision=wanted.revision + 1)]
 
         return bool(await self._admit_by(decide)) and has_room
 
@@ -110,7 +110,7 @@ class Admission:
 
         Answers paused ones that are to be woken here now."""
         occupied = await self.registry.find(occupied=True)
-        if not any(one.waits for one in occupied):
+        if not any(one.is_waiting for one in occupied):
             return []
         awake: list[Sandbox] = []
         try:
@@ -172,7 +172,7 @@ class Admission:
             if one.status is Status.STARTING:
                 admitted(one, LEASE)
                 self.launcher.launch(LeasedSandbox(one, since))
-            elif not one.lives:
+            elif not one.is_alive:
                 _log.info("sandbox no longer waited for", extra={**log_fields(one.identity), "reason": one.reason})
         return stored
 
@@ -194,7 +194,7 @@ class Admission:
     async def _reclaim(self) -> None:
         """What is paused only saves time later; whoever waits now goes before it, and before the pool most of all."""
         occupied = await self.registry.find(occupied=True)
-        paused = [one for one in occupied if one.status in (Status.PAUSED, Status.WARM) and not one.waits]
+        paused = [one for one in occupied if one.status in (Status.PAUSED, Status.WARM) and not one.is_waiting]
         if not paused or not within_user_limits(occupied, self.limits):
             return
         chosen = min(paused, key=lambda one: (not one.is_pooled, one.idle_expires_at))

@@ -66,7 +66,7 @@ class CreateSandbox:
             if any(one.identity.user_id != user_id for one in known):
                 raise ConflictError("This session belongs to another user.")
             holder = next((one for one in known if one.occupied), None)
-            if holder is not None and holder.lives:
+            if holder is not None and holder.is_alive:
                 kept = await self._renew_or_none(holder)
                 if kept is not None:
                     return Created(sandbox=kept, is_new=False)

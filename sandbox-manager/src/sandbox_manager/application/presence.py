@@ -22,7 +22,7 @@ class Presence:
     clock: Clock
     owner: str
 
-    async def tell(self) -> None:
+    async def renew(self) -> None:
         """I am here; say so more often than every `PRESENT`."""
         place = await self.runtime.place()
         await self.leases.acquire(f"{_owner_prefix(place)}{self.owner}", self.owner, PRESENT)

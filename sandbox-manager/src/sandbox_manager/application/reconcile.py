@@ -101,7 +101,7 @@ class Reconcile:
             await self._leave_or_expire(sandbox)
         elif sandbox.status in (Status.STARTING, Status.WARMING):
             await self._keep_starting(sandbox)
-        elif sandbox.lives:
+        elif sandbox.is_alive:
             await self._keep_running(sandbox, found)
         else:
             await self.clean(sandbox, wait_s=0)

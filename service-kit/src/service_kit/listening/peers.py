@@ -36,12 +36,12 @@ class Peer(Protocol):
     """A connection."""
 
     @property
-    def is_unsaid(self) -> bool:
+    def is_pending(self) -> bool:
         """Whether it still has to say what it wants, or does not take what it asked for."""
         ...
 
     @property
-    def is_stranger(self) -> bool:
+    def is_anonymous(self) -> bool:
         """Whether nobody has logged in over it, where one does."""
         ...
 
@@ -101,12 +101,12 @@ class Peers:
         self,
         most: int = MOST,
         *,
-        unsaid_per_address: int = UNSAID_PER_ADDRESS,
+        pending_per_address: int = UNSAID_PER_ADDRESS,
         is_proxy: Callable[[str], bool] = nobody,
         count: Callable[[str], None] = ignore,
     ) -> None:
         self.most = most
-        self._unsaid_per_address = unsaid_per_address
+        self._pending_per_address = pending_per_address
         self._is_proxy = is_proxy
         self.count = count
         self._at: dict[str, dict[Peer, None]] = {}
@@ -144,20 +144,20 @@ class Peers:
 
     def _has_room_at(self, address: str) -> bool:
         mine = self._at.get(address_key(address), {})
-        if len(mine) < self._unsaid_per_address or not address or self._is_proxy(address):
+        if len(mine) < self._pending_per_address or not address or self._is_proxy(address):
             return True
-        unsaid = [peer for peer in mine if peer.is_unsaid]
-        if len(unsaid) >= self._unsaid_per_address:
+        unsaid = [peer for peer in mine if peer.is_pending]
+        if len(unsaid) >= self._pending_per_address:
             self._disconnect(unsaid[0])
             return True
-        return len(mine) < self.most // 2 or self._cut_first(unsaid or _only_strangers(mine))
+        return len(mine) < self.most // 2 or self._cut_first(unsaid or _anonymous(mine))
 
     def _has_room(self) -> bool:
         if len(self) < self.most:
             return True
         by_number = sorted(self._at.values(), key=len, reverse=True)
-        unsaid = ([peer for peer in mine if peer.is_unsaid] for mine in by_number)
-        return any(map(self._cut_first, unsaid)) or any(map(self._cut_first, map(_only_strangers, by_number)))
+        unsaid = ([peer for peer in mine if peer.is_pending] for mine in by_number)
+        return any(map(self._cut_first, unsaid)) or any(map(self._cut_first, map(_anonymous, by_number)))
 
     def _cut_first(self, peers: list[Peer]) -> bool:
         if not peers:
@@ -178,5 +178,5 @@ class Peers:
             peer.look(now)
 
 
-def _only_strangers(peers: Iterable[Peer]) -> list[Peer]:
-    return [peer for peer in peers if peer.is_stranger]
+def _anonymous(peers: Iterable[Peer]) -> list[Peer]:
+    return [peer for peer in peers if peer.is_anonymous]

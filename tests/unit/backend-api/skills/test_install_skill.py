@@ -184,14 +184,14 @@ async def test_an_agent_puts_nothing_in_the_place_of_one_that_comes_while_it_is_
             return SkillDownload(file_name="k.zip", content=zipped(tie=b"other"))
 
     with pytest.raises(SkillTakenError):
-        await InstallSkill(there.install.add, there.own, Meanwhile()).beside_others(ANNA, URL, name="knots")
+        await InstallSkill(there.install.add, there.own, Meanwhile()).add_from_agent(ANNA, URL, name="knots")
     assert (await there.own.get(ANNA, "knots")).contents["tie"] == b"mine"
 
 
 async def test_an_agent_puts_nothing_before_a_skill_of_the_server() -> None:
     there = Installing(zipped("pdf"))
     with pytest.raises(SkillTakenError):
-        await there.install.beside_others(ANNA, URL, name="pdf")
+        await there.install.add_from_agent(ANNA, URL, name="pdf")
     assert (await there.own.with_entry(ANNA, "pdf"))[0].origin == "bundled"
 
 

@@ -18,7 +18,7 @@ _STOPPED = (b"T", b"t")
 _DEAD = (b"Z", b"X")
 
 
-async def hold_still(programs: Callable[[], Iterable[int]], *, longest_s: float = _LONGEST_S) -> bool:
+async def stop_processes(programs: Callable[[], Iterable[int]], *, longest_s: float = _LONGEST_S) -> bool:
     """Stop them; False when some can't be, or go on being started.
 
     Who is stopped can start nobody, so once two looks in a row find nobody at work all are held.
@@ -35,7 +35,7 @@ async def hold_still(programs: Callable[[], Iterable[int]], *, longest_s: float 
     return True
 
 
-def is_still(programs: Iterable[int]) -> bool:
+def are_stopped(programs: Iterable[int]) -> bool:
     """Whether all of them are there, and they and all they started are stopped."""
     known = list(programs)
     return all(_state(pid) in _STOPPED for pid in known) and not _running_pids(known)

@@ -12,7 +12,7 @@ from types import TracebackType
 from contracts.tools import ServiceState
 from tool_api.desktop import programs
 from tool_api.desktop.process import Program, StartFailedError, number_pipe, running
-from tool_api.desktop.rest import go_on, hold_still, is_still
+from tool_api.desktop.rest import are_stopped, go_on, stop_processes
 from tool_api.desktop.settings import DesktopSettings
 from tool_api.desktop.trust import trust_authorities
 
@@ -108,13 +108,13 @@ class Desktop:
     def rests(self) -> bool:
         """Whether all of it is there and held still."""
         is_whole = ServiceState.STARTING not in self._states.values()
-        return is_whole and not self._awake.is_set() and is_still(self._pids)
+        return is_whole and not self._awake.is_set() and are_stopped(self._pids)
 
     async def rest(self) -> None:
         """Hold it still; `rests` tells whether that could be done."""
         self._awake.clear()
         # Whoever needs it meanwhile has it at once.
-        await hold_still(lambda: () if self._awake.is_set() else self._pids)
+        await stop_processes(lambda: () if self._awake.is_set() else self._pids)
 
     def wake(self) -> None:
         """Let it go on; nothing when it does."""

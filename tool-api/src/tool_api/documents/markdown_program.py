@@ -45,7 +45,7 @@ def main() -> None:
     mark: str = json.loads(sys.argv[1])["mark"]
     text = sys.stdin.buffer.read().decode("utf-8", "replace")
     markdown = MarkdownIt("commonmark").enable(["table", "strikethrough"])
-    fence.put_up()
+    fence.install()
     # What is addressed is looked at below: else it would stand in the page as it was written.
     markdown.validateLink = lambda url: True
     pictures = _Pictures(mark)

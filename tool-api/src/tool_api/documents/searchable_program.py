@@ -27,7 +27,7 @@ _MOST_IN_RANGE = 256
 def main() -> None:
     fence.limit()
     writer = PdfWriter(clone_from=PdfReader(io.BytesIO(sys.stdin.buffer.read())))
-    fence.put_up()
+    fence.install()
     for found in _objects(writer):
         table = found.get("/ToUnicode") if isinstance(found, DictionaryObject) else None
         stream = table.get_object() if table is not None else None

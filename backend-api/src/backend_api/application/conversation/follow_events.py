@@ -17,9 +17,9 @@ from backend_api.domain.conversation.errors import SessionNotFoundError, SlowRea
 from backend_api.domain.conversation.live_text import (
     TextKey,
     TextPayload,
-    begun_text,
     ended_text,
     ends_all_texts,
+    started_text,
     text_key,
 )
 from backend_api.domain.conversation.ports import EventLog, SessionRepository, SessionStream
@@ -241,7 +241,7 @@ class _Place:
             # A worker that was stopped on its way to say more says it once it wakes, however late.
             for key in [*self._seen]:
                 self._end(key)
-        elif (begun := begun_text(event.payload)) is not None:
+        elif (begun := started_text(event.payload)) is not None:
             self._ended.pop(begun, None)
         return event
 

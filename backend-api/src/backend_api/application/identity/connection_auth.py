@@ -57,9 +57,9 @@ class AuthenticatedConnections:
     """All that is open in this process. One question to the store for everybody, every `every_s` and when told."""
 
     def __init__(
-        self, standings: Standings, notifier: Notifier, clock: Callable[[], float], every_s: float = CHECK_S
+        self, find_accounts: Standings, notifier: Notifier, clock: Callable[[], float], every_s: float = CHECK_S
     ) -> None:
-        self._standings = standings
+        self._accounts = find_accounts
         self._notifier = notifier
         self._clock = clock
         self._every_s = every_s
@@ -82,7 +82,7 @@ class AuthenticatedConnections:
     async def check(self, claims: AccessClaims) -> None:
         """Raises `TokenInvalidError`."""
         is_late = claims.expires_at is not None and claims.expires_at < self._clock()
-        account = (await self._standings.standings({claims.user_id: (claims.family,)})).get(claims.user_id)
+        account = (await self._accounts.find_accounts({claims.user_id: (claims.family,)})).get(claims.user_id)
         if is_late or not claims.holds(account):
             raise TokenInvalidError("This login session has ended. Log in again.")
 
@@ -107,7 +107,7 @@ class AuthenticatedConnections:
         families = {user_id: {auth.claims.family for auth in beside} for user_id, beside in self._held.items()}
         if not families:
             return
-        found = await self._standings.standings(families)
+        found = await self._accounts.find_accounts(families)
         for user_id, asked in families.items():
             for auth in tuple(self._held.get(user_id, ())):
                 # What was opened meanwhile was checked then.

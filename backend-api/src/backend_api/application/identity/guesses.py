@@ -56,7 +56,7 @@ class LogInGuesses(_Guesses):
         await self.limiter.hit(_pair(name, address), limit=limit, window_s=60)
         await self._delay(_name_key(name), address)
 
-    async def was_right(self, name: str, address: str) -> None:
+    async def record_success(self, name: str, address: str) -> None:
         """The owner came in: the name is as if nobody had tried. The address's own count stays, as whoever has an
         account could begin it anew."""
         await self._forget(_pair(name, address), _name_key(name))
@@ -76,7 +76,7 @@ class ChangeGuesses(_Guesses):
         await self.limiter.hit(_log_in(family), limit=limit, window_s=60)
         await self._delay(_user(user_id), family)
 
-    async def was_right(self, user_id: UserId) -> None:
+    async def record_success(self, user_id: UserId) -> None:
         """The owner it was: the user is as if nobody had tried. Raises `LimitError` for one who changes it too often,
         and lets the count of tries stand, so that asking on is slowed too.
 

@@ -14,10 +14,10 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from backend_api.application import measures
 from backend_api.application.runs.answer_count import AnswerCount
+from backend_api.application.runs.change_signal import ChangeSignal, RunningTeam
 from backend_api.application.runs.histories import History
 from backend_api.application.runs.masking import Mask
 from backend_api.application.runs.model_traces import ModelTraces
-from backend_api.application.runs.news import News, TeamAtWork
 from backend_api.application.runs.run_stream import RunStream
 from backend_api.domain.agent.catalogue import ChosenModel
 from backend_api.domain.agent.changed_files import add_changed
@@ -147,9 +147,9 @@ class RunJournal:
         self.answers_below = AnswerCount()
         self._next_turn = self._begun_turn = 0
         """Of the main agent."""
-        self.team_at_work: TeamAtWork | None = None
+        self.running_team: RunningTeam | None = None
         """Agents that work beside the main one."""
-        self.news = News()
+        self.changed = ChangeSignal()
         """Of what agents that work beside each other tell, and begin and end."""
         self._at_work: dict[str, ToolCall] = {}
         self._open_message: MessageCompleted | None = None
@@ -187,7 +187,7 @@ class RunJournal:
         return self._history.threads.skills_read()
 
     @property
-    def has_news(self) -> bool:
+    def has_unread_messages(self) -> bool:
         """Whether something was said to the main agent since its last `conversation`."""
         return self._history.threads.main.seen_seq > self.seen_seq
 
@@ -248,10 +248,10 @@ class RunJournal:
         return self._history.threads.main.progress(self.lease.run.id).attempts_without_progress
 
     async def wait(self, waits: Sequence[Wait]) -> bool:
-        if self.team_at_work is not None:
-            waits = [*waits, *await self.team_at_work.rest()]
-        if not await self._may_wait(waits) and self.team_at_work is not None:
-            self.team_at_work.go_on()
+        if self.running_team is not None:
+            waits = [*waits, *await self.running_team.wait_until_idle()]
+        if not await self._may_wait(waits) and self.running_team is not None:
+            self.running_team.resume()
         return self.has_ended
 
     async def _may_wait(self, waits: Sequence[Wait]) -> bool:
@@ -486,7 +486,7 @@ class RunJournal:
         version = self.team.version
         self._history.add_committed(events, [item.output for item in items])
         if self.team.version != version or any(isinstance(event.payload, TasksUpdated) for event in events):
-            self.news.tell()
+            self.changed.notify()
         if events:
             self.live.show_stored(events)
 

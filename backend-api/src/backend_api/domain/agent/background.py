@@ -38,7 +38,7 @@ def state_of(outcome: Done) -> BackgroundEnd | None:
             return None
 
 
-def told_of(finished: BackgroundFinished, output: str) -> str:
+def describe_finished(finished: BackgroundFinished, output: str) -> str:
     """How one ended, and what it wrote."""
     command = finished.command if len(finished.command) <= _SHORT else f"{finished.command[:_SHORT]}..."
     return _FINISHED.format(

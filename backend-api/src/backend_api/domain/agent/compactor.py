@@ -11,7 +11,7 @@ from backend_api.domain.agent.capability import Compact
 from backend_api.domain.agent.catalogue import ChosenModel
 from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import ContextCompacted, Notice, Usage
-from backend_api.domain.agent.fallback import sums_up_instead
+from backend_api.domain.agent.fallback import summary_fallback_notice
 from backend_api.domain.agent.journal import Journal
 from backend_api.domain.agent.model import ModelContextError, ModelError, ModelRequest
 from backend_api.domain.agent.sizes import CountTokens, count_estimated, texts_of
@@ -66,7 +66,7 @@ class Compactor:
                 summary = await self._summarize(self.instead, request, focus)
             except SummaryError as second:
                 raise error from second
-            told.append(sums_up_instead(error.fault, self.instead.info))
+            told.append(summary_fallback_notice(error.fault, self.instead.info))
             return summary
 
     async def _summarize(self, model: ChosenModel, request: ModelRequest, focus: str | None) -> str:

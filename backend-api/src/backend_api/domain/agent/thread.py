@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from backend_api.domain.agent.background import told_of
+from backend_api.domain.agent.background import describe_finished
 from backend_api.domain.agent.calls_made import LastCalls
 from backend_api.domain.agent.chosen import Chosen
 from backend_api.domain.agent.conversation import Conversation, ResultAt, left_at_opening, results_at
@@ -52,7 +52,7 @@ from backend_api.domain.agent.shortening import shorten
 from backend_api.domain.agent.skills import read_by
 from backend_api.domain.agent.step import Step
 from backend_api.domain.agent.tasks import NO_TASKS
-from backend_api.domain.agent.team import told as told_by_team
+from backend_api.domain.agent.team import told as describe_team_message
 
 MAX_RESULT_CHARACTERS = 16_000
 SUMMARY = """\
@@ -139,7 +139,7 @@ class Thread:
             case TeammateUpdated(prompt=str(prompt)):
                 self._append_turn(event.seq or 0, UserTurn(text=prompt))
             case TeamMessage() as message:
-                self._append_turn(event.seq or 0, NoteTurn(text=told_by_team(message)))
+                self._append_turn(event.seq or 0, NoteTurn(text=describe_team_message(message)))
             case MessageCompleted() as message:
                 step = self._open(event, message.turn)
                 step.has_said = True
@@ -310,7 +310,7 @@ class Thread:
             self._background_over.add(finished.background_id)
         if finished.read_by is None:
             read = shorten(finished.preview if output is None else output, MAX_RESULT_CHARACTERS)
-            self._append_turn(seq, NoteTurn(text=told_of(finished, read)))
+            self._append_turn(seq, NoteTurn(text=describe_finished(finished, read)))
 
     def _append_turn(self, seq: int, turn: UserTurn | NoteTurn) -> None:
         self.seen_seq = max(self.seen_seq, seq)

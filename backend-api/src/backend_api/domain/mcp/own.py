@@ -107,7 +107,7 @@ class OwnMcpServers(Protocol):
 class SealedMcpServers(Protocol):
     """What is sealed of all users' servers. All raise `StoreUnavailableError`."""
 
-    def sealed_otherwise(self, key_id: str) -> AsyncIterator[tuple[UserId, OwnMcpServer]]:
+    def sealed_under_other_key(self, key_id: str) -> AsyncIterator[tuple[UserId, OwnMcpServer]]:
         """Servers whose values are not under this key."""
         ...
 

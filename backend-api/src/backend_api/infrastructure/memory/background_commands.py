@@ -65,7 +65,7 @@ class MemoryBackgroundCommands(RunEndings):
         running = [one for one in newest if one.state is None]
         return [*running, *[one for one in newest if one.state is not None][:ended]]
 
-    async def want_stop(self, session_id: SessionId, background_id: str | None = None) -> list[BackgroundCommand]:
+    async def request_end(self, session_id: SessionId, background_id: str | None = None) -> list[BackgroundCommand]:
         """At once."""
         found = [one for one in self._open() if one.session_id == session_id and background_id in (None, one.id)]
         for one in found:

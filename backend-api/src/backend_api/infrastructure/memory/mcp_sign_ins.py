@@ -52,7 +52,7 @@ class MemorySignIns:
         self._claims.pop((user_id, server), None)
         return self._kept[user_id].pop(server, None)
 
-    async def sealed_otherwise(self, key_id: str) -> AsyncIterator[SignIn]:
+    async def sealed_under_other_key(self, key_id: str) -> AsyncIterator[SignIn]:
         kept = [one for of_user in self._kept.values() for one in of_user.values()]
         for one in kept:
             if one.sealed is not None and one.sealed.key_id != key_id:

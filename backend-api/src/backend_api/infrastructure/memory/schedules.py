@@ -128,7 +128,7 @@ class MemorySchedules(RunEndings):
     def _store_firing(self, row: SessionRow, schedule: Schedule, firing: Firing) -> Fired:
         active, message = row.session.active_run_id, firing.message
         run_id = active or RunId(uuid.uuid4().hex)
-        events = self._store.store(row, run_id, [firing.told_by(schedule), message])
+        events = self._store.store(row, run_id, [firing.event_of(schedule), message])
         row.last_user_seq, row.last_user_message_id = len(row.events), message.message_id
         row.background_wakes, row.last_user_origin = 0, (None, None)
         if active is None:

@@ -65,7 +65,7 @@ class MemoryTitles:
             row.session = replace(row.session, title=title, last_seq=len(row.events), updated_at=self._store.clock())
             return events
 
-    async def put_off(self, due: DueTitle, used: Usage, *, for_s: float | None) -> None:
+    async def postpone(self, due: DueTitle, used: Usage, *, for_s: float | None) -> None:
         """Under the lock."""
         async with self._store.lock:
             self._count(due, used)

@@ -88,7 +88,7 @@ class MongoBackgroundCommands:
             over = await self._read({"session_id": session_id, "open": None}, ended) if ended else []
         return [*running, *over]
 
-    async def want_stop(self, session_id: SessionId, background_id: str | None = None) -> list[BackgroundCommand]:
+    async def request_end(self, session_id: SessionId, background_id: str | None = None) -> list[BackgroundCommand]:
         """A write only where there is something to end. One that may not have begun yet is looked at no sooner."""
         wanted: Document = {"session_id": session_id, "open": True}
         if background_id is not None:

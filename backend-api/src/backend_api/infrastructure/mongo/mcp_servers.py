@@ -17,7 +17,7 @@ from backend_api.infrastructure.mongo.beanie_updates import find_one_and_update
 from backend_api.infrastructure.mongo.database import Document
 from backend_api.infrastructure.mongo.documents import McpServersDocument
 from backend_api.infrastructure.mongo.transactions import store_errors
-from backend_api.infrastructure.mongo.user_settings import tell_of_settings
+from backend_api.infrastructure.mongo.user_settings import notify_of_settings
 
 
 class MongoMcpServers:
@@ -34,7 +34,7 @@ class MongoMcpServers:
         has_room = [{"servers.name": name}, {f"servers.{MAX_OWN_SERVERS - 1}": {"$exists": False}}]
         change = {"servers": {"$concatArrays": [_without_server(name), {"$literal": [_document_of(own)]}]}}
         async with store_errors():
-            await tell_of_settings(user_id)
+            await notify_of_settings(user_id)
             with suppress(DuplicateKeyError):
                 await McpServersDocument(id=user_id).insert()
             wanted: Document = {"_id": user_id, "$or": has_room}
@@ -45,7 +45,7 @@ class MongoMcpServers:
         as_tried = {name: value for name, value in _document_of(tried).items() if name != "trial"}
         return await self._changed(user_id, as_tried, {"servers.$.trial": _trial_of(trial)})
 
-    async def sealed_otherwise(self, key_id: str) -> AsyncIterator[tuple[UserId, OwnMcpServer]]:
+    async def sealed_under_other_key(self, key_id: str) -> AsyncIterator[tuple[UserId, OwnMcpServer]]:
         wanted: Document = {"servers": {"$elemMatch": {"sealed.key_id": {"$exists": True, "$ne": key_id}}}}
         async with store_errors():
             users = [document.id async for document in McpServersDocument.find(wanted)]

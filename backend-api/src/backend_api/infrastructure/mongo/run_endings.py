@@ -18,7 +18,7 @@ from backend_api.domain.conversation.errors import LeaseLostError, SessionNotFou
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.event_documents import from_document, insert_recorded, number, read_events
-from backend_api.infrastructure.mongo.run_documents import left_in_inbox, queued_run, run_from
+from backend_api.infrastructure.mongo.run_documents import put_in_inbox, queued_run, run_from
 from backend_api.infrastructure.mongo.run_queries import leased_session, more_unread, unseen_after
 from backend_api.infrastructure.mongo.run_waits import over, waits_of
 from backend_api.infrastructure.mongo.transactions import in_transaction
@@ -128,7 +128,7 @@ class RunEndings:
                 return None
             run = await self._database["runs"].find_one_and_update(
                 {"_id": active},
-                [left_in_inbox("stop", session["last_seq"])],
+                [put_in_inbox("stop", session["last_seq"])],
                 return_document=ReturnDocument.AFTER,
                 session=transaction,
             )

@@ -51,11 +51,11 @@ from backend_api.infrastructure.mongo.event_documents import (
 from backend_api.infrastructure.mongo.heartbeats import Heartbeats
 from backend_api.infrastructure.mongo.run_compactions import compact_session
 from backend_api.infrastructure.mongo.run_documents import (
-    left_in_inbox,
+    claimed_run,
     message_origin,
+    put_in_inbox,
     queued_run,
     run_from,
-    taken_run,
 )
 from backend_api.infrastructure.mongo.run_endings import RunEndings
 from backend_api.infrastructure.mongo.run_queries import (
@@ -64,14 +64,14 @@ from backend_api.infrastructure.mongo.run_queries import (
     IS_FREE,
     TAKEN_FIELDS,
     assigned_to,
-    begun_by,
     claimable,
+    claimed_by,
     lease_of,
     leased_run,
     leased_session,
     more_unread,
+    run_started_by,
     started_of,
-    taken_by,
     unconfirmed,
     unhandled,
     unseen_after,
@@ -112,7 +112,7 @@ class MongoRunLedger(RunEndings):
         new_run = uuid.uuid4().hex
         if claimant is not None and await self._is_at_limit(user_id):
             claimant = None
-        begun = begun_by(claimant)
+        begun = run_started_by(claimant)
         origin, asked_at = message_origin(), time.monotonic()
 
         async def work(transaction: AsyncClientSession) -> Accepted:
@@ -147,13 +147,13 @@ class MongoRunLedger(RunEndings):
                 run = queued_run(new_run, session_id, user_id, message.message_id, at, origin=origin)
                 payloads.append(RunQueued(run_id=run_id, message_id=message.message_id))
                 if claimant is not None:
-                    run = taken_run(run, claimant) | assigned_to(claimant, session)
+                    run = claimed_run(run, claimant) | assigned_to(claimant, session)
                     payloads.append(started_of(run, session, claimant.model))
                     lease = lease_of(run, session, asked_at)
                 await self._runs.insert_one(run, session=transaction)
             elif interrupt:
                 has_begun = {"_id": run_id, "attempt": {"$gt": 0}}
-                await self._runs.update_one(has_begun, [left_in_inbox("redirect", seq)], session=transaction)
+                await self._runs.update_one(has_begun, [put_in_inbox("redirect", seq)], session=transaction)
             events = number(session_id, seq, at, run_id, payloads)
             await insert_events(self._database, transaction, events)
             if interrupt and session["status"] == SessionStatus.WAITING.value:
@@ -209,7 +209,7 @@ class MongoRunLedger(RunEndings):
             with giving_way() if run_id is not None else nullcontext():
                 run = await self._runs.find_one_and_update(
                     wanted,
-                    [{"$set": taken_by(worker, lease_s)}],
+                    [{"$set": claimed_by(worker, lease_s)}],
                     sort=[("created_at", 1)],
                     return_document=ReturnDocument.AFTER,
                     session=transaction,

@@ -30,8 +30,8 @@ from backend_api.domain.conversation.entity import Lease, RunId, RunStatus, Sess
 from backend_api.domain.conversation.errors import (
     LeaseLostError,
     SessionNotFoundError,
-    came_too_late,
-    nothing_waits_for,
+    already_over,
+    no_open_wait,
 )
 from backend_api.domain.conversation.ports import Resolved
 from backend_api.domain.conversation.session_changes import changed_names
@@ -202,7 +202,7 @@ class MongoWaits:
             waits = waits_of(run)
             wait = next(wait for wait in waits if wait.id == wait_id)
             if wait.deadline < run["now"]:
-                raise came_too_late(answer, wait.lapsed)
+                raise already_over(answer, wait.lapsed)
             return await self._end(transaction, run, answered(wait, waits, answer, run["now"]), "user", answer)
 
         return await in_transaction(self._database, work)
@@ -220,8 +220,8 @@ class MongoWaits:
         # What an earlier version stored has no kind, and is an approval.
         kind = past[0].get("kind", "approval") if past else "question"
         if run is None or kind != answer.kind:
-            raise nothing_waits_for(answer)
-        raise came_too_late(answer, _past_decisions(past[0]["decided"]) if past else ())
+            raise no_open_wait(answer)
+        raise already_over(answer, _past_decisions(past[0]["decided"]) if past else ())
 
     async def due(self) -> list[RunId]:
         """A look that finds nothing, as most of them do, begins no transaction."""

@@ -18,7 +18,7 @@ from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.documents import SessionDocument
 from backend_api.infrastructure.mongo.event_documents import insert_events, number
 from backend_api.infrastructure.mongo.run_documents import message_origin, queued_run
-from backend_api.infrastructure.mongo.run_queries import ACCEPTED_FIELDS, IS_FREE, begun_by, unseen_after
+from backend_api.infrastructure.mongo.run_queries import ACCEPTED_FIELDS, IS_FREE, run_started_by, unseen_after
 from backend_api.infrastructure.mongo.schedule_documents import missed_document
 from backend_api.infrastructure.mongo.transactions import AbandonedError, giving_way, in_transaction, store_errors
 from backend_api.infrastructure.mongo.user_settings import mark_new_session, settings_of_new_session
@@ -135,7 +135,7 @@ class ScheduleFirings:
         if 0 < self._unseen_most < len(session["waiting"]):
             raise TooManyWaitingError.of(self._unseen_most)
         run_id, at = session["active_run_id"], session["updated_at"]
-        payloads: list[StoredPayload] = [firing.told_by(schedule), message]
+        payloads: list[StoredPayload] = [firing.event_of(schedule), message]
         if run_id == new_run:
             payloads.append(RunQueued(run_id=run_id, message_id=message.message_id, cause="schedule"))
             run = queued_run(new_run, session_id, schedule.user_id, message.message_id, at, origin=origin)
@@ -157,7 +157,7 @@ def _session_update(message_id: str, origin: Document, new_run: str) -> Document
         "last_user_origin": {"$literal": origin},
         "background_wakes": 0,
         "waiting": {"$concatArrays": [unseen_after(0), [{"$add": ["$last_seq", 2]}]]},
-        **begun_by(None),
+        **run_started_by(None),
         "active_run_id": {"$ifNull": ["$active_run_id", new_run]},
         "updated_at": "$$NOW",
         "active_at": "$$NOW",

@@ -15,7 +15,7 @@ from backend_api.infrastructure.mongo.beanie_updates import find_one_and_update
 from backend_api.infrastructure.mongo.database import Document
 from backend_api.infrastructure.mongo.documents import SubagentKindsDocument
 from backend_api.infrastructure.mongo.transactions import store_errors
-from backend_api.infrastructure.mongo.user_settings import tell_of_settings
+from backend_api.infrastructure.mongo.user_settings import notify_of_settings
 
 
 class MongoSubagentKinds:
@@ -31,7 +31,7 @@ class MongoSubagentKinds:
         has_room = [{"kinds.name": kind.name}, {f"kinds.{MAX_KINDS - 1}": {"$exists": False}}]
         change = {"kinds": {"$concatArrays": [_without_kind(kind.name), {"$literal": [_document_of(kind)]}]}}
         async with store_errors():
-            await tell_of_settings(user_id)
+            await notify_of_settings(user_id)
             with suppress(DuplicateKeyError):
                 await SubagentKindsDocument(id=user_id).insert()
             wanted: Document = {"_id": user_id, "$or": has_room}

@@ -95,7 +95,7 @@ class MongoTitles:
 
         return await in_transaction(self._database, work)
 
-    async def put_off(self, due: DueTitle, used: Usage, *, for_s: float | None) -> None:
+    async def postpone(self, due: DueTitle, used: Usage, *, for_s: float | None) -> None:
         """The same, without an event."""
         later: Document = {"title_due.next": {"$add": ["$$NOW", round((for_s or 0) * 1000)]}}
         if for_s is None:

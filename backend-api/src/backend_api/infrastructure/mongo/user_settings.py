@@ -39,19 +39,19 @@ class MongoSettingsStore:
 
     async def change(self, user_id: UserId, name: str, value: Any, *, invalidates: str = "") -> StoredSettings:
         async with store_errors():
-            await tell_of_settings(user_id)
+            await notify_of_settings(user_id)
             change = _change(name, value, invalidates)
             document = await find_one_and_update(UserSettingsDocument, {"_id": user_id}, [{"$set": change}])
         assert document is not None, "settings go with nobody but their user"
         return _settings_from(document)
 
-    async def tell_sessions(self, user_id: UserId, version: int, model: str | None) -> None:
+    async def notify_sessions(self, user_id: UserId, version: int, model: str | None) -> None:
         async with store_errors():
             older = {"_id": user_id, "model_version": {"$lt": version}}
             await update_many(UserSettingsDocument, older, {"$set": {"model": model, "model_version": version}})
             await _mark_sessions({"user_id": user_id}, version, model)
 
-    async def sealed_otherwise(self, key_id: str) -> AsyncIterator[StoredSettings]:
+    async def sealed_under_other_key(self, key_id: str) -> AsyncIterator[StoredSettings]:
         wanted: Document = {"secrets": {"$elemMatch": {"key_id": {"$ne": key_id}}}}
         async with store_errors():
             users = [document.id async for document in UserSettingsDocument.find(wanted)]
@@ -68,7 +68,7 @@ class MongoSettingsStore:
             return await find_one_and_update(UserSettingsDocument, wanted, {"$set": change}) is not None
 
 
-async def tell_of_settings(user_id: UserId) -> None:
+async def notify_of_settings(user_id: UserId) -> None:
     """All sessions of the user know that there is something to look for. See `MongoSettingsStore`."""
     if await UserSettingsDocument.find_one({"_id": user_id, "is_told": True}) is None:
         with suppress(DuplicateKeyError):

@@ -76,7 +76,7 @@ class MongoUsers:
             beside = await self._revoked_beside(families) if document.more_revoked_until else ()
         return _account_from(document, beside)
 
-    async def standings(self, families: Mapping[UserId, Collection[str]]) -> dict[UserId, Account]:
+    async def find_accounts(self, families: Mapping[UserId, Collection[str]]) -> dict[UserId, Account]:
         """By primary key, in few round trips."""
         async with store_errors():
             found = self._users.find({"_id": {"$in": list(families)}})

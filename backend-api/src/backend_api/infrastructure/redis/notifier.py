@@ -31,12 +31,12 @@ class RedisNotifier:
     @asynccontextmanager
     async def listening(self) -> AsyncGenerator[RedisNotifier]:
         """For the length of the block. After a lost connection every subscriber looks for itself."""
-        async with self._hub.listen(_CHANNEL, Listener(self._receive, self._here.tell_all)):
+        async with self._hub.listen(_CHANNEL, Listener(self._receive, self._here.notify_all)):
             yield self
 
     async def notify(self, topic: Topic, about: str | None = None) -> None:
         """This process first, which does not hear it again."""
-        self._here.tell(topic, about)
+        self._here.notify_here(topic, about)
         try:
             with count_failure():
                 await self._redis.publish(_CHANNEL, f"{self._me} {topic.value} {about or ''}")
@@ -52,4 +52,4 @@ class RedisNotifier:
         name, _, about = rest.partition(" ")
         # Another version may have topics that this one does not know.
         if sender != self._me and (topic := _TOPICS.get(name)) is not None:
-            self._here.tell(topic, about or None)
+            self._here.notify_here(topic, about or None)

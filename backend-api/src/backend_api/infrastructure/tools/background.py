@@ -128,7 +128,7 @@ class BackgroundCalls:
     async def _leave_to_be_stopped(self, command: BackgroundCommand) -> None:
         try:
             await self.commands.confirm(command.id)
-            await self.commands.want_stop(command.session_id, command.id)
+            await self.commands.request_end(command.session_id, command.id)
         except DomainError as error:
             # It is looked at all the same, once its start must be over.
             fields = {"session_id": command.session_id, "background_id": command.id, "reason": error.detail}

@@ -128,12 +128,12 @@ async def _follow(call: CallContext, execution: Execution, limit_s: float) -> bo
     loop = asyncio.get_running_loop()
     until = loop.time() + limit_s
     while True:
-        has_news = await execution.wait_for_news(max(0.0, until - loop.time()))
+        has_output = await execution.wait_for_output(max(0.0, until - loop.time()))
         if text := execution.take_unread():
             await call.output(text)
         if execution.is_finished:
             return True
-        if not has_news or loop.time() >= until:
+        if not has_output or loop.time() >= until:
             return False
 
 

@@ -115,12 +115,12 @@ async def _follow(call: CallContext, command: Command, limit_s: float) -> bool:
     loop = asyncio.get_running_loop()
     until = loop.time() + limit_s
     while True:
-        has_news = await command.wait_for_news(max(0.0, until - loop.time()))
+        has_output = await command.wait_for_output(max(0.0, until - loop.time()))
         if text := command.take_unread():
             await call.output(text)
         if command.is_finished:
             return True
-        if not has_news or loop.time() >= until:
+        if not has_output or loop.time() >= until:
             return False
 
 

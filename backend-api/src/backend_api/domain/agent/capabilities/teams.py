@@ -74,12 +74,12 @@ async def _brake(setup: Setup, conversation: Conversation) -> Ending | None:
         return None
     if member.team().find(member.name) is None:
         return Ending(status="completed")
-    if member.team().open_plan_of(member.name) is None or _has_news(conversation):
+    if member.team().open_plan_of(member.name) is None or _has_new_messages(conversation):
         return None
     return Ending(status="completed")
 
 
-def _has_news(conversation: Conversation) -> bool:
+def _has_new_messages(conversation: Conversation) -> bool:
     return any(isinstance(turn, NoteTurn | UserTurn) for turn in conversation.turns[conversation.unread_from :])
 
 

@@ -25,7 +25,7 @@ from sandbox_manager.infrastructure.runtimes.sandbox_profile import (
     READY_LINE,
     desktop_of,
     fingerprint,
-    keep_line,
+    keep_alive_line,
     report_of,
 )
 from sandbox_manager.infrastructure.runtimes.threads import Pools, pools
@@ -142,7 +142,7 @@ class DockerRuntime:
 
     async def keep_alive(self, identity: Identity, endpoint: str, token: str) -> Report:
         name = naming.container_name(self._options.stack, identity)
-        line = await self._waiting.run_call(lambda: self._ask(name, keep_line(token)))
+        line = await self._waiting.run_call(lambda: self._ask(name, keep_alive_line(token)))
         return report_of(line)
 
     def _ask(self, name: str, question: str) -> str:

@@ -132,7 +132,7 @@ def are_too_many(pids: Iterable[int]) -> bool:
     return False
 
 
-def greediest(processes: Iterable[ProcessRef], kept: Collection[ProcessRef]) -> list[ProcessRef]:
+def most_open(processes: Iterable[ProcessRef], kept: Collection[ProcessRef]) -> list[ProcessRef]:
     """Those that have to go, most first, so that the others certainly have no more than `MOST` open; none of the kept.
 
     By the size of their tables, which is read at once, and stays when what was open is closed for the moment of a look.

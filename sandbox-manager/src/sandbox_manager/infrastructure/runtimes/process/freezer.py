@@ -190,7 +190,7 @@ def _tree(root: ProcessRef) -> list[int]:
         if name.isdigit():
             with contextlib.suppress(OSError, IndexError):
                 children.setdefault(int(stat_fields(int(name))[1]), []).append(int(name))
-    found = [root.pid] if root.lives else []
+    found = [root.pid] if root.is_alive else []
     for pid in found:
         found += children.get(pid, [])
     return found

@@ -26,8 +26,8 @@ from sandbox_manager.infrastructure.runtimes.process.descriptors import (
     MemoryFiles,
     are_too_many,
     bytes_held,
-    greediest,
     memory_files,
+    most_open,
 )
 from sandbox_manager.infrastructure.runtimes.process.hidden_files import ProbeError
 from sandbox_manager.infrastructure.runtimes.process.memory import (
@@ -234,7 +234,7 @@ class MemoryWatch:
             return members
         if are_too_many(one.process.pid for one in members):
             kept = spared(root, members)
-            for process in greediest([one.process for one in members], kept):
+            for process in most_open([one.process for one in members], kept):
                 self._kill(sandbox_id, process, "descriptors")
             members = self._still_running(members)
         pids = [one.process.pid for one in members]

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sandbox_manager.infrastructure.runtimes.process.descriptors import are_too_many, greediest
+from sandbox_manager.infrastructure.runtimes.process.descriptors import are_too_many, most_open
 from sandbox_manager.infrastructure.runtimes.process.hidden_files import ProbeError
 from sandbox_manager.infrastructure.runtimes.process.memory import Member, all_processes, spared, trees
 from sandbox_manager.infrastructure.runtimes.process.watching import FaultBoundary
@@ -268,6 +268,6 @@ class WorkspaceWatch:
 def _hold_descriptors_of(sandbox_id: str, one: Watched, members: list[Member]) -> None:
     own = [member.process for member in members]
     if are_too_many(process.pid for process in own):
-        for process in greediest(own, spared(one.root, members)):
+        for process in most_open(own, spared(one.root, members)):
             process.kill()
         _log.warning("ended what held too many descriptors", extra={"sandbox_id": sandbox_id})
