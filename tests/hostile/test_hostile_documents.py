@@ -150,7 +150,7 @@ async def test_one_made_to_take_long_ends_in_its_time_and_others_have_theirs(tmp
 def test_behind_the_fence_nothing_is_opened_or_started(work: str) -> None:
     inside = f"import sys; sys.path.append({SOURCES!r}); import subprocess, socket; "
     inside += (
-        f"from tool_api.documents import fence; fence.put_up()\ntry:\n  {work}\nexcept PermissionError: print('no')"
+        f"from tool_api.documents import fence; fence.install()\ntry:\n  {work}\nexcept PermissionError: print('no')"
     )
     ran = subprocess.run([sys.executable, "-I", "-c", inside], capture_output=True, text=True, timeout=10, check=False)
     assert ran.stdout == "no\n", ran.stderr

@@ -13,7 +13,7 @@ from support.endpoint import KeyPair
 from support.listening import serving
 from tool_api.access import Access
 from tool_api.http.vnc import vnc_router
-from tool_api.persons_control import PersonsControl
+from tool_api.viewer_control import ViewerControl
 from tool_api.vnc.bridge import CloseCode
 
 
@@ -22,7 +22,7 @@ async def running_bridge(folder: Path, screen: str | CloseCode, keys: KeyPair) -
     """Its socket; `screen` is the one of the X server, or why there is none."""
     app, path = FastAPI(), folder / "door.sock"
     access = Access(sandbox_id="sandbox-1", generation=1, public_key_pem=keys.public_pem)
-    app.include_router(vnc_router(lambda _: access, lambda _: screen, PersonsControl()))
+    app.include_router(vnc_router(lambda _: access, lambda _: screen, ViewerControl()))
     async with serving(
         uvicorn.Server(uvicorn.Config(app, uds=str(path), log_level="error", ws_per_message_deflate=False))
     ):

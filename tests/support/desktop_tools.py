@@ -16,19 +16,19 @@ from PIL import Image
 from contracts.tools import DesktopDisplay, ToolResult
 from support.desktops import desktop_settings
 from tool_api.desktop.supervisor import Desktop
-from tool_api.persons_control import PersonsControl
 from tool_api.tools.browser.downloads import Downloads
 from tool_api.tools.browser.tabs import Tabs
 from tool_api.tools.desktop.controller import DesktopController
 from tool_api.tools.desktop.screen import Screen
 from tool_api.tools.desktop.tools import desktop_tools
 from tool_api.tools.tool import CallContext
+from tool_api.viewer_control import ViewerControl
 from tool_api.workspace import Workspace
 
 
 class DesktopTools:
     def __init__(self, desktop: Desktop | None, tabs: Tabs | None) -> None:
-        self.desktop, self.control, self.turn = desktop, PersonsControl(), asyncio.Lock()
+        self.desktop, self.control, self.turn = desktop, ViewerControl(), asyncio.Lock()
         self._tabs = tabs
         controller = DesktopController(Screen(desktop, self.control, self.turn))
         self._tools = {tool.name: tool for tool in desktop_tools(controller)}

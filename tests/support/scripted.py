@@ -99,7 +99,7 @@ class HandlerBox:
         *,
         read_only: bool = False,
         waits: bool = False,
-        needs_computer: bool = False,
+        needs_sandbox: bool = False,
         deadline_ms: int = 60_000,
     ) -> None:
         async def run(call: ToolCall) -> Done:
@@ -117,7 +117,7 @@ class HandlerBox:
             phrase=f"{name} {{what}}",
             effect="reads" if read_only else "writes",
             waits=waits,
-            needs_computer=needs_computer,
+            needs_sandbox=needs_sandbox,
             deadline_ms=deadline_ms,
         )
         self._tools[name] = Tool(spec=spec, run_call=run)

@@ -20,9 +20,9 @@ from backend_api.application.files.check_attachments import CheckAttachments
 from backend_api.application.files.own_sandbox import OwnSandbox
 from backend_api.application.identity.limits import Limits
 from backend_api.application.mcp.run_servers import McpServers
-from backend_api.application.runs.computer_keeper import KeepComputer, no_computer
 from backend_api.application.runs.masking import Mask
 from backend_api.application.runs.run_services import RunOptions, RunServices, no_mcp_tools
+from backend_api.application.runs.sandbox_keeper import KeepSandbox, no_sandbox
 from backend_api.application.runs.worker import Worker
 from backend_api.application.subagents.kinds_of_users import KindsOfUsers
 from backend_api.bootstrap.capabilities import capabilities
@@ -83,9 +83,9 @@ class WatchedNotifier(MemoryNotifier):
         self.waiting = asyncio.Event()
         self.is_silent = False
 
-    def tell(self, topic: Topic, about: str | None) -> None:
+    def notify_here(self, topic: Topic, about: str | None) -> None:
         if not self.is_silent:
-            super().tell(topic, about)
+            super().notify_here(topic, about)
 
     @asynccontextmanager
     async def subscribe(self, topic: Topic, about: str | None = None) -> AsyncGenerator[Subscription]:
@@ -225,7 +225,7 @@ def worker_for(
     approval_timeout_s: float = 300.0,
     table: Callable[..., Sequence[Capability]] = capabilities,
     secrets: Sequence[str] = (),
-    keep_computer: KeepComputer = no_computer,
+    keep_sandbox: KeepSandbox = no_sandbox,
     kept_calls: KeptCalls | None = None,
     memories_of: Callable[[UserId], Awaitable[Sequence[MemoryFile]]] | None = None,
     kinds: KindsOfUsers | None = None,
@@ -254,10 +254,10 @@ def worker_for(
         clock=clock,
         new_id=lambda kind: f"{kind}_{name}_{next(ids)}",
         mask=Mask(secrets),
-        want_stop_of_commands=stage.background.want_stop,
-        keep_computer=keep_computer,
+        want_stop_of_commands=stage.background.request_end,
+        keep_sandbox=keep_sandbox,
         kept_calls=kept_calls,
-        keep_computer_every_s=0.01,
+        keep_sandbox_every_s=0.01,
         defaults=defaults or Options(max_turns=max_turns),
         presets=presets or Presets(),
         memories_of=memories_of or _no_memories,

@@ -55,13 +55,13 @@ def judge_container(policy: Policy, body: Json) -> Wanted:
     mode = str(host["NetworkMode"])
     network, joins = None, None
     if mode == "none":
-        _hold(kept, capabilities={"DAC_OVERRIDE", "CHOWN", "FOWNER"}, forbidden=("Sysctls",))
+        _refuse_more_rights(kept, capabilities={"DAC_OVERRIDE", "CHOWN", "FOWNER"}, forbidden=("Sysctls",))
     elif mode.startswith(_JOINS):
         joins = mode.removeprefix(_JOINS)
-        _hold(kept, capabilities={"NET_ADMIN"}, forbidden=("Mounts", "Tmpfs", "Sysctls"))
+        _refuse_more_rights(kept, capabilities={"NET_ADMIN"}, forbidden=("Mounts", "Tmpfs", "Sysctls"))
     else:
         network = mode
-        _hold(kept, capabilities=set(), forbidden=())
+        _refuse_more_rights(kept, capabilities=set(), forbidden=())
         need(host, ("NanoCpus",), "HostConfig")
         if kept["User"] == "0:0":
             raise Refused("User: a sandbox may not run as root")
@@ -71,7 +71,7 @@ def judge_container(policy: Policy, body: Json) -> Wanted:
     return Wanted(kept, network, joins, tuple(mount["Source"] for mount in host.get("Mounts", ())))
 
 
-def _hold(kept: Json, *, capabilities: set[str], forbidden: tuple[str, ...]) -> None:
+def _refuse_more_rights(kept: Json, *, capabilities: set[str], forbidden: tuple[str, ...]) -> None:
     host = kept["HostConfig"]
     more = set(host.get("CapAdd", ())) - capabilities
     if more:

@@ -24,20 +24,20 @@ class Engine:
         self._socket, self._policy, self._prefix = socket, policy, prefix
 
     async def own_container(self, ref: str) -> Json:
-        found = await self._found(f"/containers/{ref}/json")
-        self._hold_own(dig(found, "Config", "Labels"), f"the container {ref}")
+        found = await self._inspect(f"/containers/{ref}/json")
+        self._require_own(dig(found, "Config", "Labels"), f"the container {ref}")
         return found
 
     async def endpoint_client(self, ref: str) -> Json:
-        found = await self._found(f"/containers/{ref}/json")
+        found = await self._inspect(f"/containers/{ref}/json")
         name = str(found.get("Name")).removeprefix("/")
         if not self._policy.is_endpoint_client(name, dig(found, "Config", "Labels")):
             raise Refused(f"the container {ref} is no gateway of this stack")
         return found
 
     async def own_network(self, ref: str) -> Json:
-        found = await self._found(f"/networks/{ref}")
-        self._hold_own(found.get("Labels"), f"the network {ref}")
+        found = await self._inspect(f"/networks/{ref}")
+        self._require_own(found.get("Labels"), f"the network {ref}")
         return found
 
     async def network_named(self, name: str) -> Json:
@@ -64,17 +64,17 @@ class Engine:
     async def volume(self, name: str) -> Json:
         if not re.fullmatch(own_volume(self._policy), name, re.ASCII):
             raise Refused(f"{name} is no volume of this stack")
-        found = await self._found(f"/volumes/{name}")
-        self._hold_own(found.get("Labels"), f"the volume {name}")
+        found = await self._inspect(f"/volumes/{name}")
+        self._require_own(found.get("Labels"), f"the volume {name}")
         return found
 
-    async def _found(self, target: str) -> Json:
+    async def _inspect(self, target: str) -> Json:
         found = await answer_of(self._socket, Order("GET", self._prefix + target))
         if not isinstance(found, dict):
             raise Refused("the engine's answer is no object", 502)
         return cast("Json", found)
 
-    def _hold_own(self, labels: Any, what: str) -> None:
+    def _require_own(self, labels: Any, what: str) -> None:
         if not self._policy.is_own(labels):
             raise Refused(f"{what} is not of this stack")
 

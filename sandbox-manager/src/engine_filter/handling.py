@@ -55,23 +55,23 @@ async def ping(ask: Ask) -> Plan:
 
 
 async def version(ask: Ask) -> Plan:
-    return Plan(order=ask.order("GET", "/version"), shown=_only("Version", "ApiVersion", "MinAPIVersion", "Os", "Arch"))
+    return Plan(order=ask.order("GET", "/version"), shown=_pick("Version", "ApiVersion", "MinAPIVersion", "Os", "Arch"))
 
 
 async def info(ask: Ask) -> Plan:
-    return Plan(order=ask.order("GET", "/info"), shown=_only("ID"))
+    return Plan(order=ask.order("GET", "/info"), shown=_pick("ID"))
 
 
 async def image(ask: Ask) -> Plan:
     wanted = quote(ask.policy.image, safe="/:")
     if ask.parts["ref"] != wanted:
         raise Refused(f"only the image {ask.policy.image} may be looked at")
-    return Plan(order=ask.order("GET", f"/images/{wanted}/json"), shown=_only("Id"))
+    return Plan(order=ask.order("GET", f"/images/{wanted}/json"), shown=_pick("Id"))
 
 
 async def events(ask: Ask) -> Plan:
     """The ends of own containers, whatever was asked for."""
-    forced = {"label": [_own(ask)], "type": ["container"], "event": ["die"]}
+    forced = {"label": [_own_label(ask)], "type": ["container"], "event": ["die"]}
     return Plan(order=ask.order("GET", "/events", {"filters": dumps(forced).decode()}), has_end=False)
 
 
@@ -79,12 +79,12 @@ async def containers(ask: Ask) -> Plan:
     """Own ones whole; of gateways, which these are and whether they run."""
     policy, endpoints = ask.policy, [f"{name}={value}" for name, value in ask.policy.endpoint_labels.items()]
     asked = _labels(ask, also=endpoints)
-    labels = asked if endpoints and set(endpoints) <= set(asked) else [*asked, _own(ask)]
+    labels = asked if endpoints and set(endpoints) <= set(asked) else [*asked, _own_label(ask)]
 
     def shown(found: Any) -> Any:
         own = [one for one in _items(found) if policy.is_own(one.get("Labels"))]
         gateways = [one for one in _items(found) if one not in own and policy.is_endpoint_client("", one.get("Labels"))]
-        return own + [_only("Id", "Names", "State", "Status")(one) for one in gateways]
+        return own + [_pick("Id", "Names", "State", "Status")(one) for one in gateways]
 
     query = {**ask.query, "filters": dumps({"label": labels}).decode()}
     return Plan(order=ask.order("GET", "/containers/json", query), shown=shown)
@@ -146,7 +146,7 @@ async def networks(ask: Ask) -> Plan:
     query = {"filters": dumps({"label": asked}).decode()} if asked else None
 
     def shown(found: Any) -> Any:
-        brief = _only("Name", "Id", "Driver", "Scope", "IPAM")
+        brief = _pick("Name", "Id", "Driver", "Scope", "IPAM")
         return [one if ask.policy.is_own(one.get("Labels")) else brief(one) for one in _items(found)]
 
     return Plan(order=ask.order("GET", "/networks", query), shown=shown)
@@ -184,7 +184,7 @@ async def volumes(ask: Ask) -> Plan:
         own = [one for one in _items(dig(found, "Volumes")) if ask.policy.is_own(one.get("Labels"))]
         return {"Volumes": own, "Warnings": None}
 
-    query = {"filters": dumps({"label": [*_labels(ask), _own(ask)]}).decode()}
+    query = {"filters": dumps({"label": [*_labels(ask), _own_label(ask)]}).decode()}
     return Plan(order=ask.order("GET", "/volumes", query), shown=shown)
 
 
@@ -220,7 +220,7 @@ def _id(found: Json) -> str:
     return identifier
 
 
-def _own(ask: Ask) -> str:
+def _own_label(ask: Ask) -> str:
     return f"{STACK_LABEL}={ask.policy.stack}"
 
 
@@ -237,5 +237,5 @@ def _items(found: Any) -> list[Json]:
     return [cast("Json", one) for one in cast("list[Any]", found or []) if isinstance(one, dict)]
 
 
-def _only(*names: str) -> Shown:
+def _pick(*names: str) -> Shown:
     return lambda found: {name: found[name] for name in names if name in found}

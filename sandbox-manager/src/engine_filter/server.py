@@ -122,7 +122,7 @@ class Filter:
                 return
             await reply.switched(exchange.content_type)
             client[1].write(exchange.early_bytes())
-            await _either(_copy(client[0], exchange.writer), _copy(exchange.reader, client[1]))
+            await _run_until_first(_copy(client[0], exchange.writer), _copy(exchange.reader, client[1]))
         finally:
             await exchange.close()
 
@@ -133,7 +133,7 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
         await writer.drain()
 
 
-async def _either(*parts: Coroutine[Any, Any, None]) -> None:
+async def _run_until_first(*parts: Coroutine[Any, Any, None]) -> None:
     """Until one of them ends."""
     tasks = [asyncio.ensure_future(one) for one in parts]
     try:

@@ -22,7 +22,10 @@ def loads(text: bytes) -> Json:
     """The object. Raises `Refused`."""
     try:
         value: Any = json.loads(
-            text.decode("utf-8"), object_pairs_hook=_once_each, parse_constant=_no_number, parse_float=_no_number
+            text.decode("utf-8"),
+            object_pairs_hook=_unique,
+            parse_constant=_no_number,
+            parse_float=_no_number,
         )
     except (ValueError, RecursionError) as error:
         raise Refused("the body is no JSON", 400) from error
@@ -36,7 +39,7 @@ def dumps(value: object) -> bytes:
     return json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
-def _once_each(pairs: list[tuple[str, Any]]) -> Json:
+def _unique(pairs: list[tuple[str, Any]]) -> Json:
     seen: set[str] = set()
     for name, _ in pairs:
         if not name.isascii() or not name.isprintable():

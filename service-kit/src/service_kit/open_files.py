@@ -104,11 +104,11 @@ class _Unlinked:
         for folder in descriptor_folders(pid):
             with contextlib.suppress(OSError), os.scandir(folder) as held:
                 for seen, one in enumerate(held):
-                    if seen % _LOOK_AT_CLOCK == 0 and self._ends():
+                    if seen % _LOOK_AT_CLOCK == 0 and self._is_over():
                         return
                     with contextlib.suppress(OSError):
                         found = one.stat()
-                        if self._counts(found) and self._is_below(os.readlink(one.path)):
+                        if self._is_deleted_file(found) and self._is_below(os.readlink(one.path)):
                             self.sizes[found.st_ino] = found.st_blocks * _BLOCK
 
     def look_at_mappings(self, pid: int) -> None:
@@ -116,7 +116,7 @@ class _Unlinked:
             is_readable = False
             with contextlib.suppress(OSError), open(f"/proc/{task}/maps", "rb") as lines:
                 for seen, line in enumerate(lines):
-                    if seen % _LOOK_AT_CLOCK == 0 and self._ends():
+                    if seen % _LOOK_AT_CLOCK == 0 and self._is_over():
                         return
                     is_readable = True
                     if line.endswith(_DELETED):
@@ -124,7 +124,7 @@ class _Unlinked:
             if is_readable:
                 return  # all threads of a process that live share its memory
 
-    def _ends(self) -> bool:
+    def _is_over(self) -> bool:
         if self._is_late():
             self.complete = False
         return not self.complete
@@ -144,10 +144,10 @@ class _Unlinked:
         except OSError:
             self._mapped.discard((device, inode))
         else:
-            if self._counts(found):
+            if self._is_deleted_file(found):
                 self.sizes[found.st_ino] = found.st_blocks * _BLOCK
 
-    def _counts(self, found: os.stat_result) -> bool:
+    def _is_deleted_file(self, found: os.stat_result) -> bool:
         return not found.st_nlink and found.st_dev == self._device and stat.S_ISREG(found.st_mode)
 
     def _is_below(self, path: str) -> bool:

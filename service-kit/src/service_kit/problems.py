@@ -130,7 +130,7 @@ def _validation_problem(error: RequestValidationError) -> Response:
     return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", f"Not valid: {named}.", errors=errors)
 
 
-def _refused(error: HTTPException) -> Response:
+def _http_problem(error: HTTPException) -> Response:
     status = HTTPStatus(error.status_code)
     code = _CODES.get(status, status.phrase.lower().replace(" ", "_"))
     is_invalid = status == HTTPStatus.UNPROCESSABLE_ENTITY
@@ -156,7 +156,7 @@ def install_problems(app: FastAPI, *, own_headers: OwnHeaders = lambda _: {}) ->
         return _validation_problem(cast("RequestValidationError", error))
 
     async def on_http(_: Request, error: Exception) -> Response:
-        return _refused(cast("HTTPException", error))
+        return _http_problem(cast("HTTPException", error))
 
     app.add_exception_handler(DomainError, on_domain)
     app.add_exception_handler(RequestValidationError, on_invalid)

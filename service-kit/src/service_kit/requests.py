@@ -134,7 +134,7 @@ class RequestMiddleware:
                 await ends(scope, receive, send_named)
             raise
         finally:
-            self._tell(scope, current, status, time.monotonic() - began)
+            self._report(scope, current, status, time.monotonic() - began)
 
     def _log_failure(self, error: Exception, scope: Scope, *, has_begun: bool) -> None:
         fields = work_fields() | {"path": self._rules.logged_path(scope["path"])}
@@ -146,7 +146,7 @@ class RequestMiddleware:
         self._log.warning("answer broken off", extra=fields | {"code": known.code, "reason": known.detail})
         raise BrokenOffError from known
 
-    def _tell(self, scope: Scope, current: Span, status: int, seconds: float) -> None:
+    def _report(self, scope: Scope, current: Span, status: int, seconds: float) -> None:
         method = "WS" if scope["type"] == "websocket" else scope["method"]
         level = logging.DEBUG if scope["path"] in _QUIET else logging.INFO
         fields = {"method": method, "path": self._rules.logged_path(scope["path"]), "status": status}

@@ -62,23 +62,23 @@ class _Walk:
         self._max_files, self._clock = max_files, clock
         self._until = clock() + deadline_s
         self._seen = set[int]()
-        self._way: list[_Level] = []
+        self._levels: list[_Level] = []
         self.bytes = self.files = self._entries = 0
         self.complete = True
 
     def go(self, folder: str) -> None:
         try:
-            self._way.append(_level(folder, None))
-            self._list(self._way[0])
-            while self._way and not self._is_enough:
-                if self._way[-1].left:
-                    self._enter(self._way[-1].left.pop())
+            self._levels.append(_level(folder, None))
+            self._list(self._levels[0])
+            while self._levels and not self._is_enough:
+                if self._levels[-1].left:
+                    self._enter(self._levels[-1].left.pop())
                 else:
                     self._leave()
         except FileNotFoundError:
             return
         finally:
-            for level in self._way:
+            for level in self._levels:
                 level.left.clear()
                 level.close()
 
@@ -91,28 +91,28 @@ class _Walk:
 
     def _enter(self, name: str) -> None:
         try:
-            level = _level(name, self._way[-1].fd)
+            level = _level(name, self._levels[-1].fd)
         except FileNotFoundError:
             return
         except OSError:
             self.complete = False
             return
-        self._way.append(level)
-        if len(self._way) > _OPEN + 1:
-            self._let_go(self._way[-_OPEN - 1])
+        self._levels.append(level)
+        if len(self._levels) > _OPEN + 1:
+            self._close_level(self._levels[-_OPEN - 1])
         self._list(level)
 
-    def _let_go(self, level: _Level) -> None:
+    def _close_level(self, level: _Level) -> None:
         # The first one stays: from there the walk goes on if the others can't be found again.
-        if level is not self._way[0] and level.fd >= 0:
+        if level is not self._levels[0] and level.fd >= 0:
             os.close(level.fd)
             level.fd = -1
 
     def _leave(self) -> None:
-        level = self._way.pop()
+        level = self._levels.pop()
         try:
-            if self._way and self._way[-1].fd < 0:
-                self._return_to(self._way[-1], level)
+            if self._levels and self._levels[-1].fd < 0:
+                self._return_to(self._levels[-1], level)
         finally:
             level.close()
 
@@ -125,8 +125,8 @@ class _Walk:
             os.close(fd)
         # Somebody moved it: what was left on the way is lost to this count.
         self.complete = False
-        while len(self._way) > 1:
-            self._way.pop().close()
+        while len(self._levels) > 1:
+            self._levels.pop().close()
 
     def _list(self, level: _Level) -> None:
         try:
@@ -164,7 +164,7 @@ def _level(name: str, parent: int | None) -> _Level:
     try:
         fd = os.open(name, _FOLDER, dir_fd=parent)
     except PermissionError:
-        fd, closed_mode = _opened_up(name, parent)
+        fd, closed_mode = _open_forced(name, parent)
     found = os.fstat(fd)
     if closed_mode is None and not found.st_mode & stat.S_IXUSR and found.st_uid == os.geteuid() != 0:
         closed_mode = stat.S_IMODE(found.st_mode)
@@ -172,7 +172,7 @@ def _level(name: str, parent: int | None) -> _Level:
     return _Level(fd, _identity(found), closed_mode)
 
 
-def _opened_up(name: str, parent: int | None) -> tuple[int, int]:
+def _open_forced(name: str, parent: int | None) -> tuple[int, int]:
     place = os.open(name, _PLACE, dir_fd=parent)
     try:
         mode = stat.S_IMODE(os.fstat(place).st_mode)

@@ -168,7 +168,7 @@ async def test_a_kept_workspace_is_there_for_the_next_generation_and_exchanged_f
     await start(lab, pooled)
 
     with pytest.raises(WorkspaceExistsError):
-        await lab.runtime.hand_over(replace(pooled, session_id=old.session_id, user_id="user-1", generation=2))
+        await lab.runtime.assign_workspace(replace(pooled, session_id=old.session_id, user_id="user-1", generation=2))
     await lab.runtime.remove(pooled, keep_workspace=True)
     new = new_identity(old.session_id, generation=2)
 
@@ -218,7 +218,7 @@ async def test_a_pooled_sandbox_takes_its_workspace_to_the_session_it_was_claime
     started = await start(lab, pooled)
     rests = (await lab.runtime.keep_alive(pooled, started.endpoint, keep_token(pooled))).resting
 
-    await lab.runtime.hand_over(claimed)
+    await lab.runtime.assign_workspace(claimed)
     await lab.write_note(claimed, started)
     await lab.runtime.remove(claimed, keep_workspace=True)
     again = new_identity(claimed.session_id, generation=2)

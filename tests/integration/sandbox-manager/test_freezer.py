@@ -105,6 +105,6 @@ def test_a_process_whose_name_is_no_text_is_held_let_go_and_ended_as_any_other()
             assert not freezer.frozen
             root.kill()
             process.wait(5)
-            assert not root.lives
+            assert not root.is_alive
         finally:
             process.kill()

@@ -65,7 +65,7 @@ def test_a_process_whose_first_thread_has_ended_counts_and_can_be_ended() -> Non
         assert (own_bytes(pid) or 0) >= 32 * MIB, "half of it is the child's"
         found.kill()
         os.waitpid(pid, 0)
-        assert not found.lives
+        assert not found.is_alive
 
 
 def test_memory_of_a_threads_own_descriptors_counts() -> None:

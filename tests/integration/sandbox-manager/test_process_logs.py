@@ -25,7 +25,7 @@ def log_in(folder: Path) -> Generator[tuple[Log, int]]:
         yield log, writer
     finally:
         os.close(writer)
-        await_true(lambda: not log.reader.lives, 5)
+        await_true(lambda: not log.reader.is_alive, 5)
         reap(log.reader.pid)
 
 
@@ -58,7 +58,7 @@ def test_what_is_written_is_bounded_and_goes_on_being_taken(tmp_path: Path) -> N
         pour(writer, 3 * LOG_BYTES + LOG_BYTES // 2)
         os.write(writer, b"the last words\n")
 
-        await_true(lambda: "the last words" in log.last_words())
+        await_true(lambda: "the last words" in log.log_tail())
         sizes = {file.name: file.stat().st_size for file in tmp_path.iterdir()}
     assert set(sizes) == {"sandbox.log", "sandbox.log.1"}
     assert max(sizes.values()) <= LOG_BYTES
@@ -73,7 +73,7 @@ def test_what_can_be_written_nowhere_is_thrown_away(tmp_path: Path) -> None:
 
         pour(writer, 2 * LOG_BYTES)
 
-        assert log.reader.lives
+        assert log.reader.is_alive
         assert log.ready_line() is None
         assert not folder.exists()
 
@@ -87,4 +87,4 @@ def test_a_start_that_fails_leaves_no_reader(tmp_path: Path) -> None:
     except OSError:
         pass
 
-    await_true(lambda: not made[0].reader.lives, 5)
+    await_true(lambda: not made[0].reader.is_alive, 5)

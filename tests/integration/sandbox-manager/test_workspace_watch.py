@@ -149,7 +149,7 @@ def test_one_holds_no_more_descriptors_than_can_be_looked_through(tmp_path: Path
         until = time.monotonic() + 10
         while are_too_many(one.pid for one in held) and time.monotonic() < until:
             pass
-        left = [one for one in held if one.lives]
+        left = [one for one in held if one.is_alive]
         assert not are_too_many(one.pid for one in left)
         assert root in left, "what answers at the endpoint is spared"
         for process in left:

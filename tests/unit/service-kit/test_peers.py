@@ -12,9 +12,9 @@ from service_kit.listening.peers import Peers, address_key, room_for
 class Caller:
     """A connection that only remembers what happened to it."""
 
-    def __init__(self, *, is_unsaid: bool = True, is_stranger: bool = False) -> None:
-        self.is_unsaid = is_unsaid
-        self.is_stranger = is_stranger
+    def __init__(self, *, is_pending: bool = True, is_anonymous: bool = False) -> None:
+        self.is_pending = is_pending
+        self.is_anonymous = is_anonymous
         self.is_cut = False
 
     def cut(self) -> None:
@@ -40,22 +40,22 @@ def test_who_may_take_any_address_of_a_network_is_one(address: str, key: str) ->
 
 
 async def test_an_address_that_says_nothing_loses_its_oldest_connection() -> None:
-    peers = Peers(100, unsaid_per_address=3)
+    peers = Peers(100, pending_per_address=3)
     callers = [Caller() for _ in range(5)]
     assert all(peers.admit(caller, "192.0.2.1") for caller in callers)
     assert [caller.is_cut for caller in callers] == [True, True, False, False, False]
 
 
 async def test_no_address_takes_more_than_half_and_a_proxy_may() -> None:
-    peers = Peers(10, unsaid_per_address=2, is_proxy=lambda address: address == "10.0.0.1")
-    assert [peers.admit(Caller(is_unsaid=False), "192.0.2.1") for _ in range(7)] == [True] * 5 + [False] * 2
-    assert [peers.admit(Caller(is_unsaid=False), "10.0.0.1") for _ in range(6)] == [True] * 5 + [False]
+    peers = Peers(10, pending_per_address=2, is_proxy=lambda address: address == "10.0.0.1")
+    assert [peers.admit(Caller(is_pending=False), "192.0.2.1") for _ in range(7)] == [True] * 5 + [False] * 2
+    assert [peers.admit(Caller(is_pending=False), "10.0.0.1") for _ in range(6)] == [True] * 5 + [False]
 
 
 async def test_where_all_is_full_the_one_who_holds_most_gives_way_and_nobody_who_is_served() -> None:
     reasons: list[str] = []
-    peers = Peers(6, unsaid_per_address=4, count=reasons.append)
-    many, served, honest = [Caller() for _ in range(3)], [Caller(is_unsaid=False) for _ in range(2)], Caller()
+    peers = Peers(6, pending_per_address=4, count=reasons.append)
+    many, served, honest = [Caller() for _ in range(3)], [Caller(is_pending=False) for _ in range(2)], Caller()
     for caller in many:
         peers.admit(caller, "192.0.2.1")
     for caller in served:
@@ -69,27 +69,27 @@ async def test_where_all_is_full_the_one_who_holds_most_gives_way_and_nobody_who
 
 async def test_where_nobody_is_idle_the_one_who_has_not_logged_in_gives_way() -> None:
     peers = Peers(6)
-    served = [Caller(is_unsaid=False) for _ in range(3)]
-    asking = [Caller(is_unsaid=False, is_stranger=True) for _ in range(3)]
+    served = [Caller(is_pending=False) for _ in range(3)]
+    asking = [Caller(is_pending=False, is_anonymous=True) for _ in range(3)]
     for caller in served:
         assert peers.admit(caller, "192.0.2.1")
     for caller in asking:
         assert peers.admit(caller, "192.0.2.2")
-    assert [peers.admit(Caller(is_unsaid=False), f"192.0.2.{last}") for last in (3, 4, 5, 6)] == [True] * 3 + [False]
+    assert [peers.admit(Caller(is_pending=False), f"192.0.2.{last}") for last in (3, 4, 5, 6)] == [True] * 3 + [False]
     assert all(caller.is_cut for caller in asking)
     assert not any(caller.is_cut for caller in served)
 
 
 async def test_of_an_address_that_holds_half_of_all_its_own_stranger_gives_way() -> None:
     peers = Peers(4)
-    callers = [Caller(is_unsaid=False, is_stranger=True) for _ in range(3)]
+    callers = [Caller(is_pending=False, is_anonymous=True) for _ in range(3)]
     assert all(peers.admit(caller, "192.0.2.1") for caller in callers)
     assert [caller.is_cut for caller in callers] == [False] * 3
 
 
 async def test_one_that_ended_leaves_its_place() -> None:
     peers = Peers(1)
-    first = Caller(is_unsaid=False)
+    first = Caller(is_pending=False)
     assert peers.admit(first, "")
     assert not peers.admit(Caller(), "")
     peers.release(first)

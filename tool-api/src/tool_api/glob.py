@@ -44,7 +44,7 @@ class Glob:
         for sign in text:
             if not state:
                 return 0
-            take, stay = self._moves.get(sign) or self._learn(sign)
+            take, stay = self._moves.get(sign) or self._transition(sign)
             state = self._skip((state & take) << 1 | state & stay)
         return state
 
@@ -83,7 +83,7 @@ class Glob:
         state |= gates << 1 | gates << 2
         return state | (state & self._stars) << 1
 
-    def _learn(self, sign: str) -> tuple[int, int]:
+    def _transition(self, sign: str) -> tuple[int, int]:
         """Which places a sign leads on from, and at which it stays."""
         take, stay = self._literals.get(sign, 0), self._everywhere
         if sign == "/":
@@ -116,12 +116,12 @@ def _tokens(pattern: str) -> list[str | _Class]:
         token, length = _token(pattern, at)
         at += length
         if token in ("*", "**", "**/") and found and found[-1] in ("*", "**", "**/"):
-            token = _joined(str(found.pop()), str(token), found)
+            token = _merge(str(found.pop()), str(token), found)
         found.append(token)
     return found
 
 
-def _joined(before: str, token: str, found: list[str | _Class]) -> str:
+def _merge(before: str, token: str, found: list[str | _Class]) -> str:
     """One token for two that go through folders or names in a row, as far as they can be one."""
     if before == token:
         return token

@@ -9,7 +9,6 @@ from pathlib import Path
 from tool_api.documents.programs import DocumentPrograms
 from tool_api.documents.reader import DocumentReader
 from tool_api.navigation.programs import SourcePrograms
-from tool_api.persons_control import PersonsControl
 from tool_api.tools.background.commands import BackgroundCommands
 from tool_api.tools.background.controller import BackgroundController
 from tool_api.tools.background.tools import background_tools
@@ -34,6 +33,7 @@ from tool_api.tools.shell.controller import ShellController
 from tool_api.tools.shell.shells import Shells
 from tool_api.tools.shell.tools import shell_tools
 from tool_api.tools.tool import AnyTool
+from tool_api.viewer_control import ViewerControl
 from tool_api.workspace import Workspace
 
 
@@ -84,9 +84,9 @@ def idle_tool_table() -> Mapping[str, AnyTool]:
         ),
         background=BackgroundController(commands=BackgroundCommands(root, dict[str, str]), allowed=frozenset()),
         browser=BrowserDriver(Tabs(_no_browser, Downloads(Workspace(root), _any_room)), lambda: False),
-        desktop=DesktopController(Screen(None, PersonsControl(), asyncio.Lock())),
+        desktop=DesktopController(Screen(None, ViewerControl(), asyncio.Lock())),
         workspace=Workspace(root),
-        restart=_nothing,
+        restart=_do_nothing,
     )
 
 
@@ -107,5 +107,5 @@ async def _any_room(_: int) -> int | None:
     return None
 
 
-async def _nothing() -> None:
+async def _do_nothing() -> None:
     return

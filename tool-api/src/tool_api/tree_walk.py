@@ -118,7 +118,7 @@ def walk(fd: int) -> Generator[Folder]:
     Takes over the descriptor. Raises `TreeChangedError`.
     """
     with TreeCursor(fd) as cursor:
-        folder = _listed(cursor)
+        folder = _list_folder(cursor)
         yield folder
         left = [folder.folders[::-1]]
         while left:
@@ -128,7 +128,7 @@ def walk(fd: int) -> Generator[Folder]:
                     cursor.enter(name)
                 except OSError:
                     continue
-                folder = _listed(cursor)
+                folder = _list_folder(cursor)
                 yield folder
                 left.append(folder.folders[::-1])
             else:
@@ -137,7 +137,7 @@ def walk(fd: int) -> Generator[Folder]:
                     cursor.leave()
 
 
-def _listed(cursor: TreeCursor) -> Folder:
+def _list_folder(cursor: TreeCursor) -> Folder:
     folders: list[str] = []
     files: list[str] = []
     with contextlib.suppress(OSError), os.scandir(cursor.fd) as entries:

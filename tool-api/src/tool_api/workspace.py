@@ -123,10 +123,10 @@ class _Walk:
         while todo:
             part = todo.popleft()
             if part == "..":
-                self._leave(path)
+                self._ascend(path)
                 continue
             is_last = not todo
-            found = self._look(part)
+            found = self._stat_part(part)
             if found is not None and stat.S_ISLNK(found.st_mode) and (follow or not is_last):
                 links += 1
                 if links > _MAX_LINKS:
@@ -134,9 +134,9 @@ class _Walk:
                 todo = self._through_link(part, todo)
                 continue
             if is_last:
-                return Located(self._folders[-1], part, self._shown(part))
+                return Located(self._folders[-1], part, self._path_text(part))
             self._descend(part, may_make=found is None and ".." not in todo)
-        return Located(self._folders[-1], ".", self._shown(None))
+        return Located(self._folders[-1], ".", self._path_text(None))
 
     def _enter(self, path: str) -> deque[str]:
         """Start at the right root; answers the parts left to walk."""
@@ -158,13 +158,13 @@ class _Walk:
         self._prefix = "" if index == 0 else f"{self._roots[index][0]}/"
         self._folders.append(os.open(self._roots[index][1], os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC))
 
-    def _leave(self, path: str) -> None:
+    def _ascend(self, path: str) -> None:
         if len(self._folders) == 1:
             raise PathForbiddenError(f"{path} points outside the workspace.")
         os.close(self._folders.pop())
         self._names.pop()
 
-    def _look(self, part: str) -> os.stat_result | None:
+    def _stat_part(self, part: str) -> os.stat_result | None:
         try:
             return os.stat(part, dir_fd=self._folders[-1], follow_symlinks=False)
         except FileNotFoundError:
@@ -188,7 +188,7 @@ class _Walk:
         self._folders.append(os.open(part, _FOLDER_FLAGS, dir_fd=self._folders[-1]))
         self._names.append(part)
 
-    def _shown(self, last: str | None) -> str:
+    def _path_text(self, last: str | None) -> str:
         names = [*self._names, last] if last is not None else self._names
         return f"{self._prefix}{'/'.join(names)}" or "."
 

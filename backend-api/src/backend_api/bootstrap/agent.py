@@ -83,15 +83,15 @@ async def open_agent(
     def now() -> datetime:
         return datetime.fromtimestamp(clock(), UTC)
 
-    kept, users, computers = ports.conversations, ports.users, ports.computers
+    kept, users, sandbox = ports.conversations, ports.users, ports.sandbox
     async with catalogue:
         own = users.effective_settings.open_settings
         web = web_tools(search_settings(settings), own, ports.search_http, ports.fetcher)
         sign = _link_signer(ports.link_file, settings.user_content_origin or settings.public_url)
         local = _local_tools(now, sign, web)
-        files = AgentFiles(computers.sandboxes, computers.workspace)
-        mirrored = AgentFiles(computers.sandboxes, computers.workspace, within_s=MIRROR_WITHIN_S)
-        place_skills = PlaceSkills(users.skills, ZipArchives(), computers.skill_folders)
+        files = AgentFiles(sandbox.sandboxes, sandbox.workspace)
+        mirrored = AgentFiles(sandbox.sandboxes, sandbox.workspace, within_s=MIRROR_WITHIN_S)
+        place_skills = PlaceSkills(users.skills, ZipArchives(), sandbox.skill_folders)
         specs = manifest_tools()
         table = capabilities(
             LocalTools(local),
@@ -102,7 +102,7 @@ async def open_agent(
             TaskTools(MirrorTasks(mirrored)),
             TeamTools(settings.max_teammates),
             MemoryTools(users.memories),
-            SandboxToolSource(foreground_specs(specs), computers.sandboxes, computers.tools, place_skills=place_skills),
+            SandboxToolSource(foreground_specs(specs), sandbox.sandboxes, sandbox.tools, place_skills=place_skills),
             background_tools(ports.look_at_command, specs, settings.background_timeout, place_skills),
             PortTools(ports.open_port, ports.close_port),
             LocalTools(ports.custom_tools),
@@ -151,7 +151,7 @@ async def open_agent(
             mirror_team=MirrorTeam(mirrored),
             skills=SkillOffers(users.skills),
             memories_of=_memories_of(users.memories),
-            want_stop_of_commands=ports.look_at_command.commands.want_stop,
+            want_stop_of_commands=ports.look_at_command.commands.request_end,
             want_title=title_sessions.want,
             mcp_tools=McpServers(
                 connector=ports.mcp_connections,
@@ -161,7 +161,7 @@ async def open_agent(
                 own=ports.mcp_servers.targets,
                 sign_ins=ports.mcp_sign_ins,
             ).of_run,
-            keep_computer=computers.sandboxes.keep_alive,
+            keep_sandbox=sandbox.sandboxes.keep_alive,
             histories=histories,
         )
         name = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:6]}"

@@ -58,7 +58,7 @@ class AgentPorts:
 
     conversations: Conversations
     users: OfUsers
-    computers: SandboxPorts
+    sandbox: SandboxPorts
     look_at_command: LookAtCommand
     """At commands in the background."""
     link_file: LinkFile

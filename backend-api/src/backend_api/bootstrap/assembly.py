@@ -77,11 +77,11 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
     own_sandbox = OwnSandbox(ports.sessions, ports.sandboxes)
     of_team = [tool.spec for tool in team_tools()]
     rules = OptionRules((), ports.tools, policy.options, policy.presets, of_team)
-    attached = CheckAttachments(own_sandbox, ports.workspace, rules.has_computer)
+    attached = CheckAttachments(own_sandbox, ports.workspace, rules.has_sandbox)
     send_message = SendMessage(ports.ledger, ports.stream, ports.notifier, limiter, limits, attached, ports.slots)
     heads = SessionHeads(ports.log, policy.poll_s)
     follow_events = FollowEvents(ports.sessions, ports.log, ports.stream, heads, policy.poll_s)
-    connections = AuthenticatedConnections(ports.standings, ports.notifier, ports.clock)
+    connections = AuthenticatedConnections(ports.find_accounts, ports.notifier, ports.clock)
     slots = StreamSlots(policy.streams_per_user, connections)
     stop_commands = StopCommands(ports.sessions, ports.background, ports.look_at_command)
     stop_run = StopRun(ports.sessions, ports.ledger, ports.log, ports.stream, ports.notifier, stop_commands)

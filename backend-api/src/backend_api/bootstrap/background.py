@@ -11,7 +11,7 @@ from backend_api.bootstrap.sandboxes import SandboxPorts
 from backend_api.bootstrap.stores import Stores
 from backend_api.domain.agent.tools import ToolSpec
 from backend_api.infrastructure.mongo.background_commands import MongoBackgroundCommands
-from backend_api.infrastructure.tools.background import NAMES, BackgroundCalls, BackgroundToolSource, told_specs
+from backend_api.infrastructure.tools.background import NAMES, BackgroundCalls, BackgroundToolSource, background_specs
 from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource
 
 
@@ -37,5 +37,5 @@ def background_tools(
 ) -> BackgroundToolSource:
     """Those that are, each with a record of what it starts."""
     calls = BackgroundCalls(tools=look.tools, commands=look.commands, look=look, clock=look.clock, timeout_s=timeout_s)
-    told = told_specs(specs, timeout_s)
+    told = background_specs(specs, timeout_s)
     return BackgroundToolSource(SandboxToolSource(told, look.sandboxes, calls, place_skills=place_skills))

@@ -114,11 +114,11 @@ class BoundedSocket(WebSocketsSansIOProtocol):
             super().handle_pong(event)
 
     @property
-    def is_unsaid(self) -> bool:
+    def is_pending(self) -> bool:
         return not self._is_trusted or not self.writable.is_set()
 
     @property
-    def is_stranger(self) -> bool:
+    def is_anonymous(self) -> bool:
         return not self._is_trusted
 
     def cut(self) -> None:

@@ -6,7 +6,6 @@ from backend_api.domain.agent.capabilities.approval import approval
 from backend_api.domain.agent.capabilities.background import BACKGROUND
 from backend_api.domain.agent.capabilities.budget import budget
 from backend_api.domain.agent.capabilities.compaction import compaction
-from backend_api.domain.agent.capabilities.computer import COMPUTER
 from backend_api.domain.agent.capabilities.continuation import CONTINUATION
 from backend_api.domain.agent.capabilities.current_date import CURRENT_DATE
 from backend_api.domain.agent.capabilities.denied_tools import DENIED_TOOLS
@@ -20,6 +19,7 @@ from backend_api.domain.agent.capabilities.plan_mode import PLAN_MODE
 from backend_api.domain.agent.capabilities.plan_steps import PLAN_STEPS
 from backend_api.domain.agent.capabilities.preset import PRESET
 from backend_api.domain.agent.capabilities.repetition import REPETITION
+from backend_api.domain.agent.capabilities.sandbox import SANDBOX
 from backend_api.domain.agent.capabilities.skills import SKILLS
 from backend_api.domain.agent.capabilities.subagent import SUBAGENT
 from backend_api.domain.agent.capabilities.tasks import TASKS
@@ -52,7 +52,7 @@ def capabilities(
     """The deployment's, with the tools of these sources."""
     return (
         IDENTITY,
-        COMPUTER,
+        SANDBOX,
         *(Capability(name="tools", tools=source.tools) for source in sources),
         INSTRUCTIONS,
         PRESET,

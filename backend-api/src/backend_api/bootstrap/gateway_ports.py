@@ -57,7 +57,7 @@ class Ports:
     """Everything the gateway stands on."""
 
     users: Users
-    standings: Standings
+    find_accounts: Standings
     refresh_tokens: RefreshTokens
     passwords: PasswordHasher
     access_tokens: AccessTokens

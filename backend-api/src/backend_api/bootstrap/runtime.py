@@ -233,7 +233,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     skills=own_skills,
                     install_skill=skill_installer(own_skills, downloads),
                 ),
-                computers=sandboxes,
+                sandbox=sandboxes,
                 look_at_command=look_at_command,
                 link_file=LinkFile(
                     OwnSandbox(sessions, sandboxes.sandboxes, queue_s=None), sandboxes.workspace, planned.links

@@ -166,7 +166,7 @@ class Settings(BaseSettings):
         mode="before",
     )
     @classmethod
-    def _lists(cls, value: object) -> object:
+    def _split_list(cls, value: object) -> object:
         return _split(value)
 
     @field_validator("user_content_origin", "public_url")
@@ -297,7 +297,7 @@ def resolve_hosts(settings: Settings) -> list[str]:
             raise SettingsError(f"HOST: {host} can't be resolved") from error
         wanted = [str(entry[4][0]) for entry in found if entry[0] == socket.AF_INET] or [str(found[0][4][0])]
         # Replicas of one service share a name: of its addresses, ours is the one that can be bound.
-        addresses.append(next((address for address in wanted if _is_ours(address)), wanted[0]))
+        addresses.append(next((address for address in wanted if _is_local(address)), wanted[0]))
     return list(dict.fromkeys(addresses))
 
 
@@ -329,7 +329,7 @@ def _checked(name: str, secret: str) -> str:
     return secret
 
 
-def _is_ours(address: str) -> bool:
+def _is_local(address: str) -> bool:
     with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
         try:
             probe.bind((address, 0))

@@ -35,14 +35,14 @@ class WriteTimeout:
 
     def begin(self) -> None:
         self.end()
-        self._timer = asyncio.get_running_loop().call_later(self.seconds, self._cut)
+        self._timer = asyncio.get_running_loop().call_later(self.seconds, self._cut_off)
 
     def end(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _cut(self) -> None:
+    def _cut_off(self) -> None:
         logger.info("connection of a slow reader cut", extra={"transport": self._transport_kind})
         measures.SLOW_READERS.labels(self._transport_kind).inc()
         self._transport.abort()
@@ -83,7 +83,7 @@ class HttpProtocol(WithWriteTimeout, BoundedHttpProtocol):
         cast("dict[str, Any]", self.scope)["extensions"] = {TRUST: {"trust": self._trust}}
 
     @property
-    def is_stranger(self) -> bool:
+    def is_anonymous(self) -> bool:
         return not self._is_trusted
 
     def _trust(self) -> None:

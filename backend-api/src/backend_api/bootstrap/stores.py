@@ -11,6 +11,7 @@ from backend_api.bootstrap.settings import Settings
 from backend_api.infrastructure.mongo.connection import connect
 from backend_api.infrastructure.mongo.database import Database
 from backend_api.infrastructure.redis.client import Redis, connect_redis
+from backend_api.infrastructure.redis.failures import count_failure
 from backend_api.infrastructure.redis.hub import Hub
 from backend_api.infrastructure.redis.notifier import RedisNotifier
 from backend_api.infrastructure.redis.session_stream import RedisSessionStream
@@ -33,7 +34,8 @@ class Stores:
 
     async def probe_redis(self) -> None:
         """Raises when Redis does not answer."""
-        await self.redis.ping()
+        with count_failure():
+            await self.redis.ping()
 
 
 @asynccontextmanager

@@ -45,7 +45,7 @@ class TrustedProxies:
             self._asked_at = time.monotonic()
             await self._look_up()
         if "*" in self._fixed and scope["type"] != "lifespan":
-            scope["headers"] = [*_nearest(scope["headers"])]
+            scope["headers"] = [*_keep_last_forwarded(scope["headers"])]
         await self._believing(cast("Any", scope), cast("Any", receive), cast("Any", send))
 
     def is_trusted(self, address: str) -> bool:
@@ -65,7 +65,7 @@ class TrustedProxies:
         return ProxyHeadersMiddleware(cast("Any", self._app), trusted)
 
 
-def _nearest(headers: Iterable[tuple[bytes, bytes]]) -> Generator[tuple[bytes, bytes]]:
+def _keep_last_forwarded(headers: Iterable[tuple[bytes, bytes]]) -> Generator[tuple[bytes, bytes]]:
     """Of those a request was forwarded for only the last: that one the peer says itself, the others it was told."""
     forwarded = b""
     for name, value in headers:

@@ -39,16 +39,16 @@ def main() -> int:
         sys.stderr.write(f"backend-api: {error}\n")
         return 2
     with traced("backend-api-worker", passed_on=[SANDBOX_SERVICE]):
-        uvloop.run(_work(planned, hosts))
+        uvloop.run(_run_worker(planned, hosts))
     return 0
 
 
-async def _work(planned: Plan, hosts: list[str]) -> None:
+async def _run_worker(planned: Plan, hosts: list[str]) -> None:
     closing, ended = Closing(), asyncio.Event()
     closing.on_begin(ended.set)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, closing.begin)
-    async with open_runtime(planned) as runtime, _answering(planned.settings, hosts, runtime):
+    async with open_runtime(planned) as runtime, _serve_health(planned.settings, hosts, runtime):
         name = runtime.agent.worker.name
         tune_garbage_collection()
         async with working(runtime.agent, closing):
@@ -58,7 +58,7 @@ async def _work(planned: Plan, hosts: list[str]) -> None:
 
 
 @asynccontextmanager
-async def _answering(settings: Settings, hosts: list[str], runtime: Runtime) -> AsyncGenerator[None]:
+async def _serve_health(settings: Settings, hosts: list[str], runtime: Runtime) -> AsyncGenerator[None]:
     """Health over HTTP where a port is set."""
     if not hosts:
         yield

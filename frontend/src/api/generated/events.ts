@@ -866,7 +866,7 @@ export interface TeamMessageEvent {
   approve: boolean | null
 }
 /**
- * A command runs in the background of the session's computer from here on, for `timeout_s` at most; `command` is
+ * A command runs in the background of the session's sandbox from here on, for `timeout_s` at most; `command` is
  * at most 2,000 characters of it, the whole stands in the call.
  */
 export interface BackgroundStartedEvent {
@@ -901,7 +901,7 @@ export interface BackgroundFinishedEvent {
   read_by: string | null
 }
 /**
- * A port of the session's computer is open to its user's browser from here on; what listens there is another
+ * A port of the session's sandbox is open to its user's browser from here on; what listens there is another
  * question. How it is reached stands in no event.
  */
 export interface PortOpenedEvent {

@@ -82,7 +82,7 @@ export interface AuthStatusBody {
 }
 /**
  * `state` is running, or how it ended: by itself (ended), at its time-out (timed_out), by somebody (stopped), or
- * with its computer (lost). `exit_code` is null unless it ended by itself.
+ * with its sandbox (lost). `exit_code` is null unless it ended by itself.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "BackgroundCommandBody".
@@ -143,7 +143,7 @@ export interface ChangeAgentBody {
   model?: string | null
 }
 /**
- * As an entry of `mcp.json`: a server with a `url`, or a program, which runs in the computers of the caller's
+ * As an entry of `mcp.json`: a server with a `url`, or a program, which runs in the sandboxes of the caller's
  * conversations, with a `command`. `${NAME}` in these, in `args` and headers stands for a value of `env`, and for no
  * other variable. A value that is null stays what it was, as long as the address stays on the same server, or the
  * command and its arguments stay as they are.

@@ -63,11 +63,11 @@ class Admission:
         place = await self.runtime.place()
 
         def decide(occupied: list[Sandbox], now: datetime) -> list[Sandbox]:
-            claimed = self._claimed(occupied, sandbox, now, place, fingerprint)
+            claimed = self._claim_pooled(occupied, sandbox, now, place, fingerprint)
             return [claimed] if claimed is not None else []
 
         try:
-            stored = await self._decided(decide) if fingerprint else []
+            stored = await self._admit_by(decide) if fingerprint else []
         except (UserQueueLimitError, TotalLimitError):
             return None
         if stored:
@@ -83,12 +83,12 @@ class Admission:
         fingerprint = await self.fingerprint() if self.fingerprint and not has_files else ""
         stored = await self._admit(sandbox, fingerprint=fingerprint)
         session_id = sandbox.identity.session_id
-        mine = next((one for one in stored if one.lives and one.identity.session_id == session_id), None)
+        mine = next((one for one in stored if one.is_alive and one.identity.session_id == session_id), None)
         if fingerprint and mine is not None:
             measures.POOL_CLAIMS.labels("claimed" if mine.endpoint is not None else "missed").inc()
         return mine
 
-    async def want_awake(self, sandbox_id: str) -> bool:
+    async def request_wake(self, sandbox_id: str) -> bool:
         """Put a paused one in line, where it counts as running. Whether there is room to wake it here now: who asks
         does it then; else it is `pump` that answers it later, at its place."""
         place, room = await self.runtime.place(), await self.room()
@@ -97,20 +97,20 @@ class Admission:
         def decide(occupied: list[Sandbox], now: datetime) -> list[Sandbox]:
             nonlocal has_room
             mine = next((one for one in occupied if one.id == sandbox_id), None)
-            if mine is None or (wanted := mine.wanted_awake(now, since=waking_after(occupied, mine, now))) is None:
+            if mine is None or (wanted := mine.with_wake_request(now, since=waking_after(occupied, mine, now))) is None:
                 return []
             known = [one for one in occupied if one is not mine]
             has_room = wanted in admissible([*known, wanted], self.limits, room, place)
-            return [wanted if has_room or mine.waits else replace(wanted, revision=wanted.revision + 1)]
+            return [wanted if has_room or mine.is_waiting else replace(wanted, revision=wanted.revision + 1)]
 
-        return bool(await self._decided(decide)) and has_room
+        return bool(await self._admit_by(decide)) and has_room
 
     async def pump(self) -> list[Sandbox]:
         """Let in who may come, give up on who waited in vain, and make room by removing what is only kept paused.
 
         Answers paused ones that are to be woken here now."""
         occupied = await self.registry.find(occupied=True)
-        if not any(one.waits for one in occupied):
+        if not any(one.is_waiting for one in occupied):
             return []
         awake: list[Sandbox] = []
         try:
@@ -139,7 +139,7 @@ class Admission:
             if new is not None:
                 if any(one.identity.session_id == new.identity.session_id for one in known):
                     return []
-                claimed = self._claimed(known, new, now, place, fingerprint)
+                claimed = self._claim_pooled(known, new, now, place, fingerprint)
                 if claimed is not None:
                     return [*over.values(), claimed]
                 known.append(new)
@@ -150,9 +150,9 @@ class Admission:
                     changed[one.id] = started
             return [*over.values(), *changed.values()]
 
-        return await self._decided(decide)
+        return await self._admit_by(decide)
 
-    def _claimed(
+    def _claim_pooled(
         self, known: list[Sandbox], new: Sandbox, now: datetime, place: str, fingerprint: str
     ) -> Sandbox | None:
         """One of the pool as the new one's, where nobody waits for room, and its user may have one more running."""
@@ -164,7 +164,7 @@ class Admission:
             return None
         return warm.claimed(new, self.launcher.owner, now + LEASE)
 
-    async def _decided(self, decide: Callable[[list[Sandbox], datetime], list[Sandbox]]) -> list[Sandbox]:
+    async def _admit_by(self, decide: Callable[[list[Sandbox], datetime], list[Sandbox]]) -> list[Sandbox]:
         async with self.one_at_a_time:
             since = asyncio.get_running_loop().time()
             stored = await self.registry.admit(decide)
@@ -172,7 +172,7 @@ class Admission:
             if one.status is Status.STARTING:
                 admitted(one, LEASE)
                 self.launcher.launch(LeasedSandbox(one, since))
-            elif not one.lives:
+            elif not one.is_alive:
                 _log.info("sandbox no longer waited for", extra={**log_fields(one.identity), "reason": one.reason})
         return stored
 
@@ -194,7 +194,7 @@ class Admission:
     async def _reclaim(self) -> None:
         """What is paused only saves time later; whoever waits now goes before it, and before the pool most of all."""
         occupied = await self.registry.find(occupied=True)
-        paused = [one for one in occupied if one.status in (Status.PAUSED, Status.WARM) and not one.waits]
+        paused = [one for one in occupied if one.status in (Status.PAUSED, Status.WARM) and not one.is_waiting]
         if not paused or not within_user_limits(occupied, self.limits):
             return
         chosen = min(paused, key=lambda one: (not one.is_pooled, one.idle_expires_at))

@@ -23,19 +23,19 @@ async def change_sandbox(
 
     `known` is the record as just read: it saves reading it again where that suits the move and nobody changed it since.
     """
-    if known is not None and (changed := await _saved(registry, move(known))) is not None:
+    if known is not None and (changed := await _save(registry, move(known))) is not None:
         return changed
     for _ in range(_ATTEMPTS):
         sandbox = await registry.get(sandbox_id)
         wanted = move(sandbox) if sandbox else None
         if wanted is None:
             return None
-        if (changed := await _saved(registry, wanted)) is not None:
+        if (changed := await _save(registry, wanted)) is not None:
             return changed
     raise RegistryUnavailableError("The sandbox's record was changed by other requests at the same time; try again.")
 
 
-async def _saved(registry: SandboxRecords, wanted: Sandbox | None) -> Sandbox | None:
+async def _save(registry: SandboxRecords, wanted: Sandbox | None) -> Sandbox | None:
     if wanted is None or not await registry.save(wanted):
         return None
     return replace(wanted, version=wanted.version + 1)

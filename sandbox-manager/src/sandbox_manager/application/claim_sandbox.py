@@ -40,7 +40,7 @@ class ClaimSandbox:
         try:
             async with asyncio.timeout(self.deadline_s):
                 outcomes = await asyncio.gather(
-                    self.lifecycle.hand_over(sandbox.identity),
+                    self.lifecycle.assign_workspace(sandbox.identity),
                     self._open(sandbox, sandbox.endpoint),
                     return_exceptions=True,
                 )

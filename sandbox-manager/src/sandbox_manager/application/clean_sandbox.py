@@ -33,14 +33,14 @@ class CleanSandbox:
     wait_s: float = 20.0
 
     async def __call__(self, sandbox: Sandbox, *, wait_s: float | None = None) -> None:
-        if sandbox.lives or not sandbox.occupied:
+        if sandbox.is_alive or not sandbox.occupied:
             return
         async with self.work.on(sandbox.id, wait_s=self.wait_s if wait_s is None else wait_s) as newest:
             await self.settle(newest)
 
     async def settle(self, sandbox: Sandbox) -> None:
         """The same for who works on it already."""
-        if sandbox.lives or not sandbox.occupied:
+        if sandbox.is_alive or not sandbox.occupied:
             return
         if not await self.is_here(sandbox):
             raise SandboxBusyError

@@ -66,8 +66,8 @@ class CreateSandbox:
             if any(one.identity.user_id != user_id for one in known):
                 raise ConflictError("This session belongs to another user.")
             holder = next((one for one in known if one.occupied), None)
-            if holder is not None and holder.lives:
-                kept = await self._kept(holder)
+            if holder is not None and holder.is_alive:
+                kept = await self._renew_or_none(holder)
                 if kept is not None:
                     return Created(sandbox=kept, is_new=False)
                 continue
@@ -75,24 +75,24 @@ class CreateSandbox:
                 await self.clean(holder)
                 continue
             generation = max((one.identity.generation for one in known), default=0) + 1
-            wanted = self._new(session_id, user_id, generation, await self._home(known))
+            wanted = self._new_sandbox(session_id, user_id, generation, await self._home(known))
             sandbox = await self.admission.claim(wanted) if not known else None
             if sandbox is None:
                 await self._check_engine()
                 await self.admission.make_room(user_id, coming=1)
                 sandbox = await self.admission.request(wanted, has_files=bool(known))
             if sandbox is not None:
-                return Created(sandbox=await self._awake(sandbox), is_new=True)
+                return Created(sandbox=await self._wait_until_awake(sandbox), is_new=True)
         raise EngineUnavailableError("The conversation's last computer is still being removed; try again in a moment.")
 
-    async def _awake(self, sandbox: Sandbox) -> Sandbox:
+    async def _wait_until_awake(self, sandbox: Sandbox) -> Sandbox:
         """One of the pool is ready before a second question could be asked."""
         if sandbox.endpoint is None:
             return sandbox
         ready = await self.admission.launcher.ready(sandbox.id, _WAKES_IN_S)
         return ready or await self.registry.get(sandbox.id) or sandbox
 
-    async def _kept(self, holder: Sandbox) -> Sandbox | None:
+    async def _renew_or_none(self, holder: Sandbox) -> Sandbox | None:
         if holder.status not in (Status.QUEUED, Status.PAUSED):
             return holder
         try:
@@ -118,7 +118,7 @@ class CreateSandbox:
         is_kept = last.place == await self.runtime.place() or await self.presence.is_kept(last.place, within=within)
         return last.place if is_kept else ""
 
-    def _new(self, session_id: str, user_id: str, generation: int, place: str) -> Sandbox:
+    def _new_sandbox(self, session_id: str, user_id: str, generation: int, place: str) -> Sandbox:
         now, limits = self.clock.now(), self.admission.limits
         return Sandbox(
             identity=Identity(

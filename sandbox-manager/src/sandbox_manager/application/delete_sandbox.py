@@ -35,7 +35,7 @@ class DeleteSandbox:
 
         def move(now: Sandbox) -> Sandbox | None:
             if only_queued and now.status is not Status.QUEUED:
-                return now.left_asleep()
+                return now.left_paused()
             # Of two who wait for the same one, the other may ask for it again.
             return now.retired(reason, cleanup, retryable=only_queued)
 

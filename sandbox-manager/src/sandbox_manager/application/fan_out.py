@@ -66,12 +66,12 @@ class FanOut:
             _log.info("some take longer than the others wait for", extra={"count": len(late)})
 
     def _begin(self, piece: Piece) -> asyncio.Task[None]:
-        task = asyncio.create_task(self._in_turn(piece), name=f"turn-{piece.key}")
+        task = asyncio.create_task(self._run_in_slot(piece), name=f"turn-{piece.key}")
         self._going[piece.key] = task
-        task.add_done_callback(lambda done: self._after(piece.key, done))
+        task.add_done_callback(lambda done: self._on_done(piece.key, done))
         return task
 
-    def _after(self, key: str, done: asyncio.Task[None]) -> None:
+    def _on_done(self, key: str, done: asyncio.Task[None]) -> None:
         del self._going[key]
         piece = self._again.pop(key, None)
         if piece is not None and not done.cancelled():
@@ -88,7 +88,7 @@ class FanOut:
             if late:
                 _log.error("some can't be cancelled", extra={"tasks": ", ".join(task.get_name() for task in late)})
 
-    async def _in_turn(self, piece: Piece) -> None:
+    async def _run_in_slot(self, piece: Piece) -> None:
         async with self._slots:
             task = asyncio.create_task(self._logged(piece), name=f"tend-{piece.key}")
             try:

@@ -39,7 +39,7 @@ class GetSandbox:
             if sandbox is None or sandbox.is_pooled:
                 raise SandboxNotFoundError
             left = until - loop.time()
-            is_queued = sandbox.waits
+            is_queued = sandbox.is_waiting
             if left <= 0 or (was_queued and not is_queued) or not (is_queued or sandbox.status is Status.STARTING):
                 return sandbox
             was_queued = is_queued
@@ -50,7 +50,7 @@ class GetSandbox:
 
     async def place_in_line(self, sandbox: Sandbox) -> QueuePlace | None:
         """Of a queued one; None for others."""
-        if not sandbox.waits:
+        if not sandbox.is_waiting:
             return None
         return place_in_line(await self.registry.find(occupied=True), sandbox.id, self.limits)
 

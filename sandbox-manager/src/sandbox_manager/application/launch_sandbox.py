@@ -156,7 +156,7 @@ class Launcher:
             _log.exception("sandbox start crashed", extra=log_fields(sandbox.identity))
             return StartFailedError("The computer could not be started; the server's log says why.", retryable=True)
         start.ready = await change_sandbox(
-            self._registry, sandbox.id, lambda now: now.made_ready(started, self.owner), known=sandbox
+            self._registry, sandbox.id, lambda now: now.as_ready(started, self.owner), known=sandbox
         )
         took = round((asyncio.get_running_loop().time() - began) * 1000)
         _log.info("sandbox started", extra={**log_fields(sandbox.identity), "duration_ms": took})

@@ -34,6 +34,6 @@ RECONCILED = Labelled(
     _counter("sandbox_reconcile_ended_total", "Sandboxes that reconciliation ended or removed.", ["what"])
 )
 POOL_CLAIMS = Labelled(_counter("sandbox_pool_claims_total", "Claims the pool could have served.", ["outcome"]))
-TOKENS = _counter("sandbox_door_tokens_total", "Endpoint tokens issued.")
+TOKENS = _counter("sandbox_endpoint_tokens_total", "Endpoint tokens issued.")
 HTTP_REQUESTS = Labelled(_counter("sandbox_http_requests_total", "Requests.", ["method", "route", "status"]))
 HTTP_SECONDS = Labelled(_histogram("sandbox_http_request_seconds", "Duration of requests.", ["method", "route"]))

@@ -108,14 +108,14 @@ class ResumeSandbox:
         return Piece(sandbox.id, log_fields(sandbox.identity), lambda: self._wake(sandbox, 0))
 
     async def _has_room(self, sandbox: Sandbox) -> bool:
-        if await self.admission.want_awake(sandbox.id):
+        if await self.admission.request_wake(sandbox.id):
             return True
         own = await self.registry.find(user_id=sandbox.identity.user_id, occupied=True)
         unused = spare(own, self.admission.limits, self.clock.now())
         if unused is None:
             return False
         await self.pause.unless_used(unused)
-        return await self.admission.want_awake(sandbox.id)
+        return await self.admission.request_wake(sandbox.id)
 
     async def _wake(self, sandbox: Sandbox, wait_s: float) -> Sandbox:
         sandbox_id = sandbox.id
@@ -137,7 +137,7 @@ class ResumeSandbox:
     async def _give_up_dead(self, sandbox: Sandbox, error: DomainError) -> None:
         found = {one.identity.sandbox_id: one for one in await self.runtime.found()}
         if (here := found.get(sandbox.id)) is not None and here.running:
-            await change_sandbox(self.registry, sandbox.id, lambda one: one.left_asleep())
+            await change_sandbox(self.registry, sandbox.id, lambda one: one.left_paused())
             raise error
         over = await change_sandbox(
             self.registry, sandbox.id, lambda one: one.retired(_DID_NOT_WAKE, Cleanup.KEEP_WORKSPACE)
@@ -167,6 +167,6 @@ async def not_changed(registry: SandboxRecords, sandbox_id: str) -> Sandbox:
     sandbox = await known(registry, sandbox_id)
     if sandbox.status in (Status.READY, Status.PAUSED):
         return sandbox
-    if sandbox.lives:
+    if sandbox.is_alive:
         raise SandboxNotReadyError(f"The sandbox is {sandbox.status.value}.")
     raise SandboxOverError("The computer is gone; start it again.")

@@ -115,7 +115,7 @@ class Pool:
 
     async def _members(self, place: str) -> list[Sandbox]:
         found = await self._parts.registry.find(user_id=_OF_NOBODY, occupied=True)
-        return [one for one in reversed(found) if one.is_pooled and one.lives and one.place == place]
+        return [one for one in reversed(found) if one.is_pooled and one.is_alive and one.place == place]
 
     async def _has_room(self) -> bool:
         occupied = await self._parts.registry.find(occupied=True)
@@ -145,7 +145,7 @@ class Pool:
         )
         if not await parts.registry.add(sandbox):
             return
-        async with parts.clean.work.on(sandbox_id, wait_s=0, goes_on=lambda one: one.lives):
+        async with parts.clean.work.on(sandbox_id, wait_s=0, goes_on=lambda one: one.is_alive):
             trouble = await self._warm_up(sandbox)
             if trouble is None:
                 self._had += 1
@@ -178,7 +178,7 @@ class Pool:
         if report is None or not report.resting:
             return StartFailedError(_RESTLESS, retryable=True)
         owner = parts.clean.work.owner
-        await change_sandbox(parts.registry, sandbox.id, lambda one: one.made_warm(started, owner))
+        await change_sandbox(parts.registry, sandbox.id, lambda one: one.as_warm(started, owner))
         took = round((asyncio.get_running_loop().time() - began) * 1000)
         _log.info("sandbox is warm", extra={**log_fields(sandbox.identity), "duration_ms": took})
         return None

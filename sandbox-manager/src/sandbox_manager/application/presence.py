@@ -22,22 +22,22 @@ class Presence:
     clock: Clock
     owner: str
 
-    async def tell(self) -> None:
+    async def renew(self) -> None:
         """I am here; say so more often than every `PRESENT`."""
         place = await self.runtime.place()
-        await self.leases.acquire(f"{_at(place)}{self.owner}", self.owner, PRESENT)
+        await self.leases.acquire(f"{_owner_prefix(place)}{self.owner}", self.owner, PRESENT)
 
     async def leave(self) -> bool:
         """I go; answers whether nobody else is at this place."""
         place = await self.runtime.place()
-        await self.leases.release(f"{_at(place)}{self.owner}", self.owner)
+        await self.leases.release(f"{_owner_prefix(place)}{self.owner}", self.owner)
         return not await self.is_kept(place)
 
     async def is_kept(self, place: str, *, within: timedelta = timedelta()) -> bool:
         """Whether a manager is at a place, or was within that time."""
         since = self.clock.now() - within
-        return any(one.until > since for one in await self.leases.known(_at(place)))
+        return any(one.until > since for one in await self.leases.known(_owner_prefix(place)))
 
 
-def _at(place: str) -> str:
+def _owner_prefix(place: str) -> str:
     return f"manager:{place}:"

@@ -49,8 +49,8 @@ class ReadStats:
         if sandbox is None or sandbox.is_pooled:
             raise SandboxNotFoundError
         runs = sandbox.status in (Status.READY, Status.PAUSED)
-        usage = self.runtime.usage(sandbox.identity) if runs else _nothing()
-        asked = self.keep_alive.ask(sandbox) if sandbox.status is Status.READY else _nothing()
+        usage = self.runtime.usage(sandbox.identity) if runs else _no_usage()
+        asked = self.keep_alive.ask(sandbox) if sandbox.status is Status.READY else _no_usage()
         used, report = await asyncio.gather(usage, asked)
         return SandboxStats(
             sandbox=sandbox,
@@ -70,5 +70,5 @@ class ReadStats:
         )
 
 
-async def _nothing() -> None:
+async def _no_usage() -> None:
     return

@@ -69,19 +69,19 @@ class Reconcile:
 
     async def one(self, sandbox_id: str) -> None:
         """Look at one sandbox only: something happened to it."""
-        sandbox = await self._settled_in(sandbox_id)
+        sandbox = await self._get_settled(sandbox_id)
         if sandbox is not None:
             piece = Piece(sandbox_id, log_fields(sandbox.identity), lambda: self._look_at(sandbox_id))
             await self.each([piece], again=True)
 
     async def _look_at(self, sandbox_id: str) -> None:
         # It may have waited for a sweep to be done with the sandbox, whose record has moved on since.
-        sandbox = await self._settled_in(sandbox_id)
+        sandbox = await self._get_settled(sandbox_id)
         if sandbox is not None:
             found = {one.identity.sandbox_id: one for one in await self.lifecycle.found()}
             await self._keep(sandbox, found.get(sandbox_id))
 
-    async def _settled_in(self, sandbox_id: str) -> Sandbox | None:
+    async def _get_settled(self, sandbox_id: str) -> Sandbox | None:
         """None for one that is not there, or only about to be, which whoever starts it sees to."""
         sandbox = await self.registry.get(sandbox_id)
         if sandbox is None or not sandbox.occupied or sandbox.status in (Status.QUEUED, Status.STARTING):
@@ -98,10 +98,10 @@ class Reconcile:
         if sandbox.status is Status.QUEUED:
             return
         if not await self.clean.is_here(sandbox):
-            await self._leave_or_give_up(sandbox)
+            await self._leave_or_expire(sandbox)
         elif sandbox.status in (Status.STARTING, Status.WARMING):
             await self._keep_starting(sandbox)
-        elif sandbox.lives:
+        elif sandbox.is_alive:
             await self._keep_running(sandbox, found)
         else:
             await self.clean(sandbox, wait_s=0)
@@ -123,7 +123,7 @@ class Reconcile:
                 await self.clean.settle(failed)
 
     async def _keep_running(self, sandbox: Sandbox, found: Found | None) -> None:
-        reason = self._death(sandbox, found)
+        reason = self._why_dead(sandbox, found)
         if reason is None and sandbox.status is Status.READY:
             sandbox = await self.keep_alive(sandbox)
         elif reason is None and sandbox.status is Status.WARM:
@@ -134,17 +134,17 @@ class Reconcile:
         if reason is not None:
             await self._end(sandbox, reason)
         elif sandbox.status is Status.READY and sandbox.idle_expires_at <= now:
-            await self._rest(sandbox)
+            await self._pause_or_end(sandbox)
         elif found is not None and self.mend is not None and found.paused is not (sandbox.status is Status.PAUSED):
             await self.mend(sandbox, found)
         else:
             notice = None if sandbox.is_pooled else self.clocks.notice(sandbox, now)
             if notice is not None:
                 await change_sandbox(
-                    self.registry, sandbox.id, lambda one: _unchanged(one, sandbox, one.warned(notice))
+                    self.registry, sandbox.id, lambda one: _if_unchanged(one, sandbox, one.warned(notice))
                 )
 
-    async def _rest(self, sandbox: Sandbox) -> None:
+    async def _pause_or_end(self, sandbox: Sandbox) -> None:
         try:
             if self.pause is not None:
                 await self.pause(sandbox)
@@ -154,7 +154,7 @@ class Reconcile:
             sandbox = await self.registry.get(sandbox.id) or sandbox
         await self._end(sandbox, "The computer was not used for too long.")
 
-    def _death(self, sandbox: Sandbox, found: Found | None) -> str | None:
+    def _why_dead(self, sandbox: Sandbox, found: Found | None) -> str | None:
         if sandbox.runtime != self.host.name:
             return "The manager was started with another runtime."
         if found is None:
@@ -168,14 +168,14 @@ class Reconcile:
         over = await change_sandbox(
             self.registry,
             sandbox.id,
-            lambda now: _unchanged(now, sandbox, now.retired(reason, Cleanup.KEEP_WORKSPACE)),
+            lambda now: _if_unchanged(now, sandbox, now.retired(reason, Cleanup.KEEP_WORKSPACE)),
         )
         if over is not None:
             measures.RECONCILED.labels("given_up").inc()
             _log.info("sandbox given up", extra={**log_fields(sandbox.identity), "reason": reason})
             await self.clean(over)
 
-    async def _leave_or_give_up(self, sandbox: Sandbox) -> None:
+    async def _leave_or_expire(self, sandbox: Sandbox) -> None:
         within = self.clocks.orphan if sandbox.runtime == self.host.name else timedelta()
         if await self.presence.is_kept(sandbox.place, within=within):
             return
@@ -200,5 +200,5 @@ class Reconcile:
         await self.clean.remove(stray.identity, keep_workspace=True)
 
 
-def _unchanged(now: Sandbox, seen: Sandbox, moved: Sandbox | None) -> Sandbox | None:
+def _if_unchanged(now: Sandbox, seen: Sandbox, moved: Sandbox | None) -> Sandbox | None:
     return moved if now.version == seen.version else None

@@ -37,7 +37,7 @@ _ATTEMPTS = 20
 _LOST = "The work at these files was held up for too long and is taken over. Try again in a moment."
 
 
-async def _nowhere_else(_: str) -> bool:
+async def _never_elsewhere(_: str) -> bool:
     return False
 
 
@@ -53,7 +53,7 @@ class WorkspaceWork:
     archives: WorkspaceArchives
     clock: Clock
     owner: str
-    is_elsewhere: Callable[[str], Awaitable[bool]] = _nowhere_else
+    is_elsewhere: Callable[[str], Awaitable[bool]] = _never_elsewhere
     lease: timedelta = WORK_LEASE
     heartbeat_s: float = _HEARTBEAT_S
 
@@ -100,7 +100,7 @@ class WorkspaceWork:
         await self.settle(session_id, user_id)
         began = asyncio.get_running_loop().time()
         held = await self.change(session_id, user_id, begin)
-        async with self._kept(session_id, user_id, owner, began) as keeping:
+        async with self._renewing(session_id, user_id, owner, began) as keeping:
             try:
                 yield held
             except BaseException:
@@ -125,7 +125,7 @@ class WorkspaceWork:
         mending = replace(work, owner=self._new_owner("mend"), until=now + self.lease)
         if not await self.records.save(replace(known, work=mending)):
             return
-        async with self._kept(session_id, user_id, mending.owner, began) as keeping:
+        async with self._renewing(session_id, user_id, mending.owner, began) as keeping:
             _log.warning("interrupted workspace work mended", extra={"session_id": session_id, "kind": work.kind.value})
             if work.kind is WorkKind.RESTORE:
                 await self.archives.mend(session_id, user_id)
@@ -149,7 +149,7 @@ class WorkspaceWork:
         return f"{self.owner}/{what}/{secrets.token_hex(8)}"
 
     @contextlib.asynccontextmanager
-    async def _kept(self, session_id: str, user_id: str, owner: str, began: float) -> AsyncGenerator[_Keeping]:
+    async def _renewing(self, session_id: str, user_id: str, owner: str, began: float) -> AsyncGenerator[_Keeping]:
         """Renew the hold, asked for at `began` of the loop's time, until the block has returned.
 
         Once it lapsed, or may have, the block is cancelled, and raises `EngineUnavailableError`.

@@ -20,7 +20,7 @@ from sandbox_manager.infrastructure.runtimes.sandbox_profile import SandboxProfi
 _log = logging.getLogger(__name__)
 
 
-def _inside(settings: Settings) -> SandboxProfile:
+def _sandbox_profile(settings: Settings) -> SandboxProfile:
     return SandboxProfile(
         desktop=settings.inside.desktop,
         bash_timeout=settings.inside.bash_timeout,
@@ -35,7 +35,7 @@ def _inside(settings: Settings) -> SandboxProfile:
     )
 
 
-def _blocked(settings: Settings) -> tuple[str, ...]:
+def _blocked_subnets(settings: Settings) -> tuple[str, ...]:
     given = [one for one in settings.inside.blocked_subnets.split(",") if one]
     return tuple(dict.fromkeys([*given, settings.docker.subnet_pool]))
 
@@ -47,10 +47,10 @@ def _docker(settings: Settings) -> AbstractAsyncContextManager[Runtime]:
             image=settings.docker.image,
             seccomp_profile=Path(settings.docker.seccomp_profile),
             subnet_pool=settings.docker.subnet_pool,
-            blocked_subnets=_blocked(settings),
+            blocked_subnets=_blocked_subnets(settings),
             host_fib_trie=Path(settings.inside.host_fib_trie),
             endpoint_clients=EndpointClients.parse(settings.docker.endpoint_clients),
-            inside=_inside(settings),
+            inside=_sandbox_profile(settings),
         )
     )
 
@@ -64,10 +64,10 @@ def _process(settings: Settings) -> AbstractAsyncContextManager[Runtime]:
             python_path=tuple(Path(one).absolute() for one in settings.process.python_path.split(":") if one),
             kernel_python=Path(settings.process.kernel_python).absolute() if settings.process.kernel_python else None,
             unsafe=settings.process.unsafe,
-            blocked_subnets=_blocked(settings),
+            blocked_subnets=_blocked_subnets(settings),
             seccomp_profile=Path(settings.docker.seccomp_profile).absolute(),
             host_fib_trie=Path(settings.inside.host_fib_trie),
-            inside=_inside(settings),
+            inside=_sandbox_profile(settings),
         )
     )
 

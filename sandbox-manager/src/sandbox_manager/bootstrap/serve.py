@@ -32,12 +32,12 @@ def listen(host: str, port: int) -> list[socket.socket]:
         addresses[(socket.AF_INET, "127.0.0.1")] = None
     sockets: list[socket.socket] = []
     for family, address in addresses:
-        sockets.append(_bound(family, address, port))
+        sockets.append(_bind(family, address, port))
         port = sockets[0].getsockname()[1]
     return sockets
 
 
-def _bound(family: int, address: str, port: int) -> socket.socket:
+def _bind(family: int, address: str, port: int) -> socket.socket:
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if family == socket.AF_INET6:

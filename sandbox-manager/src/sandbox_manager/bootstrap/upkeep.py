@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 _PUMP_S = 0.5
 _POOL_S = 1.0
-_TELL_S = 5.0
+_RENEW_S = 5.0
 _AGAIN_S = 1.0
 _STOP_S = 5.0
 _SPARE = timedelta(seconds=2)
@@ -50,7 +50,7 @@ class Upkeep:
             for name, work, pause_s in (
                 ("reconciler", self._sweep, self.interval_s),
                 ("admission", self.resume.in_line, _PUMP_S),
-                ("presence", self.presence.tell, _TELL_S),
+                ("presence", self.presence.renew, _RENEW_S),
             )
         ]
         # What these wait for may come late or never; the others are soon through what they are in the middle of.

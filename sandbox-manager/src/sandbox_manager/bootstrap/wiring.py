@@ -104,7 +104,7 @@ async def at_work(settings: Settings, made: Assembly) -> AsyncGenerator[UseCases
             yield use_cases
     finally:
         await made.launcher.close()
-        await _leave(made.presence, made.remove_all if keeping.remove_on_shutdown else None)
+        await _shut_down(made.presence, made.remove_all if keeping.remove_on_shutdown else None)
 
 
 def rules_of(settings: Settings) -> Rules:
@@ -161,7 +161,7 @@ async def _room(lifecycle: LifecycleSettings) -> Room:
     )
 
 
-async def _leave(presence: Presence, remove_all: RemoveAll | None) -> None:
+async def _shut_down(presence: Presence, remove_all: RemoveAll | None) -> None:
     """Only the last manager of a place takes its sandboxes along."""
     try:
         async with asyncio.timeout(_SHUTDOWN_S):

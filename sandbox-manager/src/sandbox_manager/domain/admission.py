@@ -63,7 +63,7 @@ class Room:
 
 def line(occupied: Sequence[Sandbox]) -> list[Sandbox]:
     """Those who wait, in order: all users' first ones by their arrival, then all second ones, and so on."""
-    waiting = sorted((one for one in occupied if one.waits), key=lambda one: (_since(one), one.id))
+    waiting = sorted((one for one in occupied if one.is_waiting), key=lambda one: (_waiting_since(one), one.id))
     seen: Counter[str] = Counter()
     ranked: list[tuple[int, Sandbox]] = []
     for one in waiting:
@@ -77,7 +77,7 @@ def within_user_limits(occupied: Sequence[Sandbox], limits: Limits) -> list[Sand
 
     One that is paused goes before its user's new ones: it may be in the middle of being woken, which its record shows
     only once it runs. It is among all that its user has already."""
-    running = Counter(one.identity.user_id for one in occupied if one.runs or not one.lives)
+    running = Counter(one.identity.user_id for one in occupied if one.is_running or not one.is_alive)
     held = Counter(one.identity.user_id for one in occupied if one.holds_memory)
     waiting, allowed = line(occupied), set[str]()
     for one in sorted(waiting, key=lambda one: one.status is not Status.PAUSED):
@@ -129,13 +129,13 @@ def check_line(occupied: Sequence[Sandbox], user_id: str, limits: Limits) -> Non
 def waking_after(occupied: Sequence[Sandbox], sandbox: Sandbox, now: datetime) -> datetime:
     """Since when a paused one stands in line: behind all of its user's who do, so that no two have the last place."""
     same = (one for one in occupied if one.identity.user_id == sandbox.identity.user_id and one.id != sandbox.id)
-    return max([now, *(_since(one) + _TICK for one in same if one.waits)])
+    return max([now, *(_waiting_since(one) + _TICK for one in same if one.is_waiting)])
 
 
 def spare(own: Sequence[Sandbox], limits: Limits, now: datetime, *, coming: int = 0) -> Sandbox | None:
     """The running one whose place another of a user's may have, as more run and wait than may run; None where all were
     used of late. `coming` is how many more are about to wait. What ends already makes room by itself."""
-    if sum(1 for one in own if one.runs or one.waits) + coming <= limits.running:
+    if sum(1 for one in own if one.is_running or one.is_waiting) + coming <= limits.running:
         return None
     unused_since = now - limits.spare
     unused = [one for one in own if one.status is Status.READY and one.idle_expires_at - limits.idle <= unused_since]
@@ -145,11 +145,11 @@ def spare(own: Sequence[Sandbox], limits: Limits, now: datetime, *, coming: int 
 def sleeper(own: Sequence[Sandbox], limits: Limits) -> Sandbox | None:
     """The paused one whose place a new one of the same user may have, as only how many they have in all is in its
     way. What ends already makes room by itself."""
-    running = sum(1 for one in own if one.runs or (one.holds_memory and one.waits))
+    running = sum(1 for one in own if one.is_running or (one.holds_memory and one.is_waiting))
     is_full = sum(1 for one in own if one.holds_memory) >= limits.max_per_user_total
-    if running >= limits.running or not is_full or any(not one.lives for one in own):
+    if running >= limits.running or not is_full or any(not one.is_alive for one in own):
         return None
-    asleep = (one for one in own if one.status is Status.PAUSED and not one.waits)
+    asleep = (one for one in own if one.status is Status.PAUSED and not one.is_waiting)
     return min(asleep, key=lambda one: one.idle_expires_at, default=None)
 
 
@@ -161,7 +161,7 @@ def admissible(occupied: Sequence[Sandbox], limits: Limits, room: Room, here: st
     admitted: list[Sandbox] = []
     is_full = False
     for one in within_user_limits(occupied, limits):
-        if not _may_be(one, here):
+        if not _may_run_at(one, here):
             continue
         if one.status is Status.PAUSED:
             if room.wakes(starting):
@@ -181,16 +181,16 @@ def given_up(
 ) -> Sandbox | None:
     """One that waited in vain, or that nobody waits for any more; None while it may go on waiting. The room is that of
     this place."""
-    if not sandbox.waits:
+    if not sandbox.is_waiting:
         return None
     is_paused = sandbox.status is Status.PAUSED
     if (sandbox.asked_at or sandbox.created_at) + limits.abandoned <= now:
-        over = sandbox.left_asleep() if is_paused else sandbox.retired(_ABANDONED, Cleanup.KEEP_WORKSPACE)
-    elif _since(sandbox) + limits.queue <= now:
+        over = sandbox.left_paused() if is_paused else sandbox.retired(_ABANDONED, Cleanup.KEEP_WORKSPACE)
+    elif _waiting_since(sandbox) + limits.queue <= now:
         stands = place_in_line(occupied, sandbox.id, limits)
         is_users = stands is not None and stands.reason == "user_limit"
-        reason = _at_limit(limits) if is_users else _in_vain(sandbox, limits, room, here)
-        over = sandbox.left_asleep(reason) if is_paused else sandbox.failed(reason, retryable=True)
+        reason = _limit_text(limits) if is_users else _timeout_text(sandbox, limits, room, here)
+        over = sandbox.left_paused(reason) if is_paused else sandbox.failed(reason, retryable=True)
     else:
         return None
     if is_paused:
@@ -198,11 +198,11 @@ def given_up(
     return replace(over, occupied=False, cleanup=Cleanup.NONE, settled_at=now) if over else None
 
 
-def _since(sandbox: Sandbox) -> datetime:
+def _waiting_since(sandbox: Sandbox) -> datetime:
     return sandbox.waking_since or sandbox.created_at
 
 
-def _at_limit(limits: Limits) -> str:
+def _limit_text(limits: Limits) -> str:
     count, one = limits.running, limits.running == 1
     return (
         f"You already have {count} running {'computer' if one else 'computers'}, which is the maximum, and "
@@ -215,13 +215,13 @@ def _minutes(span: timedelta) -> str:
     return f"{span.total_seconds() / 60:g} minutes"
 
 
-def _may_be(sandbox: Sandbox, here: str) -> bool:
+def _may_run_at(sandbox: Sandbox, here: str) -> bool:
     return sandbox.place in ("", ANY_PLACE, here)
 
 
-def _in_vain(sandbox: Sandbox, limits: Limits, room: Room, here: str) -> str:
+def _timeout_text(sandbox: Sandbox, limits: Limits, room: Room, here: str) -> str:
     waited = _minutes(limits.queue)
-    if not _may_be(sandbox, here):
+    if not _may_run_at(sandbox, here):
         return (
             f"The machine that holds this session's files is unavailable, or had no capacity within {waited}. "
             "Try again later; if this persists, tell the administrator."

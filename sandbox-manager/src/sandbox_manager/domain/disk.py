@@ -28,7 +28,7 @@ class DiskLimit:
     def fill(self, used_bytes: int, before: Fill, used_files: int = 0) -> Fill:
         """It falls only when there is some room again, so that nobody is told the same again and again."""
         percent = max(self._percent_of_bytes(used_bytes), self._percent_of_files(used_files))
-        now, calmed = _at(percent), _at(percent + _SLACK)
+        now, calmed = _fill_at(percent), _fill_at(percent + _SLACK)
         return now if now > before else min(before, calmed)
 
     @property
@@ -78,7 +78,7 @@ class DiskLimit:
         return used * 100 // self.limit_files if self.limit_files else 0
 
 
-def _at(percent: int) -> Fill:
+def _fill_at(percent: int) -> Fill:
     if percent >= 100:
         return Fill.FULL
     return Fill.FILLING if percent >= _FILLING else Fill.FINE

@@ -205,7 +205,7 @@ class SandboxLifecycle(Protocol):
         """Let a paused sandbox go on; nothing when it does. Raises `EngineUnavailableError`, also when it is dead."""
         ...
 
-    async def hand_over(self, identity: Identity) -> None:
+    async def assign_workspace(self, identity: Identity) -> None:
         """Make the workspace of a pooled sandbox that of the session it was claimed for.
 
         Raises `WorkspaceExistsError` when the session has one, `EngineUnavailableError`.

@@ -114,7 +114,7 @@ class Sandbox:
         return self.identity.sandbox_id
 
     @property
-    def lives(self) -> bool:
+    def is_alive(self) -> bool:
         return self.status in ALIVE
 
     @property
@@ -123,17 +123,17 @@ class Sandbox:
         return self.identity.session_id == pool_session(self.id)
 
     @property
-    def waits(self) -> bool:
+    def is_waiting(self) -> bool:
         """Whether it stands in line: for room to start, or to be woken."""
         return self.status is Status.QUEUED or (self.status is Status.PAUSED and self.waking_since is not None)
 
     @property
     def shown(self) -> Status:
         """Its status as who uses it sees it."""
-        return Status.QUEUED if self.waits else self.status
+        return Status.QUEUED if self.is_waiting else self.status
 
     @property
-    def runs(self) -> bool:
+    def is_running(self) -> bool:
         """Whether it takes up a place of its user's."""
         return self.occupied and self.status in (Status.STARTING, Status.READY)
 
@@ -163,22 +163,22 @@ class Sandbox:
 
     def waited_for(self, now: datetime) -> Sandbox | None:
         """Somebody still waits. None when it does not stand in line."""
-        return replace(self, asked_at=now) if self.waits else None
+        return replace(self, asked_at=now) if self.is_waiting else None
 
-    def wanted_awake(self, now: datetime, *, since: datetime) -> Sandbox | None:
+    def with_wake_request(self, now: datetime, *, since: datetime) -> Sandbox | None:
         """A paused one is used again: it is woken as soon as there is room, and stands in line from `since` on if it
         did not yet. None when it is not paused."""
         if self.status is not Status.PAUSED:
             return None
         return replace(self, waking_since=self.waking_since or since, asked_at=now, reason=None)
 
-    def left_asleep(self, reason: str | None = None) -> Sandbox | None:
+    def left_paused(self, reason: str | None = None) -> Sandbox | None:
         """It stays paused, and nobody waits for it any more. None when nobody did, or it is not paused."""
         if self.status is not Status.PAUSED or self.waking_since is None:
             return None
         return replace(self, waking_since=None, asked_at=None, reason=reason, revision=self.revision + 1)
 
-    def made_ready(self, started: Started, owner: str) -> Sandbox | None:
+    def as_ready(self, started: Started, owner: str) -> Sandbox | None:
         """None when it was given up in the meantime, or another owner works on it."""
         if self.lease_owner != owner:
             return None
@@ -189,7 +189,7 @@ class Sandbox:
             has_network=started.has_network,
         )
 
-    def made_warm(self, started: Started, owner: str) -> Sandbox | None:
+    def as_warm(self, started: Started, owner: str) -> Sandbox | None:
         """Booted and at rest. None when it was given up in the meantime, or another owner works on it."""
         if not self.may(Move.BOOT) or self.lease_owner != owner:
             return None
@@ -238,7 +238,7 @@ class Sandbox:
         """Give it up; a wish to remove everything is never taken back. None when there is nothing to change."""
         if not self.occupied:
             return None
-        if not self.lives:
+        if not self.is_alive:
             widened = cleanup is Cleanup.ALL and self.cleanup is not Cleanup.ALL
             return replace(self, cleanup=Cleanup.ALL) if widened else None
         return self._moved(
@@ -266,13 +266,13 @@ class Sandbox:
 
     def warned(self, notice: str) -> Sandbox | None:
         """Tell of an end that comes near, once. None when it was told, or is over already."""
-        if not self.lives or self.notice is not None:
+        if not self.is_alive or self.notice is not None:
             return None
         return replace(self, notice=notice, revision=self.revision + 1)
 
     def filled(self, fill: Fill, notice: str | None, limit_mb: int) -> Sandbox | None:
         """Its files take up more, which is told, or less, which is not. None when nothing changed, or it is over."""
-        if fill is self.fill or not self.lives:
+        if fill is self.fill or not self.is_alive:
             return None
         if fill < self.fill:
             return replace(self, fill=fill, disk_notice=None)
@@ -282,7 +282,7 @@ class Sandbox:
 
     def settled(self, cleaned: Cleanup, now: datetime) -> Sandbox | None:
         """Nothing is left of it on the machine. None when more was asked for than `cleaned`."""
-        if not self.occupied or self.lives or (self.cleanup is Cleanup.ALL and cleaned is not Cleanup.ALL):
+        if not self.occupied or self.is_alive or (self.cleanup is Cleanup.ALL and cleaned is not Cleanup.ALL):
             return None
         return replace(self, occupied=False, cleanup=Cleanup.NONE, settled_at=now)
 

@@ -27,10 +27,10 @@ class ProcessMetrics:
             collector(registry=self._process)
 
     async def text(self) -> bytes:
-        await self._look()
+        await self._count_sandboxes()
         return generate_latest(measures.REGISTRY) + generate_latest(self._process)
 
-    async def _look(self) -> None:
+    async def _count_sandboxes(self) -> None:
         """Nothing is told of sandboxes while the registry does not answer."""
         measures.SANDBOXES.clear()
         try:

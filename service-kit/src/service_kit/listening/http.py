@@ -177,12 +177,12 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._refuse(*(self._refusal or (400, "bad_request", as_sentence(msg))))
 
     @property
-    def is_unsaid(self) -> bool:
+    def is_pending(self) -> bool:
         # Whoever asks for more than they take holds their place by nothing.
         return self._is_draining or self._is_in_body or not self._is_answering or self.flow.write_paused
 
     @property
-    def is_stranger(self) -> bool:
+    def is_anonymous(self) -> bool:
         return False
 
     @property

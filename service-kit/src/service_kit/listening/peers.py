@@ -36,12 +36,12 @@ class Peer(Protocol):
     """A connection."""
 
     @property
-    def is_unsaid(self) -> bool:
+    def is_pending(self) -> bool:
         """Whether it still has to say what it wants, or does not take what it asked for."""
         ...
 
     @property
-    def is_stranger(self) -> bool:
+    def is_anonymous(self) -> bool:
         """Whether nobody has logged in over it, where one does."""
         ...
 
@@ -101,12 +101,12 @@ class Peers:
         self,
         most: int = MOST,
         *,
-        unsaid_per_address: int = UNSAID_PER_ADDRESS,
+        pending_per_address: int = UNSAID_PER_ADDRESS,
         is_proxy: Callable[[str], bool] = nobody,
         count: Callable[[str], None] = ignore,
     ) -> None:
         self.most = most
-        self._unsaid_per_address = unsaid_per_address
+        self._pending_per_address = pending_per_address
         self._is_proxy = is_proxy
         self.count = count
         self._at: dict[str, dict[Peer, None]] = {}
@@ -124,7 +124,7 @@ class Peers:
         if not (self._has_room_at(address) and self._has_room()):
             self.count("no room")
             return False
-        self._put(peer, address_key(address), address)
+        self._add(peer, address_key(address), address)
         return True
 
     def release(self, peer: Peer) -> None:
@@ -136,47 +136,47 @@ class Peers:
         if not mine:
             del self._at[found[0]]
 
-    def _put(self, peer: Peer, key: str, address: str) -> None:
+    def _add(self, peer: Peer, key: str, address: str) -> None:
         self._key_of[peer] = (key, address)
         self._at.setdefault(key, {})[peer] = None
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(LOOK_S, self._look)
+            self._timer = asyncio.get_running_loop().call_later(LOOK_S, self._check_all)
 
     def _has_room_at(self, address: str) -> bool:
         mine = self._at.get(address_key(address), {})
-        if len(mine) < self._unsaid_per_address or not address or self._is_proxy(address):
+        if len(mine) < self._pending_per_address or not address or self._is_proxy(address):
             return True
-        unsaid = [peer for peer in mine if peer.is_unsaid]
-        if len(unsaid) >= self._unsaid_per_address:
-            self._cut(unsaid[0])
+        unsaid = [peer for peer in mine if peer.is_pending]
+        if len(unsaid) >= self._pending_per_address:
+            self._disconnect(unsaid[0])
             return True
-        return len(mine) < self.most // 2 or self._cut_first(unsaid or _strangers(mine))
+        return len(mine) < self.most // 2 or self._cut_first(unsaid or _anonymous(mine))
 
     def _has_room(self) -> bool:
         if len(self) < self.most:
             return True
         by_number = sorted(self._at.values(), key=len, reverse=True)
-        unsaid = ([peer for peer in mine if peer.is_unsaid] for mine in by_number)
-        return any(map(self._cut_first, unsaid)) or any(map(self._cut_first, map(_strangers, by_number)))
+        unsaid = ([peer for peer in mine if peer.is_pending] for mine in by_number)
+        return any(map(self._cut_first, unsaid)) or any(map(self._cut_first, map(_anonymous, by_number)))
 
     def _cut_first(self, peers: list[Peer]) -> bool:
         if not peers:
             return False
-        self._cut(peers[0])
+        self._disconnect(peers[0])
         return True
 
-    def _cut(self, peer: Peer) -> None:
+    def _disconnect(self, peer: Peer) -> None:
         self.count("made room")
         self.release(peer)
         peer.cut()
 
-    def _look(self) -> None:
+    def _check_all(self) -> None:
         loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(LOOK_S, self._look) if self._key_of else None
+        self._timer = loop.call_later(LOOK_S, self._check_all) if self._key_of else None
         now = loop.time()
         for peer in list(self._key_of):
             peer.look(now)
 
 
-def _strangers(peers: Iterable[Peer]) -> list[Peer]:
-    return [peer for peer in peers if peer.is_stranger]
+def _anonymous(peers: Iterable[Peer]) -> list[Peer]:
+    return [peer for peer in peers if peer.is_anonymous]

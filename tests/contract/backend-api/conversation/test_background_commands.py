@@ -117,12 +117,12 @@ async def test_a_wish_to_stop_is_kept_and_has_it_looked_at_at_once(stores: Conve
     await begun(stores, session_id)
     await begun(stores, session_id, "bg_2")
     await stores.background.claim(lease_s=60, limit=9)
-    [wanted] = await stores.background.want_stop(session_id, "bg_2")
+    [wanted] = await stores.background.request_end(session_id, "bg_2")
     assert (wanted.id, wanted.stop_wanted) == ("bg_2", True)
     await asyncio.sleep(0.01)
     assert [(one.id, one.stop_wanted) for one in await stores.background.claim(lease_s=60, limit=9)] == [("bg_2", True)]
-    assert len(await stores.background.want_stop(session_id)) == 2
-    assert await stores.background.want_stop(await stores.session()) == []
+    assert len(await stores.background.request_end(session_id)) == 2
+    assert await stores.background.request_end(await stores.session()) == []
 
 
 async def test_the_first_of_many_tells_of_it_and_an_idle_session_gets_one_run(stores: ConversationStores) -> None:
@@ -179,7 +179,7 @@ async def test_what_a_person_stopped_wakes_nobody(stores: ConversationStores) ->
 async def test_what_somebody_wants_to_stop_wakes_nobody_however_it_ended(stores: ConversationStores) -> None:
     session_id = await idle(stores)
     command = await begun(stores, session_id)
-    await stores.background.want_stop(session_id)
+    await stores.background.request_end(session_id)
     assert len(await stores.background.settle(command, ENDED, wakes=True)) == 1
     assert (await stores.sessions.get(session_id, ANNA)).status == SessionStatus.IDLE
 

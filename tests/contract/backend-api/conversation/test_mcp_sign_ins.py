@@ -74,9 +74,9 @@ async def test_scopes_that_are_lacking_are_kept_and_hinder_no_renewal(stores: Co
 async def test_those_under_another_key_are_found_and_sealed_anew_once(stores: ConversationStores) -> None:
     for one in (sign_in(), sign_in(server="user:new", sealed=NEW), sign_in(server="user:none", sealed=None)):
         await stores.sign_ins.put(one)
-    found = [one async for one in stores.sign_ins.sealed_otherwise("new")]
+    found = [one async for one in stores.sign_ins.sealed_under_other_key("new")]
     assert found == [sign_in()]
     assert await stores.sign_ins.reseal(found[0], NEW)
     assert not await stores.sign_ins.reseal(found[0], NEW)
     assert (await stores.sign_ins.of(ANNA))["user:wiki"] == replace(sign_in(), sealed=NEW)
-    assert [one async for one in stores.sign_ins.sealed_otherwise("new")] == []
+    assert [one async for one in stores.sign_ins.sealed_under_other_key("new")] == []

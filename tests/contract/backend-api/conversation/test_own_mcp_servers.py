@@ -95,9 +95,9 @@ async def test_values_under_another_key_are_found_and_replaced_once(stores: Conv
     for own in (server("bare"), server("new", sealed=fresh), server("old", sealed=former, trial=TRIAL)):
         await stores.mcp_servers.put(ANNA, own)
     await stores.mcp_servers.put(BERT, server("new", sealed=fresh))
-    found = [(user_id, own.server.name) async for user_id, own in stores.mcp_servers.sealed_otherwise("two")]
+    found = [(user_id, own.server.name) async for user_id, own in stores.mcp_servers.sealed_under_other_key("two")]
     assert found == [(ANNA, "old")]
     assert await stores.mcp_servers.reseal(ANNA, "old", former, fresh)
     assert not await stores.mcp_servers.reseal(ANNA, "old", former, fresh)
     assert (await stores.mcp_servers.of(ANNA))[2] == server("old", sealed=fresh, trial=TRIAL)
-    assert [own async for own in stores.mcp_servers.sealed_otherwise("two")] == []
+    assert [own async for own in stores.mcp_servers.sealed_under_other_key("two")] == []

@@ -118,7 +118,7 @@ async def test_a_session_that_was_named_by_its_user_has_none_due(stores: Convers
 
 async def test_what_fails_is_put_off_and_given_up_after_so_many_attempts(stores: ConversationStores) -> None:
     session_id = await answered(stores)
-    await stores.titles.put_off(await begun(stores, session_id), Usage(), for_s=60)
+    await stores.titles.postpone(await begun(stores, session_id), Usage(), for_s=60)
     assert list(await stores.titles.due()) == []
     assert await stores.titles.begin(session_id, within_s=60) is None
 
@@ -126,7 +126,7 @@ async def test_what_fails_is_put_off_and_given_up_after_so_many_attempts(stores:
     for attempt in range(1, MAX_ATTEMPTS + 1):
         due = await begun(stores, session_id)
         assert due.attempt == attempt
-        await stores.titles.put_off(due, TITLE, for_s=0)
+        await stores.titles.postpone(due, TITLE, for_s=0)
     assert await stores.titles.begin(session_id, within_s=60) is None
     assert await told(stores, session_id) == ["first line"]
     assert (await stores.transcripts.usage(session_id)).input == 100 + MAX_ATTEMPTS * 20
@@ -134,7 +134,7 @@ async def test_what_fails_is_put_off_and_given_up_after_so_many_attempts(stores:
 
 async def test_one_without_an_answer_waits_for_the_end_of_a_run(stores: ConversationStores) -> None:
     session_id = await answered(stores)
-    await stores.titles.put_off(await begun(stores, session_id), Usage(), for_s=None)
+    await stores.titles.postpone(await begun(stores, session_id), Usage(), for_s=None)
     assert list(await stores.titles.due()) == []
     assert (await begun(stores, session_id)).attempt == 1
 

@@ -101,21 +101,21 @@ async def test_a_session_that_is_made_while_the_first_setting_is_kept_is_told(st
 async def test_sessions_that_chose_no_model_begin_with_the_users(stores: ConversationStores) -> None:
     older = await stores.session()
     stored = await stores.settings.change(ANNA, "models/default_model", "mine")
-    await stores.settings.tell_sessions(ANNA, stored.version, "mine")
+    await stores.settings.notify_sessions(ANNA, stored.version, "mine")
     newer, chosen = await stores.session(), await stores.session()
     await stores.sessions.update(chosen, ANNA, {"model": "its-own"})
     for session_id, model in ((older, "mine"), (newer, "mine"), (chosen, "its-own")):
         assert started_with(await begun(stores, session_id)) == model
     later = await stores.settings.change(ANNA, "models/default_model", None)
-    await stores.settings.tell_sessions(ANNA, later.version, None)
-    await stores.settings.tell_sessions(ANNA, stored.version, "mine")  # comes late, and changes nothing
+    await stores.settings.notify_sessions(ANNA, later.version, None)
+    await stores.settings.notify_sessions(ANNA, stored.version, "mine")  # comes late, and changes nothing
     assert started_with(await begun(stores, await stores.session())) == "of-deployment"
 
 
 async def test_secrets_under_another_key_are_found_and_replaced_once(stores: ConversationStores) -> None:
     await stores.settings.change(ANNA, "models/openai_api_key", KEY)
     await stores.settings.change(BERT, "models/openai_api_key", Sealed(key_id="two", text="t"))
-    found = [stored.user_id async for stored in stores.settings.sealed_otherwise("two")]
+    found = [stored.user_id async for stored in stores.settings.sealed_under_other_key("two")]
     assert found == [ANNA]
     fresh = Sealed(key_id="two", text="anew")
     assert await stores.settings.reseal(ANNA, "models/openai_api_key", KEY, fresh)
@@ -123,4 +123,4 @@ async def test_secrets_under_another_key_are_found_and_replaced_once(stores: Con
     stored = await stores.settings.get(ANNA)
     assert stored is not None
     assert dict(stored.secrets) == {"models/openai_api_key": fresh}
-    assert [stored.user_id async for stored in stores.settings.sealed_otherwise("two")] == []
+    assert [stored.user_id async for stored in stores.settings.sealed_under_other_key("two")] == []

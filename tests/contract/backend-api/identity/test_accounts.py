@@ -28,7 +28,7 @@ __all__ = ["emptied_database_name"]
 @dataclass(frozen=True, slots=True)
 class Accounts:
     users: Users
-    standings: Standings
+    find_accounts: Standings
     tokens: RefreshTokens
     tickets: Tickets
 
@@ -99,7 +99,7 @@ def of(user_id: str, family: str, version: int | None = 0) -> RefreshGrant:
 async def revoked(accounts: Accounts, user_id: UserId, families: list[str]) -> set[str]:
     """Which of the families ended, as one account and as one of several tells it."""
     account = await accounts.users.get(user_id, families)
-    standing = (await accounts.standings.standings({user_id: families, UserId("nobody"): ["x"]}))[user_id]
+    standing = (await accounts.find_accounts.find_accounts({user_id: families, UserId("nobody"): ["x"]}))[user_id]
     assert account is not None
     told = account.revoked_families.intersection(families)
     assert told == standing.revoked_families.intersection(families)

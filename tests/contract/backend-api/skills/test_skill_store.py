@@ -95,12 +95,12 @@ async def test_however_many_come_at_once_there_are_no_more_than_may_be(store: Sk
 
 async def test_beside_others_none_from_elsewhere_is_replaced_however_many_come_at_once(store: SkillStore) -> None:
     sources = [f"https://{at}.example/k.zip" for at in range(8)]
-    puts = (store.put(ANNA, skill("knots", one), source=one, most=3, beside_others=True) for one in sources)
+    puts = (store.put(ANNA, skill("knots", one), source=one, most=3, only_same_source=True) for one in sources)
     outcomes = await asyncio.gather(*puts, return_exceptions=True)
     [kept] = [one for one in outcomes if not isinstance(one, BaseException)]
     assert sum(isinstance(one, SkillTakenError) for one in outcomes) == 7
     assert [entry.source for entry in await store.entries(ANNA)] == [kept.source]
-    await store.put(ANNA, skill("knots", "newer"), source=kept.source, most=3, beside_others=True)
+    await store.put(ANNA, skill("knots", "newer"), source=kept.source, most=3, only_same_source=True)
     found = await store.get(ANNA, "knots")
     assert found is not None
     assert found.instructions == "newer"

@@ -46,7 +46,7 @@ from support.scripted import ANY, SCRIPTED, HandlerBox, Script, ScriptedModel
 from support.stage import Stage, until, worker_for, working
 
 STOP, CALLS, LENGTH = FinishPart("stop"), FinishPart("tool_calls"), FinishPart("length")
-AT_A_COMPUTER = replace(ANY, tools=[replace(THINK.spec, needs_computer=True)])
+WITH_A_SANDBOX = replace(ANY, tools=[replace(THINK.spec, needs_sandbox=True)])
 SAID: Script = [TextPart("Done."), STOP]
 
 
@@ -112,11 +112,11 @@ class Told:
 
 
 async def identity(table: Table) -> None:
-    assert "You are an agent" in table.prompt(AT_A_COMPUTER)
+    assert "You are an agent" in table.prompt(WITH_A_SANDBOX)
 
 
-async def computer(table: Table) -> None:
-    assert "Your computer" in table.prompt(AT_A_COMPUTER)
+async def sandbox(table: Table) -> None:
+    assert "Your computer" in table.prompt(WITH_A_SANDBOX)
 
 
 async def instructions(table: Table) -> None:
@@ -241,7 +241,7 @@ async def continuation(table: Table) -> None:
 
 SHOWN_BY: dict[str, Callable[[Table], Awaitable[None]]] = {
     "identity": identity,
-    "computer": computer,
+    "sandbox": sandbox,
     "instructions": instructions,
     "preset": preset,
     "verification": verification,

@@ -66,7 +66,7 @@ def test_the_start_is_refused_before_anything_is_opened(tmp_path: Path) -> None:
 
 def test_only_those_for_conversations_have_no_computer() -> None:
     presets, tools = build_presets(Settings(), MODELS, known_tools()), known_tools()
-    assert [preset.id for preset in presets.all if not preset.has_computer(tools)] == ["chat"]
+    assert [preset.id for preset in presets.all if not preset.has_sandbox(tools)] == ["chat"]
 
 
 def test_all_but_those_for_conversations_have_the_tools_of_mcp_servers() -> None:

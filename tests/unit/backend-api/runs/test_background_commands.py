@@ -34,7 +34,7 @@ from backend_api.infrastructure.memory.background_commands import MemoryBackgrou
 from backend_api.infrastructure.memory.sandbox_commands import MemorySandboxCommands
 from backend_api.infrastructure.memory.sandboxes import MemorySandboxes
 from backend_api.infrastructure.memory.store import utc_now
-from backend_api.infrastructure.tools.background import BackgroundCalls, BackgroundToolSource, told_specs
+from backend_api.infrastructure.tools.background import BackgroundCalls, BackgroundToolSource, background_specs
 from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource, manifest_tools
 from support.scripted import ANY, SCRIPTED, ScriptedModel
 from support.stage import Stage, until, worker_for, working
@@ -54,7 +54,7 @@ def tools_of(stage: Stage) -> BackgroundToolSource:
         clock=utc_now,
         timeout_s=7,
     )
-    specs = told_specs(manifest_tools(), 7)
+    specs = background_specs(manifest_tools(), 7)
     return BackgroundToolSource(SandboxToolSource(specs, stage.sandboxes, calls, rebuilt_within_s=0.1))
 
 
@@ -254,7 +254,7 @@ async def test_what_is_told_by_itself_while_a_call_looks_is_not_told_by_that_as_
             return outcome
 
     calls = BackgroundCalls(tools=ToldMeanwhile(), commands=stage.background, look=stage.look_at_command, clock=utc_now)
-    source = SandboxToolSource(told_specs(manifest_tools(), 7), stage.sandboxes, calls, rebuilt_within_s=0.1)
+    source = SandboxToolSource(background_specs(manifest_tools(), 7), stage.sandboxes, calls, rebuilt_within_s=0.1)
     stage.sandbox_commands.end(background_id, "built")
     model.go_on_with(calling("background_stop", background_id=background_id), SAID)
     async with working(worker_for(stage, model, BackgroundToolSource(source))):

@@ -33,7 +33,7 @@ class Kept:
         async def run(*_: Any) -> Done:
             return Done(success=True, output="done")
 
-        self.box.add("shell", run, needs_computer=True)
+        self.box.add("shell", run, needs_sandbox=True)
         self.box.add("think", run)
 
     async def keep(self, session_id: SessionId) -> None:
@@ -60,7 +60,7 @@ async def is_let_go(kept: Kept) -> bool:
 async def test_it_is_kept_between_two_calls_and_let_go_with_the_end_of_the_run() -> None:
     stage, kept = Stage(), Kept()
     model = ScriptedModel(call("shell"), [kept.further(5), *SAID])
-    async with working(worker_for(stage, model, kept.box, keep_computer=kept.keep)):
+    async with working(worker_for(stage, model, kept.box, keep_sandbox=kept.keep)):
         session = await stage.open_session(title="named")
         assert (await stage.until_finished(await stage.say(session, "go"))).status == "completed"
         assert set(kept.times) == {session}
@@ -71,7 +71,7 @@ async def test_it_is_let_go_while_the_run_waits_for_a_person() -> None:
     stage, kept = Stage(), Kept()
     model = ScriptedModel(call("shell"), [kept.further(2), *call("think")], SAID)
     table = having(approval(expires_s=300.0))
-    async with working(worker_for(stage, model, kept.box, keep_computer=kept.keep, table=table)):
+    async with working(worker_for(stage, model, kept.box, keep_sandbox=kept.keep, table=table)):
         session = await stage.open_session(asked_tools=["think"])
         run_id = await stage.say(session, "go")
         await until(lambda: stage.run(run_id).status == RunStatus.WAITING)
@@ -86,7 +86,7 @@ async def test_a_run_that_called_for_none_keeps_none() -> None:
         await asyncio.sleep(0.1)
 
     model = ScriptedModel(call("think"), [think, *SAID])
-    async with working(worker_for(stage, model, kept.box, keep_computer=kept.keep)):
+    async with working(worker_for(stage, model, kept.box, keep_sandbox=kept.keep)):
         session = await stage.open_session(title="named")
         await stage.until_finished(await stage.say(session, "go"))
     assert kept.times == []

@@ -56,8 +56,8 @@ class Box(HandlerBox):
         async def run(*_: Any) -> Done:
             return Done(success=True, output="done")
 
-        self.add("read", run, read_only=True, needs_computer=True)
-        self.add("write", run, needs_computer=True)
+        self.add("read", run, read_only=True, needs_sandbox=True)
+        self.add("write", run, needs_sandbox=True)
 
     async def tools(self, setup: Setup) -> Sequence[Tool]:
         own = [*await MainAgentTools(plan_mode_tools()).tools(setup), *await TaskTool().tools(setup)]
@@ -233,7 +233,7 @@ async def test_without_a_computer_none_is_spoken_of() -> None:
 
 
 def test_the_shipped_tools_that_need_no_computer_say_so() -> None:
-    needless = {tool.name for tool in known_tools() if not tool.needs_computer}
+    needless = {tool.name for tool in known_tools() if not tool.needs_sandbox}
     assert needless == {
         *("think", "utc_now", "web_search", "web_fetch", "ask_user", "task", "compact", "plan_update"),
         *("enter_plan_mode", "exit_plan_mode", "todo_write", "todo_add", "todo_complete", "todo_list"),

@@ -184,14 +184,14 @@ async def test_an_agent_puts_nothing_in_the_place_of_one_that_comes_while_it_is_
             return SkillDownload(file_name="k.zip", content=zipped(tie=b"other"))
 
     with pytest.raises(SkillTakenError):
-        await InstallSkill(there.install.add, there.own, Meanwhile()).beside_others(ANNA, URL, name="knots")
+        await InstallSkill(there.install.add, there.own, Meanwhile()).add_from_agent(ANNA, URL, name="knots")
     assert (await there.own.get(ANNA, "knots")).contents["tie"] == b"mine"
 
 
 async def test_an_agent_puts_nothing_before_a_skill_of_the_server() -> None:
     there = Installing(zipped("pdf"))
     with pytest.raises(SkillTakenError):
-        await there.install.beside_others(ANNA, URL, name="pdf")
+        await there.install.add_from_agent(ANNA, URL, name="pdf")
     assert (await there.own.with_entry(ANNA, "pdf"))[0].origin == "bundled"
 
 
@@ -222,5 +222,5 @@ async def test_arguments_that_do_not_fit_are_told(arguments: dict[str, str]) -> 
 async def test_it_is_a_change_that_plans_approvals_and_rules_judge_and_only_the_main_agent_has_it() -> None:
     source = MainAgentTools([install_skill(None)])
     [tool] = await source.tools(ANY)
-    assert (tool.spec.effect, tool.spec.needs_computer) == ("writes", False)
+    assert (tool.spec.effect, tool.spec.needs_sandbox) == ("writes", False)
     assert await source.tools(Setup(now=ANY.now, kind="general")) == []

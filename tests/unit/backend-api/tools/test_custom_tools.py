@@ -57,7 +57,7 @@ async def test_the_file_in_the_documentation_is_a_tool(tmp_path: Path) -> None:
     assert source is not None
     (tmp_path / "orders.py").write_text(source.group(1))
     tools = read_custom_tools(tmp_path, ["think"])
-    assert (names(tools), tools[0].spec.effect, tools[0].spec.needs_computer) == (["order_status"], "reads", False)
+    assert (names(tools), tools[0].spec.effect, tools[0].spec.needs_sandbox) == (["order_status"], "reads", False)
     assert (await result(tools, "order_status", number=1)).output == "shipped"
     assert "There is no order 3" in (await result(tools, "order_status", number=3)).output
     wrong = await result(tools, "order_status", number=0, more="x")
@@ -96,7 +96,7 @@ def test_what_says_nothing_of_its_effect_writes(tmp_path: Path) -> None:
         ("TOOLS = [tool('a b')]", r"can't be named 'a b'"),
         ("TOOLS = [tool('a' * 65)]", r"can't be named"),
         ("TOOLS = [tool('mcp__a__b')]", r"does not begin with mcp__"),
-        ("TOOLS = [tool('one', needs_computer=True)]", r"one runs in the gateway, where there is no computer"),
+        ("TOOLS = [tool('one', needs_sandbox=True)]", r"one runs in the gateway, where there is no computer"),
         (f"TOOLS = [tool(f't{{n}}') for n in range({MAX_TOOLS + 1})]", r"101 tools .* are more than 100"),
     ],
 )

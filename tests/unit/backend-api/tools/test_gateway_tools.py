@@ -67,7 +67,7 @@ async def test_thinking_and_the_clock_need_no_computer() -> None:
     assert (await call(box, "utc_now")).output == "2026-03-05T12:00:00Z (Thursday)"
     specs = [tool.spec for tool in await box.tools(ANY)]
     assert all(spec.read_only and spec.parameters["type"] == "object" for spec in specs)
-    assert not any(spec.needs_computer for spec in specs)
+    assert not any(spec.needs_sandbox for spec in specs)
 
 
 async def test_arguments_that_do_not_fit_are_named() -> None:
@@ -85,7 +85,7 @@ async def test_a_link_is_made_and_its_fault_is_a_result() -> None:
 
     box = LocalTools([generate_download_url(sign)])
     (tool,) = await box.tools(ANY)
-    assert tool.spec.needs_computer
+    assert tool.spec.needs_sandbox
     assert not tool.spec.read_only, "plan mode and agents that only read must not give a file away"
     assert "/api/files/s-u-60" in (await call(box, "generate_download_url", path="a", expires_s=60)).output
     missing = await call(box, "generate_download_url", path="none")

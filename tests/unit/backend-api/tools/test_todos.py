@@ -106,7 +106,7 @@ async def test_what_is_no_list_is_told_to_the_model(todos: Any, fault: str) -> N
 async def test_they_only_note() -> None:
     tools = await TodoTools().tools(ANY)
     assert {tool.spec.effect for tool in tools} == {"notes"}
-    assert not any(tool.spec.needs_computer or tool.spec.dangerous for tool in tools)
+    assert not any(tool.spec.needs_sandbox or tool.spec.dangerous for tool in tools)
 
 
 TEXTS, STATUSES = st.sampled_from(["Dig", "Plant"]), st.sampled_from(["pending", "in_progress", "completed"])

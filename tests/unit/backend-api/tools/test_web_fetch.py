@@ -38,7 +38,7 @@ async def fetch(answer: Fetched | Exception, **arguments: object) -> Done:
 
 async def test_it_reads_and_needs_no_computer() -> None:
     (tool,) = await LocalTools([web_fetch(Fetcher(text("x")), PageReader())]).tools(ANY)
-    assert (tool.spec.effect, tool.spec.needs_computer, tool.spec.asks_person) == ("reads", False, False)
+    assert (tool.spec.effect, tool.spec.needs_sandbox, tool.spec.asks_person) == ("reads", False, False)
 
 
 async def test_what_is_there_is_told_with_its_address_as_somebody_elses_words() -> None:

@@ -105,7 +105,7 @@ async def test_waiting_in_vain_ends_with_a_reason_after_a_bounded_time() -> None
     waiting = await queued(manager, "s2", "u2")
     for _ in range(31):
         manager.clock.move(timedelta(seconds=10))
-        await manager.renew(waiting.id) if (await manager.get(waiting.id)).lives else None
+        await manager.renew(waiting.id) if (await manager.get(waiting.id)).is_alive else None
         await manager.admission.pump()
 
     over = await manager.get(waiting.id)

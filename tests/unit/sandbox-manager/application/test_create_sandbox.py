@@ -223,7 +223,7 @@ async def test_waiting_in_vain_for_ones_own_computers_ends_with_what_to_do() -> 
     for _ in range(31):
         manager.clock.move(timedelta(seconds=10))
         await manager.renew(used.id)
-        await manager.renew(third.id) if (await manager.get(third.id)).lives else None
+        await manager.renew(third.id) if (await manager.get(third.id)).is_alive else None
         await manager.admission.pump()
 
     over = await manager.get(third.id)

@@ -117,7 +117,7 @@ async def test_what_is_at_another_place_is_left_to_its_managers_and_given_up_onl
     there = ManagerHarness()
     there.runtime.where = "there"
     ready = await there.ready()
-    await there.presence.tell()
+    await there.presence.renew()
     here = ManagerHarness(registry=there.registry, clock=there.clock, leases=there.leases, owner="manager-2")
 
     await here.reconcile()
@@ -193,8 +193,8 @@ async def test_only_the_last_manager_of_a_place_leaves_nobody_behind() -> None:
     two = ManagerHarness(
         registry=one.registry, runtime=one.runtime, clock=one.clock, leases=one.leases, owner="manager-2"
     )
-    await one.presence.tell()
-    await two.presence.tell()
+    await one.presence.renew()
+    await two.presence.renew()
 
     assert not await one.presence.leave()
     assert await two.presence.leave()

@@ -78,7 +78,7 @@ async def test_two_wakings_at_once_do_not_both_take_the_last_place() -> None:
 async def test_one_that_is_about_to_be_woken_is_not_overtaken_by_a_new_one_of_its_user() -> None:
     manager = ManagerHarness(max_per_user=1)
     sandbox = await paused(manager)
-    assert await manager.admission.want_awake(sandbox.id)
+    assert await manager.admission.request_wake(sandbox.id)
 
     new = (await manager.create("s2", "u1")).sandbox
 
@@ -118,7 +118,7 @@ async def test_where_memory_is_short_it_stands_in_line_until_there_is_more(use: 
     await manager.resume.in_line()
 
     woken = await manager.get(sandbox.id, 5)
-    assert (woken.shown, woken.waits, woken.identity.generation) == (Status.READY, False, 1)
+    assert (woken.shown, woken.is_waiting, woken.identity.generation) == (Status.READY, False, 1)
     assert not manager.runtime.things[sandbox.id].paused
 
 
@@ -170,7 +170,7 @@ async def test_waiting_in_vain_to_be_woken_ends_with_a_reason_and_nothing_lost()
     sandbox = await waiting(manager)
     for _ in range(31):
         manager.clock.move(timedelta(seconds=10))
-        if (await manager.get(sandbox.id)).waits:
+        if (await manager.get(sandbox.id)).is_waiting:
             await manager.renew(sandbox.id)
         await manager.resume.in_line()
 
@@ -189,7 +189,7 @@ async def test_whose_machine_is_away_is_told_so_rather_than_of_room_elsewhere() 
     await elsewhere.create("s1", "u1")
     for _ in range(31):
         here.clock.move(timedelta(seconds=10))
-        if (await elsewhere.get(sandbox.id)).waits:
+        if (await elsewhere.get(sandbox.id)).is_waiting:
             await elsewhere.renew(sandbox.id)
         await elsewhere.resume.in_line()
 
@@ -223,7 +223,7 @@ async def test_the_managers_of_its_place_wake_one_and_others_let_it_be() -> None
 async def test_a_session_whose_files_are_at_another_place_starts_there_again() -> None:
     here = ManagerHarness()
     elsewhere = at_another_place(here)
-    await here.presence.tell()
+    await here.presence.renew()
     first = await here.ready()
     await here.delete(first.id, keep_workspace=True)
 
@@ -239,7 +239,7 @@ async def test_a_session_whose_files_are_at_another_place_starts_there_again() -
 async def test_a_session_whose_place_is_gone_for_good_starts_anywhere() -> None:
     here = ManagerHarness()
     elsewhere = at_another_place(here)
-    await here.presence.tell()
+    await here.presence.renew()
     first = await here.ready()
     await here.delete(first.id, keep_workspace=True)
     here.clock.move(timedelta(minutes=11))

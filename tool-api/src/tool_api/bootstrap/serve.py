@@ -127,12 +127,12 @@ async def _end_in_time(access: Access, end: Callable[[], None]) -> None:
     end()
 
 
-def _alone(end: Callable[[], None]) -> None:
+def _on_orphaned(end: Callable[[], None]) -> None:
     _log.error("no manager was there for too long; the sandbox ends itself")
     end()
 
 
-async def _full(services: Services) -> None:
+async def _on_disk_full(services: Services) -> None:
     """What runs may be what fills it; what frees it again is a new command."""
     disk = services.keep_alive.disk
     _log.warning("the workspace holds more than it may", extra={"bytes": disk.used_bytes, "files": disk.used_files})
@@ -160,8 +160,8 @@ async def serve(settings: Settings) -> None:
             loop.create_task(_end_in_time(services.access, end), name="end-in-time"),
             loop.create_task(_wake_when_claimed(services), name="wake"),
             loop.create_task(services.keep_alive.listen(), name="keep-alive"),
-            loop.create_task(services.keep_alive.watchdog.watch(lambda: _alone(end)), name="watchdog"),
-            loop.create_task(services.keep_alive.disk.watch(lambda: _full(services)), name="disk"),
+            loop.create_task(services.keep_alive.watchdog.watch(lambda: _on_orphaned(end)), name="watchdog"),
+            loop.create_task(services.keep_alive.disk.watch(lambda: _on_disk_full(services)), name="disk"),
         ]
         try:
             await server.serve(listeners)

@@ -23,7 +23,6 @@ from tool_api.http.body_limit import MAX_BODY_BYTES
 from tool_api.http.services import Services
 from tool_api.mcp.endpoint import McpEndpoint
 from tool_api.navigation.programs import SourcePrograms
-from tool_api.persons_control import PersonsControl
 from tool_api.ports.rules import PortRules, ports_of
 from tool_api.ports.tunnel import TunnelLimits, Tunnels
 from tool_api.registry import tool_table
@@ -45,6 +44,7 @@ from tool_api.tools.shell.shells import Shells
 from tool_api.upkeep.disk import DiskWatch
 from tool_api.upkeep.keep_alive import KeepAliveResponder
 from tool_api.upkeep.watchdog import Watchdog
+from tool_api.viewer_control import ViewerControl
 from tool_api.workspace import Workspace
 
 TEMPORARY = Path("/tmp")
@@ -82,7 +82,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             of_desktop = desktop.control_address if desktop is not None else None
             return ports_of(of_desktop, printer.control_address) | {desktop_settings.cdp_port} | listens_on
 
-        turn, control = asyncio.Lock(), PersonsControl()
+        turn, control = asyncio.Lock(), ViewerControl()
         tools = tool_table(
             shells=ShellController(
                 shells=shells,
@@ -100,7 +100,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             browser=BrowserDriver(tabs, lambda: desktop is not None and desktop.has_browser, turn),
             desktop=DesktopController(Screen(desktop, control, turn)),
             workspace=workspace,
-            restart=desktop.restart_browser if desktop is not None else _nothing,
+            restart=desktop.restart_browser if desktop is not None else _do_nothing,
             files=FileController(
                 workspace=readable,
                 documents=DocumentReader(programs),
@@ -150,5 +150,5 @@ async def _no_browser(_: float) -> None:
     return None
 
 
-async def _nothing() -> None:
+async def _do_nothing() -> None:
     return

@@ -18,7 +18,7 @@ _STOPPED = (b"T", b"t")
 _DEAD = (b"Z", b"X")
 
 
-async def hold_still(programs: Callable[[], Iterable[int]], *, longest_s: float = _LONGEST_S) -> bool:
+async def stop_processes(programs: Callable[[], Iterable[int]], *, longest_s: float = _LONGEST_S) -> bool:
     """Stop them; False when some can't be, or go on being started.
 
     Who is stopped can start nobody, so once two looks in a row find nobody at work all are held.
@@ -28,17 +28,17 @@ async def hold_still(programs: Callable[[], Iterable[int]], *, longest_s: float 
     while quiet < _QUIET_LOOKS:
         if loop.time() > until:
             return False
-        working = _at_work(programs())
+        working = _running_pids(programs())
         _send(working, signal.SIGSTOP)
         quiet = 0 if working else quiet + 1
         await asyncio.sleep(_LOOK_S)
     return True
 
 
-def is_still(programs: Iterable[int]) -> bool:
+def are_stopped(programs: Iterable[int]) -> bool:
     """Whether all of them are there, and they and all they started are stopped."""
     known = list(programs)
-    return all(_state(pid) in _STOPPED for pid in known) and not _at_work(known)
+    return all(_state(pid) in _STOPPED for pid in known) and not _running_pids(known)
 
 
 def go_on(programs: Iterable[int]) -> None:
@@ -50,7 +50,7 @@ def _families(programs: Iterable[int]) -> list[int]:
     return [pid for program in programs for pid in (program, *(below for below, _ in descendants(program)))]
 
 
-def _at_work(programs: Iterable[int]) -> list[int]:
+def _running_pids(programs: Iterable[int]) -> list[int]:
     return [pid for pid in _families(programs) if _state(pid) not in (*_STOPPED, *_DEAD)]
 
 

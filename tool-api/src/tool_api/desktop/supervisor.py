@@ -12,7 +12,7 @@ from types import TracebackType
 from contracts.tools import ServiceState
 from tool_api.desktop import programs
 from tool_api.desktop.process import Program, StartFailedError, number_pipe, running
-from tool_api.desktop.rest import go_on, hold_still, is_still
+from tool_api.desktop.rest import are_stopped, go_on, stop_processes
 from tool_api.desktop.settings import DesktopSettings
 from tool_api.desktop.trust import trust_authorities
 
@@ -108,13 +108,13 @@ class Desktop:
     def rests(self) -> bool:
         """Whether all of it is there and held still."""
         is_whole = ServiceState.STARTING not in self._states.values()
-        return is_whole and not self._awake.is_set() and is_still(self._pids)
+        return is_whole and not self._awake.is_set() and are_stopped(self._pids)
 
     async def rest(self) -> None:
         """Hold it still; `rests` tells whether that could be done."""
         self._awake.clear()
         # Whoever needs it meanwhile has it at once.
-        await hold_still(lambda: () if self._awake.is_set() else self._pids)
+        await stop_processes(lambda: () if self._awake.is_set() else self._pids)
 
     def wake(self) -> None:
         """Let it go on; nothing when it does."""
@@ -130,7 +130,7 @@ class Desktop:
                 (BROWSER, self._programs.browser),
             ):
                 self._states[name] = ServiceState.STARTING if path else ServiceState.OFF
-            self._task = asyncio.create_task(self._keep(XVNC, self._xvnc, self._on_screen), name="desktop")
+            self._task = asyncio.create_task(self._keep_running(XVNC, self._xvnc, self._on_screen), name="desktop")
         return self
 
     async def __aexit__(
@@ -151,7 +151,7 @@ class Desktop:
             return False
         return True
 
-    async def _keep(self, name: str, start: Callable[[Up], Awaitable[None]], up: Up) -> None:
+    async def _keep_running(self, name: str, start: Callable[[Up], Awaitable[None]], up: Up) -> None:
         failures, pause_s = 0, FIRST_PAUSE_S
         while True:
             began: float | None = None
@@ -159,11 +159,11 @@ class Desktop:
             async def ready(program: Program) -> None:
                 nonlocal began
                 began = time.monotonic()
-                await self._set(name, ServiceState.READY)
+                await self._report(name, ServiceState.READY)
                 if ServiceState.FAILED not in self._states.values():
                     self.reason = self._programs.missing
                 logger.info("service is ready", extra={"service": name, "pid": program.pid})
-                async with _beside(up(program)):
+                async with _run_beside(up(program)):
                     code = await program.wait()
                 logger.warning("service ended", extra={"service": name, "exit_code": code})
 
@@ -178,19 +178,19 @@ class Desktop:
                 failures = 0
             if began is not None and time.monotonic() - began > STEADY_AFTER_S:
                 pause_s = FIRST_PAUSE_S
-            await self._set(name, ServiceState.FAILED if failures >= STARTS_BEFORE_FAILED else ServiceState.STARTING)
+            await self._report(name, ServiceState.FAILED if failures >= STARTS_BEFORE_FAILED else ServiceState.STARTING)
             await asyncio.sleep(pause_s)
             pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
 
     async def _on_screen(self, _: Program) -> None:
         async with asyncio.TaskGroup() as group:
             if self._programs.window_manager:
-                group.create_task(self._keep(WINDOW_MANAGER, self._window_manager, _nothing))
+                group.create_task(self._keep_running(WINDOW_MANAGER, self._window_manager, _do_nothing))
             if self._programs.browser:
                 await self._wait_for(
                     lambda: self._states[WINDOW_MANAGER] is not ServiceState.STARTING, self._settings.start_timeout_s
                 )
-                group.create_task(self._keep(BROWSER, self._browser, _nothing))
+                group.create_task(self._keep_running(BROWSER, self._browser, _do_nothing))
 
     async def _xvnc(self, ready: Up) -> None:
         path, settings = self._programs.xvnc or "", self._settings
@@ -198,7 +198,7 @@ class Desktop:
             command = programs.xvnc_command(path, settings, write_fd)
             async with self._running(XVNC, command, programs.environment(settings), (write_fd,)) as program:
                 display = f":{await program.before_end(number, settings.start_timeout_s)}"
-                await self._greeted()
+                await self._check_greeting()
                 self._display = display
                 try:
                     await ready(program)
@@ -206,9 +206,9 @@ class Desktop:
                     self._display = None
                     for name in (WINDOW_MANAGER, BROWSER):
                         if self._states[name] is not ServiceState.OFF:
-                            await self._set(name, ServiceState.STARTING)
+                            await self._report(name, ServiceState.STARTING)
 
-    async def _greeted(self) -> None:
+    async def _check_greeting(self) -> None:
         try:
             async with asyncio.timeout(self._settings.start_timeout_s):
                 reader, writer = await asyncio.open_unix_connection(self._settings.vnc_socket)
@@ -253,7 +253,7 @@ class Desktop:
             finally:
                 self._pids.discard(program.pid)
 
-    async def _set(self, name: str, state: ServiceState) -> None:
+    async def _report(self, name: str, state: ServiceState) -> None:
         self._states[name] = state
         async with self._changed:
             self._changed.notify_all()
@@ -267,7 +267,7 @@ class Desktop:
         return True
 
 
-async def _nothing(_: Program) -> None:
+async def _do_nothing(_: Program) -> None:
     return
 
 
@@ -276,7 +276,7 @@ def _window_manager_ready(line: str) -> str | None:
 
 
 @asynccontextmanager
-async def _beside(work: Awaitable[None]) -> AsyncGenerator[None]:
+async def _run_beside(work: Awaitable[None]) -> AsyncGenerator[None]:
     """Let `work` run during the block and end with it."""
     task = asyncio.ensure_future(work)
     try:

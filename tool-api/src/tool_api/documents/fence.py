@@ -25,7 +25,7 @@ def limit() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def put_up() -> None:
+def install() -> None:
     """For the rest of this process, once the libraries that it needs are loaded."""
     # Else files of the machine are looked up the first time that a library asks for the type of a name.
     mimetypes.init(())

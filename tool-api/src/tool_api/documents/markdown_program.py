@@ -45,22 +45,22 @@ def main() -> None:
     mark: str = json.loads(sys.argv[1])["mark"]
     text = sys.stdin.buffer.read().decode("utf-8", "replace")
     markdown = MarkdownIt("commonmark").enable(["table", "strikethrough"])
-    fence.put_up()
+    fence.install()
     # What is addressed is looked at below: else it would stand in the page as it was written.
     markdown.validateLink = lambda url: True
     pictures = _Pictures(mark)
     tokens = markdown.parse(text)
     title = _first_heading(tokens)
-    for token in _all(tokens):
+    for token in _walk_tokens(tokens):
         _prepare(token, pictures)
     made = markdown.renderer.render(tokens, markdown.options, {})
     sys.stdout.buffer.write(json.dumps({"title": title, "html": made, "pictures": pictures.written}).encode())
 
 
-def _all(tokens: Sequence[Token]) -> Iterator[Token]:
+def _walk_tokens(tokens: Sequence[Token]) -> Iterator[Token]:
     for token in tokens:
         yield token
-        yield from _all(token.children or ())
+        yield from _walk_tokens(token.children or ())
 
 
 def _first_heading(tokens: Sequence[Token]) -> str:

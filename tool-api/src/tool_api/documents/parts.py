@@ -52,7 +52,7 @@ class _Place:
 def read_part(document: Document, asked: Asked) -> str:
     """Raises `RefusedDocumentError` where there is nothing at the place that was asked for."""
     if asked.start_page > document.count:
-        raise RefusedDocumentError(f"It has only {_counted(document.count, document.unit)}.")
+        raise RefusedDocumentError(f"It has only {_plural(document.count, document.unit)}.")
     last = asked.end_page or (asked.start_page if asked.end_line is not None else document.count)
     last = min(last, document.count)
     taken = [document.about] if document.about else []
@@ -64,7 +64,7 @@ def read_part(document: Document, asked: Asked) -> str:
         taken += [mark] if mark else []
         room -= len(mark) + 1
         line = begin - 1
-        for line, text in enumerate(islice(_short(document.lines(number)), begin - 1, end), begin):
+        for line, text in enumerate(islice(_split_long(document.lines(number)), begin - 1, end), begin):
             if len(text) + 1 > room and not is_first:
                 place = _Place(page=number, line=line)
                 if line == begin and mark:
@@ -77,7 +77,7 @@ def read_part(document: Document, asked: Asked) -> str:
     return "\n".join(taken)
 
 
-def _short(lines: Iterator[str]) -> Iterator[str]:
+def _split_long(lines: Iterator[str]) -> Iterator[str]:
     for line in lines:
         if len(line) <= LONGEST_LINE:
             yield line
@@ -91,5 +91,5 @@ def _read_on(document: Document, place: _Place) -> str:
     return f"[cut; read on with {', '.join(filter(None, (page, line)))}]"
 
 
-def _counted(count: int, unit: str) -> str:
+def _plural(count: int, unit: str) -> str:
     return f"{count} {unit}" + ("" if count == 1 else "s")

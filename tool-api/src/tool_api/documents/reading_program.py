@@ -44,7 +44,7 @@ def _read(data: bytes, kind: Kind, asked: Asked) -> str:
         raise RefusedDocumentError(f"It is over the {MAX_BYTES // 1024**2} MB that are read.")
     name = _office_format(data) if kind is Kind.OFFICE else _FORMATS[kind]
     library = importlib.import_module(f"tool_api.documents.formats.{name}")
-    fence.put_up()
+    fence.install()
     return read_part(library.open_document(data), asked)
 
 

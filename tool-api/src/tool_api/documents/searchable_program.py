@@ -27,7 +27,7 @@ _MOST_IN_RANGE = 256
 def main() -> None:
     fence.limit()
     writer = PdfWriter(clone_from=PdfReader(io.BytesIO(sys.stdin.buffer.read())))
-    fence.put_up()
+    fence.install()
     for found in _objects(writer):
         table = found.get("/ToUnicode") if isinstance(found, DictionaryObject) else None
         stream = table.get_object() if table is not None else None
@@ -55,7 +55,7 @@ def plain_table(table: bytes) -> bytes:
 
 
 def _plain_character(found: re.Match[bytes]) -> bytes:
-    return b"%b %b" % (found[1], _named(int(found[2], 16)))
+    return b"%b %b" % (found[1], _glyph_code(int(found[2], 16)))
 
 
 def _plain_range(found: re.Match[bytes]) -> bytes:
@@ -63,8 +63,8 @@ def _plain_range(found: re.Match[bytes]) -> bytes:
     codes = range(target, target + min(last - first, _MOST_IN_RANGE) + 1)
     if not any(code in PLAIN for code in codes):
         return found[0]
-    return b"<%b> <%b> [%b]" % (found[1], found[2], b" ".join(map(_named, codes)))
+    return b"<%b> <%b> [%b]" % (found[1], found[2], b" ".join(map(_glyph_code, codes)))
 
 
-def _named(code: int) -> bytes:
+def _glyph_code(code: int) -> bytes:
     return b"<%b>" % PLAIN.get(code, chr(code)).encode("utf-16-be", "surrogatepass").hex().upper().encode()

@@ -71,7 +71,7 @@ def _check_size(fd: int) -> None:
     """Closes the folder when it refuses it."""
     budget = _Budget()
     try:
-        with closing(walk(_again(fd))) as folders:
+        with closing(walk(_reopen(fd))) as folders:
             for folder in folders:
                 budget.take_folder(folder)
                 for name in folder.files:
@@ -82,7 +82,7 @@ def _check_size(fd: int) -> None:
         raise
 
 
-def _again(fd: int) -> int:
+def _reopen(fd: int) -> int:
     return os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=fd)
 
 
@@ -139,7 +139,7 @@ def _zip(fd: int) -> Generator[bytes]:
     try:
         with (
             zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,  # type: ignore[arg-type]
-            closing(walk(_again(fd))) as folders,
+            closing(walk(_reopen(fd))) as folders,
         ):
             for folder in folders:
                 budget.take_folder(folder)

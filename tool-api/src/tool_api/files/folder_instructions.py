@@ -20,12 +20,12 @@ _MAX_BYTES = MAX_INSTRUCTION_CHARACTERS * 4
 def instructions_for(workspace: Workspace, result: ToolResult) -> list[FolderInstructions]:
     """Those that hold for what a call worked on: of every folder from the workspace to there, the nearest ones where
     there are more than are told. Blocking, for a thread; a file that can't be read, or is no text, is passed over."""
-    folders = dict.fromkeys(folder for path in _touched(result) for folder in _folders(workspace, path))
+    folders = dict.fromkeys(folder for path in _touched_paths(result) for folder in _folders(workspace, path))
     found = [one for folder in sorted(folders, key=_depth) if (one := _read(workspace, folder)) is not None]
     return found[-MAX_INSTRUCTIONS:]
 
 
-def _touched(result: ToolResult) -> Iterable[str]:
+def _touched_paths(result: ToolResult) -> Iterable[str]:
     display = result.display
     shown = (getattr(display, name, None) for name in ("path", "cwd"))
     return [*(path for path in shown if isinstance(path, str)), *result.changed_paths]

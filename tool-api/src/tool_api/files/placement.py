@@ -24,7 +24,7 @@ def place_all(folder: int, files: Sequence[tuple[str, str]]) -> None:
     steps: list[tuple[str, str, str | None]] = []
     try:
         for temporary, name in files:
-            if (kept := _keep(folder, name)) is not None:
+            if (kept := _keep_former(folder, name)) is not None:
                 steps.append((temporary, name, kept))
                 _rename(folder, temporary, name)
             else:
@@ -40,7 +40,7 @@ def place_all(folder: int, files: Sequence[tuple[str, str]]) -> None:
                 os.unlink(kept, dir_fd=folder)
 
 
-def _keep(folder: int, name: str) -> str | None:
+def _keep_former(folder: int, name: str) -> str | None:
     """Another name for what is there already; None when nothing is."""
     kept = f".{secrets.token_hex(8)}.part"
     try:

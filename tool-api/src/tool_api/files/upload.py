@@ -64,7 +64,7 @@ class Upload:
                 "on_header_value": self._header_value_piece,
                 "on_header_end": self._header_ends,
                 "on_headers_finished": self._headers_end,
-                "on_end": self._ends,
+                "on_end": self._on_end,
             },
         )
 
@@ -190,7 +190,7 @@ class Upload:
             self._open.fd = -1
             self._open = None
 
-    def _ends(self) -> None:
+    def _on_end(self) -> None:
         self._is_complete = True
 
 

@@ -47,7 +47,7 @@ class CallStream(Response):
 
     async def _stream(self, send: Send, arrived: float) -> None:
         call = self._call
-        await self._first_news()
+        await self._wait_for_first_output()
         if call.task.done() and not call.task.cancelled() and (fault := call.task.exception()) is not None:
             raise fault
         await self._send(send, {"type": "http.response.start", "status": 200, "headers": self.raw_headers})
@@ -61,7 +61,7 @@ class CallStream(Response):
         spans = _spans(call, result, arrived) if get_current_span().get_span_context().is_valid else None
         await self._send_frame(send, ResultFrame(result=result, spans=spans), is_last=True)
 
-    async def _first_news(self) -> None:
+    async def _wait_for_first_output(self) -> None:
         try:
             async with asyncio.timeout(_FAULT_LOOK_S):
                 await self._call.live.changed.wait()

@@ -34,13 +34,13 @@ async def list_tools(services: PresentServices) -> list[ToolSpec]:
     return [tool.spec() for tool in services.tools.values()]
 
 
-async def _granted(request: Request, _: BearerToken = None) -> Grant:
+async def _require_grant(request: Request, _: BearerToken = None) -> Grant:
     return grant_of(request)
 
 
 @router.post("/tools/{name}", response_class=Response, responses=_CALLED | _NO_SCOPE)
 async def call_tool(
-    name: str, grant: Annotated[Grant, Depends(_granted)], body: ToolCall, services: PresentServices
+    name: str, grant: Annotated[Grant, Depends(_require_grant)], body: ToolCall, services: PresentServices
 ) -> CallStream:
     tool = services.tools.get(name)
     if tool is None:

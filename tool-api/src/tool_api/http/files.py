@@ -45,7 +45,7 @@ _CLOSED = frozenset({errno.EACCES, errno.EPERM})
 
 
 @contextmanager
-def _naming(path: str) -> Generator[None]:
+def _explain_faults(path: str) -> Generator[None]:
     """What the agent made of its files is no fault of ours."""
     try:
         yield
@@ -65,25 +65,25 @@ def _naming(path: str) -> Generator[None]:
 
 @router.get("")
 async def list_folder(services: PresentServices, path: AnyPath = "") -> list[FileEntry]:
-    with _naming(path):
+    with _explain_faults(path):
         return await asyncio.to_thread(listing.list_entries, services.workspace, path)
 
 
 @router.get("/content")
 async def read_content(services: PresentServices, path: FilePath) -> FileContent:
-    with _naming(path):
+    with _explain_faults(path):
         return await asyncio.to_thread(listing.preview, services.workspace, path)
 
 
 @router.get("/download", response_class=Response, responses={200: {"content": {"*/*": {}}}, 413: {}})
 async def download_path(services: PresentServices, path: FilePath) -> Response:
-    with _naming(path):
+    with _explain_faults(path):
         return await download.download(services.workspace, path)
 
 
 @router.post("", status_code=201, responses={400: {}, 409: {}, 413: {}}, openapi_extra=_UPLOAD)
 async def upload_files(request: Request, services: PresentServices, subdir: AnyPath = "") -> Uploaded:
-    with _naming(subdir):
+    with _explain_faults(subdir):
         content_type = request.headers.get("content-type", "")
         limit = services.max_upload_bytes
         paths = await upload.receive(

@@ -14,7 +14,7 @@ from tool_api.http.services import Services, services_of
 router = APIRouter()
 
 
-async def _granted(request: Request, _: BearerToken = None) -> Grant:
+async def _require_grant(request: Request, _: BearerToken = None) -> Grant:
     return grant_of(request)
 
 
@@ -34,13 +34,13 @@ class _McpAnswer(Response):
 # of the sandbox for ever. What they take and answer is the protocol's to say.
 @router.post("/mcp", response_class=Response, include_in_schema=False)
 async def speak_mcp(
-    grant: Annotated[Grant, Depends(_granted)], services: Annotated[Services, Depends(services_of)]
+    grant: Annotated[Grant, Depends(_require_grant)], services: Annotated[Services, Depends(services_of)]
 ) -> Response:
     return _McpAnswer(services, grant)
 
 
 @router.delete("/mcp", response_class=Response, include_in_schema=False)
 async def end_mcp_session(
-    grant: Annotated[Grant, Depends(_granted)], services: Annotated[Services, Depends(services_of)]
+    grant: Annotated[Grant, Depends(_require_grant)], services: Annotated[Services, Depends(services_of)]
 ) -> Response:
     return _McpAnswer(services, grant)

@@ -68,7 +68,7 @@ def _may_run(access: Access, websocket: WebSocket) -> bool:
 
 async def _run(websocket: WebSocket, folder: Path, environment: Mapping[str, str], allowed: frozenset[str]) -> None:
     try:
-        start = await _asked(websocket)
+        start = await _read_start(websocket)
     except WebSocketDisconnect:
         return
     except _NotStartedError as refused:
@@ -83,11 +83,11 @@ async def _run(websocket: WebSocket, folder: Path, environment: Mapping[str, str
         except OSError as error:
             await _close(websocket, NOT_STARTED, error.strerror or "it can't be started")
             return
-        code, reason = await _carry(websocket, program)
+        code, reason = await _relay(websocket, program)
     await _close(websocket, code, reason)
 
 
-async def _asked(websocket: WebSocket) -> McpProgramStart:
+async def _read_start(websocket: WebSocket) -> McpProgramStart:
     """Raises `WebSocketDisconnect` and `_NotStartedError`."""
     try:
         async with asyncio.timeout(START_S):
@@ -101,7 +101,7 @@ async def _asked(websocket: WebSocket) -> McpProgramStart:
         raise _NotStartedError("the first message is no text") from error
 
 
-async def _carry(websocket: WebSocket, program: McpProgram) -> tuple[int, str]:
+async def _relay(websocket: WebSocket, program: McpProgram) -> tuple[int, str]:
     output = asyncio.create_task(_output(websocket, program), name="mcp output")
     heard = asyncio.create_task(_input(websocket, program), name="mcp input")
     end = asyncio.create_task(program.wait(), name="mcp end")

@@ -13,7 +13,6 @@ from tool_api.access import Access
 from tool_api.calls import Calls
 from tool_api.desktop.supervisor import Desktop
 from tool_api.mcp.endpoint import McpEndpoint
-from tool_api.persons_control import PersonsControl
 from tool_api.ports.tunnel import Tunnels
 from tool_api.skills.folders import SKILLS
 from tool_api.tools.background.commands import BackgroundCommands
@@ -21,6 +20,7 @@ from tool_api.tools.code.kernels import Kernels
 from tool_api.tools.shell.shells import Shells
 from tool_api.tools.tool import AnyTool
 from tool_api.upkeep.keep_alive import KeepAliveResponder
+from tool_api.viewer_control import ViewerControl
 from tool_api.workspace import Workspace
 
 
@@ -40,7 +40,7 @@ class Services:
     background: BackgroundCommands
     workspace: Workspace
     desktop: Desktop | None
-    control: PersonsControl
+    control: ViewerControl
     tunnels: Tunnels
     keep_alive: KeepAliveResponder
     max_upload_bytes: int

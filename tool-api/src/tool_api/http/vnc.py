@@ -10,7 +10,7 @@ from contracts.sandboxes import Scope
 from tool_api.access import Access, Grant
 from tool_api.desktop.supervisor import Desktop
 from tool_api.errors import ClaimedError, UnauthenticatedError
-from tool_api.persons_control import PersonsControl
+from tool_api.viewer_control import ViewerControl
 from tool_api.vnc.bridge import CloseCode, bridge
 
 SUBPROTOCOL = "binary"
@@ -24,7 +24,7 @@ def screen_of(desktop: Desktop | None) -> str | CloseCode:
 
 
 def vnc_router(
-    access: Callable[[WebSocket], Access], screen: Callable[[WebSocket], str | CloseCode], control: PersonsControl
+    access: Callable[[WebSocket], Access], screen: Callable[[WebSocket], str | CloseCode], control: ViewerControl
 ) -> APIRouter:
     """The route. `access` and `screen` look the services up when a viewer comes; see `screen_of`."""
     router = APIRouter()
@@ -40,7 +40,7 @@ def vnc_router(
         elif isinstance(path := screen(websocket), CloseCode):
             await websocket.close(path)
         elif grant.allows(Scope.VNC_CONTROL):
-            with control.held():
+            with control.hold():
                 await bridge(websocket, path, view_only=False)
         else:
             await bridge(websocket, path, view_only=True)

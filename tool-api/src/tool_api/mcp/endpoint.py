@@ -45,10 +45,10 @@ class McpEndpoint:
             async with asyncio.timeout(_SEND_S):
                 await send(message)
 
-        manager = await asyncio.shield(self._started())
+        manager = await asyncio.shield(self._manager_future())
         await manager.handle_request(with_grant(scope, grant), receive, bounded_send)
 
-    def _started(self) -> asyncio.Future[StreamableHTTPSessionManager]:
+    def _manager_future(self) -> asyncio.Future[StreamableHTTPSessionManager]:
         if self._manager is None or (self._serving is not None and self._serving.done()):
             loop = asyncio.get_running_loop()
             self._manager = loop.create_future()

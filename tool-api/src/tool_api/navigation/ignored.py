@@ -60,7 +60,7 @@ def _rule(line: str) -> _Rule | None:
     is_kept = written.startswith("!")
     written = written[is_kept:]
     only_folders = written.endswith("/")
-    pattern = re.sub(r"\\(.)", _meant, written.rstrip("/"))
+    pattern = re.sub(r"\\(.)", _unescape, written.rstrip("/"))
     if not pattern.lstrip("/"):
         return None
     is_anchored = "/" in pattern
@@ -76,7 +76,7 @@ def _rule(line: str) -> _Rule | None:
     return _Rule(is_kept, only_folders, is_anchored, pattern if is_literal else "", ending[1] if ending else "", glob)
 
 
-def _meant(escaped: re.Match[str]) -> str:
+def _unescape(escaped: re.Match[str]) -> str:
     return f"[{escaped[1]}]" if escaped[1] in "*?[" else escaped[1]
 
 

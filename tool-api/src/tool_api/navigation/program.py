@@ -46,10 +46,10 @@ def main() -> None:
                 else:
                     looked.left_out += 1
             if kept:
-                _say(Step(places=kept))
+                _print_step(Step(places=kept))
     except TreeChangedError:
         looked.is_whole = False
-    _say(Step(looked=looked))
+    _print_step(Step(looked=looked))
 
 
 def _places(file: SourceFile, question: Question, looked: Looked) -> list[Place]:
@@ -67,7 +67,7 @@ def _understood(file: SourceFile, question: Question, looked: Looked) -> list[Pl
         return []
     if not _is_worth_it(file.source, question):
         return []
-    _say(Step(at=file.path))
+    _print_step(Step(at=file.path))
     try:
         tree = parse(file.source, file.language)
     except NotParsedError:
@@ -125,7 +125,7 @@ def _whole_lines(text: str) -> str:
     return text if len(text) <= MAX_TEXT_CHARACTERS else text[:MAX_TEXT_CHARACTERS].rpartition("\n")[0]
 
 
-def _say(step: Step) -> None:
+def _print_step(step: Step) -> None:
     line = json.dumps({key: value for key, value in asdict(step).items() if value is not None})
     sys.stdout.buffer.write(line.encode() + b"\n")
     sys.stdout.buffer.flush()

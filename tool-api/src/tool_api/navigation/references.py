@@ -34,7 +34,7 @@ def references_in(path: str, source: bytes, tree: Tree, name: str, symbols: list
         if node is None or node.start_byte != found.start() or node.end_byte != found.end() or not _is_name(node):
             continue
         row, own = node.start_point.row, defined.get(node.start_byte)
-        around = None if own else _around(symbols, starts, node)
+        around = None if own else _enclosing(symbols, starts, node)
         yield Place(
             path=path,
             line=row + 1,
@@ -59,7 +59,7 @@ def _is_name(node: Node) -> bool:
     return node.type.endswith("identifier") or node.type in _NAMES
 
 
-def _around(symbols: list[Symbol], starts: list[int], node: Node) -> Symbol | None:
+def _enclosing(symbols: list[Symbol], starts: list[int], node: Node) -> Symbol | None:
     """The innermost definition or import that a name is in, which is not the one it names."""
     for index in range(
         bisect_right(starts, node.start_byte) - 1, max(-1, bisect_right(starts, node.start_byte) - 200), -1

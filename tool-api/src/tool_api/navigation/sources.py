@@ -54,7 +54,7 @@ def source_files(target: str, above: list[tuple[str, str]], skipped: frozenset[s
             continue
         for name in folder.files:
             if (
-                _shown(path + name) not in skipped
+                _printable(path + name) not in skipped
                 and language_of(name) is not None
                 and kept.has(path + name, is_folder=False)
             ):
@@ -91,12 +91,12 @@ def _read(path: str, name: str, folder: int) -> Iterator[SourceFile]:
     if data is None:
         return
     if len(data) > MAX_FILE_BYTES:
-        yield SourceFile(_shown(path), language, None)
+        yield SourceFile(_printable(path), language, None)
     elif (source := as_utf8(data)) is not None:
-        yield SourceFile(_shown(path), language, source)
+        yield SourceFile(_printable(path), language, source)
 
 
-def _shown(path: str) -> str:
+def _printable(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 

@@ -48,7 +48,7 @@ def symbols_of(source: bytes, tree: Tree, language: str) -> list[Symbol]:
     cursor.set_max_start_depth(_MAX_DEPTH)
     first: dict[int, _Found] = {}
     for pattern, captures in cursor.matches(tree.root_node):
-        found = _found(source, pattern, captures)
+        found = _read_capture(source, pattern, captures)
         known = first.get(found.name_start)
         if known is None or pattern < known.pattern:
             first[found.name_start] = found
@@ -66,7 +66,7 @@ class _Found:
     is_listed: bool
 
 
-def _found(source: bytes, pattern: int, captures: dict[str, list[Node]]) -> _Found:
+def _read_capture(source: bytes, pattern: int, captures: dict[str, list[Node]]) -> _Found:
     label = next(label for label in captures if label.startswith(("symbol.", "scope.")))
     node, (use, _, kind) = captures[label][0], label.partition(".")
     named = captures.get("name") or [_declared(node) for node in captures.get("declarator", [])]

@@ -56,13 +56,13 @@ class Tunnels:
         self._open[port] += 1
         try:
             connection = await _connect(port, self._limits.connect_s)
-            return CloseCode.NOTHING_LISTENS if connection is None else await self._carry(websocket, *connection)
+            return CloseCode.NOTHING_LISTENS if connection is None else await self._relay(websocket, *connection)
         finally:
             self._open[port] -= 1
             if not self._open[port]:
                 del self._open[port]
 
-    async def _carry(
+    async def _relay(
         self, websocket: WebSocket, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> CloseCode:
         try:
@@ -109,7 +109,7 @@ class _Tunnel:
     async def _answers(self) -> CloseCode:
         try:
             while chunk := await self._reader.read(CHUNK_BYTES):
-                self._passed()
+                self._restart_idle()
                 async with asyncio.timeout(self._limits.stalled_s):
                     await self._websocket.send_bytes(chunk)
                 if len(chunk) < SMALL_BYTES:
@@ -130,7 +130,7 @@ class _Tunnel:
                 data: bytes | None = message.get("bytes")
                 if data is None or len(data) > MAX_FRAME_BYTES:
                     return CloseCode.UNSUPPORTED
-                self._passed()
+                self._restart_idle()
                 self._writer.write(data)
                 async with asyncio.timeout(self._limits.stalled_s):
                     await self._writer.drain()
@@ -139,7 +139,7 @@ class _Tunnel:
         except OSError:
             return None
 
-    def _passed(self) -> None:
+    def _restart_idle(self) -> None:
         """A byte passed, so that the idle time begins anew; one that has run out stays so."""
         if not self._idle.expired():
             self._idle.reschedule(asyncio.get_running_loop().time() + self._limits.idle_s)

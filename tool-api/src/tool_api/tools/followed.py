@@ -28,14 +28,14 @@ class Followed:
         """True when it has ended within the time."""
         return await _is_set(self._end, timeout_s)
 
-    async def wait_for_news(self, timeout_s: float) -> bool:
+    async def wait_for_output(self, timeout_s: float) -> bool:
         """True when there is something written or an end to look at within the time."""
         if self.is_finished:
             return True
-        is_news = await _is_set(self._wake, timeout_s)
-        if is_news:
+        is_set = await _is_set(self._wake, timeout_s)
+        if is_set:
             self._wake.clear()
-        return is_news
+        return is_set
 
     def _add_unread(self, text: str) -> None:
         if text and self._unread_size < MAX_OUTPUT_CHARACTERS:

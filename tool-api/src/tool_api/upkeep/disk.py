@@ -66,12 +66,12 @@ class DiskWatch:
         if not self._limit_bytes and not self._limit_files:
             return None
         if self.used_bytes is None:
-            await self._look()
-        elif self._is_full_of_files or (bool(self._limit_bytes) and self._left < wanted):
+            await self._recount()
+        elif self._is_full_of_files or (bool(self._limit_bytes) and self._room < wanted):
             await self._look_again()
         if self._is_full_of_files:
             return 0
-        return max(self._left, 0) if self._limit_bytes else None
+        return max(self._room, 0) if self._limit_bytes else None
 
     async def _look_again(self) -> None:
         """Before anything is refused, deleted files that were still held included; many who ask at once share a look,
@@ -83,7 +83,7 @@ class DiskWatch:
             pause = self._looked_at + self._work_s * _HURRIED_SHARE - time.monotonic()
             await asyncio.sleep(min(max(pause, 0.0), _LONGEST_PAUSE_S))
             self._deleted = await asyncio.to_thread(self._count_deleted)
-            await self._look()
+            await self._recount()
 
     async def demand(self, wanted: int) -> None:
         """Pass when there is room for so many bytes more, which count as written, or raise `DiskFullError`."""
@@ -95,7 +95,7 @@ class DiskWatch:
     def refusal(self, wanted: int) -> str:
         """Why so much is not taken."""
         return (
-            f"The workspace has room for {_megabytes(max(self._left, 0))} more of the {_megabytes(self._limit_bytes)} "
+            f"The workspace has room for {_megabytes(max(self._room, 0))} more of the {_megabytes(self._limit_bytes)} "
             f"it may hold, and this takes {_megabytes(wanted)}. Delete files first, then try again."
         )
 
@@ -114,21 +114,21 @@ class DiskWatch:
         while True:
             if self._is_time(look_s):
                 self._deleted = await asyncio.to_thread(self._count_deleted)
-                await self._look()
+                await self._recount()
                 if not self.is_full:
                     self._stopped_at = None
-                elif self._grew:
+                elif self._has_grown:
                     self._stopped_at = (self.used_bytes or 0, self.used_files or 0)
                     await on_full()
             await asyncio.sleep(tick_s)
 
     @property
-    def _grew(self) -> bool:
+    def _has_grown(self) -> bool:
         stopped_at = self._stopped_at or (-1, -1)
         return (self.used_bytes or 0) > stopped_at[0] or (self.used_files or 0) > stopped_at[1]
 
     @property
-    def _left(self) -> int:
+    def _room(self) -> int:
         return self._limit_bytes - (self.used_bytes or 0)
 
     def _is_time(self, look_s: float) -> bool:
@@ -142,7 +142,7 @@ class DiskWatch:
         )
         return fills_fast and since > self._cost_s * _HURRIED_SHARE
 
-    async def _look(self) -> None:
+    async def _recount(self) -> None:
         began = self._began_at = time.monotonic()
         self._free_at_look = self._free()
         came_bytes, came_files = self._came_bytes, self._came_files

@@ -49,7 +49,7 @@ class KeepAliveResponder:
             return
         reader = asyncio.StreamReader(limit=_LONGEST_LINE)
         loop = asyncio.get_running_loop()
-        pipe = os.fdopen(_taken(sys.stdin.fileno()), "rb", buffering=0)
+        pipe = os.fdopen(_take_stream(sys.stdin.fileno()), "rb", buffering=0)
         transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
         try:
             while line := await _line(reader):
@@ -66,7 +66,7 @@ class KeepAliveResponder:
         print(KEPT_LINE.format(kept.model_dump_json()), flush=True)  # noqa: T201
 
 
-def _taken(number: int) -> int:
+def _take_stream(number: int) -> int:
     """The stream under another number, which children do not get; they get silence."""
     taken = os.dup(number)
     silence = os.open(os.devnull, os.O_RDONLY)

@@ -49,7 +49,7 @@ async def bridge(websocket: WebSocket, socket_path: str, *, view_only: bool) -> 
         return
     try:
         with measures.VIEWERS.labels("view" if view_only else "control").track_inprogress():
-            code = await _carry(websocket, reader, writer, ViewOnlyFilter() if view_only else None)
+            code = await _relay(websocket, reader, writer, ViewOnlyFilter() if view_only else None)
         await _close(websocket, code)
     finally:
         await _leave(writer)
@@ -87,7 +87,7 @@ async def _connect(socket_path: str) -> tuple[asyncio.StreamReader, asyncio.Stre
         raise
 
 
-async def _carry(
+async def _relay(
     websocket: WebSocket, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, view: ViewOnlyFilter | None
 ) -> CloseCode:
     directions = {

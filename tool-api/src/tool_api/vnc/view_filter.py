@@ -116,7 +116,7 @@ class ViewOnlyFilter:
     def _take_version(self) -> bytes | None:
         if len(self._buffer) < VERSION_LENGTH:
             return None
-        version = self._cut(VERSION_LENGTH)
+        version = self._pop(VERSION_LENGTH)
         if version in VERSIONS_WITH_CHOICE:
             self._take = self._take_security
         elif version == VERSION_WITHOUT_CHOICE:
@@ -129,11 +129,11 @@ class ViewOnlyFilter:
         if self._buffer[0] != SECURITY_NONE:
             raise RfbProtocolError("unknown security type")
         self._take = self._take_client_init
-        return self._cut(1)
+        return self._pop(1)
 
     def _take_client_init(self) -> bytes | None:
         self._take = self._take_message
-        return self._cut(1)
+        return self._pop(1)
 
     def _take_message(self) -> bytes | None:
         kind = _MESSAGES.get(self._buffer[0])
@@ -150,14 +150,14 @@ class ViewOnlyFilter:
             return b""
         if len(self._buffer) < length:
             return None
-        message = self._cut(length)
+        message = self._pop(length)
         if message[0] == SET_ENCODINGS:
             # With this extension agreed, the highest button bit announces one more byte of buttons.
             encodings = {message[at : at + 4] for at in range(4, length, 4)}
             self._extended_pointer = EXTENDED_MOUSE_BUTTONS in encodings
         return message
 
-    def _cut(self, length: int) -> bytes:
+    def _pop(self, length: int) -> bytes:
         piece = bytes(self._buffer[:length])
         del self._buffer[:length]
         return piece

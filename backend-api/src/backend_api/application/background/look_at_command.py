@@ -80,7 +80,7 @@ class LookAtCommand:
         sandbox = await self.sandboxes.ensure(command.session_id, command.user_id, queue_s=0)
         if sandbox.generation != command.generation:
             return LOST
-        return await self.tools.call(sandbox, _look(command, wait_s))
+        return await self.tools.call(sandbox, _check_call(command, wait_s))
 
     def _is_overdue(self, command: BackgroundCommand) -> bool:
         return (self.clock() - command.began_at).total_seconds() > command.timeout_s + OVERDUE_S
@@ -101,7 +101,7 @@ class LookAtCommand:
         return True
 
 
-def _look(command: BackgroundCommand, wait_s: float) -> ToolCall:
+def _check_call(command: BackgroundCommand, wait_s: float) -> ToolCall:
     return ToolCall(
         session_id=command.session_id,
         user_id=command.user_id,

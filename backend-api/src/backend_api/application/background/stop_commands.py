@@ -32,13 +32,13 @@ class StopCommands:
         """As it is then; one that has ended stays as it is."""
         await self.sessions.get(session_id, user_id)
         await self.commands.get(session_id, background_id)
-        await self._stop(await self.commands.want_stop(session_id, background_id))
+        await self._stop(await self.commands.request_end(session_id, background_id))
         return await self.commands.get(session_id, background_id)
 
     async def all(self, session_id: SessionId, user_id: UserId) -> None:
         """Of the session."""
         await self.sessions.get(session_id, user_id)
-        await self._stop(await self.commands.want_stop(session_id))
+        await self._stop(await self.commands.request_end(session_id))
 
     async def _stop(self, commands: list[BackgroundCommand]) -> None:
         await asyncio.gather(*(self._stop_one(command) for command in commands if command.is_begun))

@@ -36,7 +36,7 @@ class WatchCommands:
         async with asyncio.TaskGroup() as group:
             while True:
                 for command in await self._claim(AT_ONCE - len(looking)):
-                    task = group.create_task(self._look(command))
+                    task = group.create_task(self._check(command))
                     looking.add(task)
                     task.add_done_callback(looking.discard)
                 await asyncio.sleep(self.poll_s)
@@ -48,7 +48,7 @@ class WatchCommands:
             logger.exception("background commands could not be looked for")
             return []
 
-    async def _look(self, command: BackgroundCommand) -> None:
+    async def _check(self, command: BackgroundCommand) -> None:
         fields = {"session_id": command.session_id, "background_id": command.id}
         try:
             outcome = await self.look(command, wait_s=self.wait_s)

@@ -20,7 +20,7 @@ _LIVING = ("ready", "paused")
 
 @dataclass(frozen=True, slots=True)
 class AgentFiles:
-    """A session without a computer gets none for a file, and one that can't be written, or takes its computer more
+    """A session without a sandbox gets none for a file, and one that can't be written, or takes its sandbox more
     than `within_s` seconds, is done without: the log keeps all of it."""
 
     sandboxes: Sandboxes
@@ -43,7 +43,7 @@ class AgentFiles:
                 if (await self.sandboxes.status(session_id)).status not in _LIVING:
                     return False
                 sandbox = await self.sandboxes.ensure(session_id, user_id)
-                paths = await self.workspace.upload(sandbox, folder, _each(uploads))
+                paths = await self.workspace.upload(sandbox, folder, _iterate(uploads))
         except (DomainError, TimeoutError) as error:
             reason = error.detail if isinstance(error, DomainError) else f"not written within {self.within_s:g} s"
             fields = {"session_id": session_id, "folder": folder, "names": names[:5], "reason": reason}
@@ -52,6 +52,6 @@ class AgentFiles:
         return {f"{folder}/{name}" for name in names} <= {*paths}
 
 
-async def _each(uploads: Sequence[Upload]) -> AsyncIterator[Upload]:
+async def _iterate(uploads: Sequence[Upload]) -> AsyncIterator[Upload]:
     for upload in uploads:
         yield upload

@@ -51,9 +51,9 @@ class AnnouncedSlots:
                     self._workers[slots.worker] = _Announced(slots.room, self._clock())
                 oldest = self._clock() - ANNOUNCED_S
                 self._workers = {name: one for name, one in self._workers.items() if one.at >= oldest}
-                await self._look()
+                await self._notify_lapsed()
 
-    async def _look(self) -> None:
+    async def _notify_lapsed(self) -> None:
         """Tell all of the runs that were not confirmed in time."""
         due: list[RunId] = []
         while self._assigned and self._assigned[0][0] <= self._clock():

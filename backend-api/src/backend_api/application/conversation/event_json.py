@@ -156,11 +156,11 @@ def _converters(hint: Any, where: str) -> tuple[Convert | None, Convert | None]:
         return partial(_write, codec), partial(_read, cls, codec)
     if get_origin(hint) is list and get_args(hint):
         write, read = _converters(get_args(hint)[0], where)
-        return write and partial(_each, write), read and partial(_each, read)
+        return write and partial(_convert_all, write), read and partial(_convert_all, read)
     raise TypeError(f"{where}: events can't have {hint} in JSON")
 
 
-def _each(convert: Convert, values: list[Any]) -> list[Any]:
+def _convert_all(convert: Convert, values: list[Any]) -> list[Any]:
     return [convert(value) for value in values]
 
 

@@ -17,9 +17,9 @@ from backend_api.domain.conversation.errors import SessionNotFoundError, SlowRea
 from backend_api.domain.conversation.live_text import (
     TextKey,
     TextPayload,
-    begun_text,
     ended_text,
     ends_all_texts,
+    started_text,
     text_key,
 )
 from backend_api.domain.conversation.ports import EventLog, SessionRepository, SessionStream
@@ -174,20 +174,20 @@ class FollowEvents:
         place = _Place(min(after, session.last_seq))
         with self.heads.follow(session_id):
             async with live_reader(self.stream, session_id) as live:
-                async for event in self._stored(session_id, place, session.last_seq, FIRST_PAGE):
+                async for event in self._read_stored(session_id, place, session.last_seq, FIRST_PAGE):
                     yield event
                 while True:
                     event = await live.next_within(self.poll_s)
                     if event is None:
                         if (head := await self._head(session_id)) > place.last:
-                            async for stored in self._stored(session_id, place, head):
+                            async for stored in self._read_stored(session_id, place, head):
                                 yield stored
                         else:
                             yield None
                     elif event.seq is None:
                         if event.run_id not in (None, place.run_id):
                             # Its run.started may still be on the way, and belongs before it.
-                            async for stored in self._stored(session_id, place, _ALL):
+                            async for stored in self._read_stored(session_id, place, _ALL):
                                 yield stored
                             place.run_id = event.run_id
                         if (shown := place.live(event)) is not None:
@@ -195,7 +195,7 @@ class FollowEvents:
                     elif event.seq == place.last + 1:
                         yield place.stored(event)
                     elif event.seq > place.last:
-                        async for stored in self._stored(session_id, place, event.seq):
+                        async for stored in self._read_stored(session_id, place, event.seq):
                             yield stored
 
     async def _head(self, session_id: SessionId) -> int:
@@ -209,7 +209,7 @@ class FollowEvents:
             raise SessionNotFoundError("The session was removed.")
         return head
 
-    async def _stored(
+    async def _read_stored(
         self, session_id: SessionId, place: _Place, until: int, limit: int = PAGE
     ) -> AsyncIterator[Event]:
         """At least up to the number `until`, as far as there are so many. A short page may have been cut by size."""
@@ -241,7 +241,7 @@ class _Place:
             # A worker that was stopped on its way to say more says it once it wakes, however late.
             for key in [*self._seen]:
                 self._end(key)
-        elif (begun := begun_text(event.payload)) is not None:
+        elif (begun := started_text(event.payload)) is not None:
             self._ended.pop(begun, None)
         return event
 

@@ -100,7 +100,7 @@ class FollowRun:
                         continue
                     far.add_event(event)
                     if isinstance(event.payload, ASKED):
-                        return far.result(waits_for=[event, *await self._asked_with(event)])
+                        return far.result(waits_for=[event, *await self._read_questions(event)])
         except TimeoutError as error:
             raise RunTakesTooLongError("The run has not ended and continues. Follow its events.") from error
         finally:
@@ -124,7 +124,7 @@ class FollowRun:
                 far.add_event(event)
         return far.result(waits_for=asked)
 
-    async def _asked_with(self, first: Event) -> list[Event]:
+    async def _read_questions(self, first: Event) -> list[Event]:
         """What the run waits for beside it; all of it is stored at once."""
         events = await self.follow_events.log.read(SessionId(first.session_id), after=first.seq or 0, limit=_MOST_ASKED)
         return [*takewhile(lambda event: isinstance(event.payload, ASKED), events)]

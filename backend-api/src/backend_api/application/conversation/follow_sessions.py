@@ -31,13 +31,13 @@ class FollowSessions:
             if after is None:
                 yield FeedMark(type="feed.started", seq=place.position, at=datetime.now(UTC))
             elif place.has_gap:
-                async for item in self._all(user_id, place.position):
+                async for item in self._all_sessions(user_id, place.position):
                     yield item
             changes = aiter(place)
             while True:
                 yield await self._next(changes)
 
-    async def _all(self, user_id: UserId, position: int) -> AsyncIterator[FeedItem]:
+    async def _all_sessions(self, user_id: UserId, position: int) -> AsyncIterator[FeedItem]:
         yield FeedMark(type="feed.reset", seq=None, at=datetime.now(UTC))
         cursor: str | None = None
         while True:

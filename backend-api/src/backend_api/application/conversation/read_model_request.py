@@ -53,7 +53,7 @@ class ReadModelRequest:
                 is_cut = True
                 continue
             parts.insert(0, await self._payload(session.id, number, event))
-        return await asyncio.to_thread(_joined, parts, is_cut=is_cut)
+        return await asyncio.to_thread(_join_parts, parts, is_cut=is_cut)
 
     async def _event(self, session_id: SessionId, seq: int) -> LlmRequest:
         events = await self.log.read(session_id, after=seq - 1, limit=1)
@@ -66,7 +66,7 @@ class ReadModelRequest:
         return event.payload if event.payload is not None else (await self.log.body(session_id, seq)).content
 
 
-def _joined(parts: Sequence[dict[str, Any] | bytes], *, is_cut: bool) -> bytes:
+def _join_parts(parts: Sequence[dict[str, Any] | bytes], *, is_cut: bool) -> bytes:
     read: list[dict[str, Any]] = [json.loads(part) if isinstance(part, bytes) else part for part in parts]
     whole = {**read[-1], **{name: read[0][name] for name in ("system", "tools") if name in read[0]}}
     if is_cut or any(part.get("is_cut") for part in read):

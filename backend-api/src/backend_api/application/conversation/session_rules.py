@@ -64,9 +64,9 @@ class OptionRules:
         tools = [*self.tools, *(self.team_tools if options.enable_teams else ())]
         return [tool for tool in tools if preset.has(tool.name)]
 
-    def has_computer(self, session: Session) -> bool:
-        """Whether its agent has tools that work on a computer."""
-        return self.preset_of(session).has_computer(self.tools)
+    def has_sandbox(self, session: Session) -> bool:
+        """Whether its agent has tools that work on a sandbox."""
+        return self.preset_of(session).has_sandbox(self.tools)
 
     def check_model(self, model: str | None) -> None:
         """Raises `InvalidError` for a model that is not on offer."""

@@ -16,17 +16,17 @@ from backend_api.domain.sandbox.ports import Workspace
 @dataclass(frozen=True, slots=True)
 class CheckAttachments:
     """Raises `InvalidError` that names the first path which is no file of the session's workspace, or where the agent
-    has no computer to read any with, and what `OwnSandbox` raises."""
+    has no sandbox to read any with, and what `OwnSandbox` raises."""
 
     own_sandbox: OwnSandbox
     workspace: Workspace
-    has_computer: Callable[[Session], bool]
+    has_sandbox: Callable[[Session], bool]
     """Whether its agent works on one."""
 
     async def __call__(self, session_id: SessionId, user_id: UserId, paths: Sequence[str]) -> None:
         if not paths:
             return
-        if not self.has_computer(await self.own_sandbox.sessions.get(session_id, user_id)):
+        if not self.has_sandbox(await self.own_sandbox.sessions.get(session_id, user_id)):
             detail = "The preset of this session has no computer to read files with. Choose another preset first."
             raise InvalidError(detail, field="body.attachments")
         sandbox = await self.own_sandbox(session_id, user_id)

@@ -41,7 +41,7 @@ class ChangePassword:
             raise WrongPasswordError("The current password is wrong.", field="body.old_password")
         if new == old:
             raise InvalidError("The new password is the same as the current one.", field="body.new_password")
-        await self.guesses.was_right(user.id)
+        await self.guesses.record_success(user.id)
         new_hash = await self.passwords.hash(new)
         # First the tokens, as when logging out everywhere. If the change fails after that, another one succeeded.
         await self.refresh_tokens.revoke_all(user.id, version)

@@ -26,7 +26,7 @@ class ConnectionAuth:
         self.claims = claims
         self.ended: asyncio.Future[UnauthenticatedError | None] = asyncio.get_running_loop().create_future()
         self._clock = clock
-        self._expiry = self._until_expiry()
+        self._expiry = self._schedule_expiry()
 
     def renew(self, claims: AccessClaims) -> None:
         """Go on under a newer token. Raises `TokenInvalidError` for one of another user."""
@@ -34,7 +34,7 @@ class ConnectionAuth:
             raise TokenInvalidError("This token belongs to another user.")
         self.release()
         self.claims = claims
-        self._expiry = self._until_expiry()
+        self._expiry = self._schedule_expiry()
 
     def end(self, reason: UnauthenticatedError | None) -> None:
         """The first reason counts."""
@@ -45,7 +45,7 @@ class ConnectionAuth:
         if self._expiry is not None:
             self._expiry.cancel()
 
-    def _until_expiry(self) -> asyncio.TimerHandle | None:
+    def _schedule_expiry(self) -> asyncio.TimerHandle | None:
         if self.claims.expires_at is None:
             return None
         rest = max(self.claims.expires_at - self._clock(), 0.0)
@@ -57,9 +57,9 @@ class AuthenticatedConnections:
     """All that is open in this process. One question to the store for everybody, every `every_s` and when told."""
 
     def __init__(
-        self, standings: Standings, notifier: Notifier, clock: Callable[[], float], every_s: float = CHECK_S
+        self, find_accounts: Standings, notifier: Notifier, clock: Callable[[], float], every_s: float = CHECK_S
     ) -> None:
-        self._standings = standings
+        self._accounts = find_accounts
         self._notifier = notifier
         self._clock = clock
         self._every_s = every_s
@@ -82,7 +82,7 @@ class AuthenticatedConnections:
     async def check(self, claims: AccessClaims) -> None:
         """Raises `TokenInvalidError`."""
         is_late = claims.expires_at is not None and claims.expires_at < self._clock()
-        account = (await self._standings.standings({claims.user_id: (claims.family,)})).get(claims.user_id)
+        account = (await self._accounts.find_accounts({claims.user_id: (claims.family,)})).get(claims.user_id)
         if is_late or not claims.holds(account):
             raise TokenInvalidError("This login session has ended. Log in again.")
 
@@ -97,17 +97,17 @@ class AuthenticatedConnections:
                     continue
                 look_at = loop.time() + self._every_s
                 try:
-                    await self._look()
+                    await self._end_revoked()
                 except UnavailableError:
                     logger.warning("log-ins can't be looked at; what is open stays so")
                 except Exception:
                     logger.exception("looking at log-ins failed")
 
-    async def _look(self) -> None:
+    async def _end_revoked(self) -> None:
         families = {user_id: {auth.claims.family for auth in beside} for user_id, beside in self._held.items()}
         if not families:
             return
-        found = await self._standings.standings(families)
+        found = await self._accounts.find_accounts(families)
         for user_id, asked in families.items():
             for auth in tuple(self._held.get(user_id, ())):
                 # What was opened meanwhile was checked then.

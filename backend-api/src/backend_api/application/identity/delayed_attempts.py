@@ -39,17 +39,17 @@ class DelayedAttempts:
             if place.done():
                 raise _refusal(pause_s)
         finally:
-            self._leave(who, place)
+            self._remove(who, place)
 
     def _make_room(self, who: str, pause_s: float) -> None:
-        greediest = max(self._of, key=lambda name: len(self._of[name]))
-        if len(self._of[greediest]) <= len(self._of.get(who, ())) + 1:
+        busiest = max(self._of, key=lambda name: len(self._of[name]))
+        if len(self._of[busiest]) <= len(self._of.get(who, ())) + 1:
             raise _refusal(pause_s)
-        latest = self._of[greediest][-1]
+        latest = self._of[busiest][-1]
         latest.set_result(None)
-        self._leave(greediest, latest)
+        self._remove(busiest, latest)
 
-    def _leave(self, who: str, place: _Try) -> None:
+    def _remove(self, who: str, place: _Try) -> None:
         mine = self._of.get(who, [])
         if place in mine:
             mine.remove(place)

@@ -33,7 +33,7 @@ class _Guesses:
     limits: Limits
     paused: DelayedAttempts = field(default_factory=DelayedAttempts)
 
-    async def _slow(self, key: str, who: str) -> None:
+    async def _delay(self, key: str, who: str) -> None:
         await self.paused.wait(who, pause_of(await self.limiter.count(key, window_s=TRIES_WINDOW_S)))
 
     async def _forget(self, *keys: str) -> None:
@@ -54,12 +54,12 @@ class LogInGuesses(_Guesses):
             return
         await self.limiter.hit(f"login:{address}", limit=limit * NAMES_OF_AN_ADDRESS, window_s=60)
         await self.limiter.hit(_pair(name, address), limit=limit, window_s=60)
-        await self._slow(_everywhere(name), address)
+        await self._delay(_name_key(name), address)
 
-    async def was_right(self, name: str, address: str) -> None:
+    async def record_success(self, name: str, address: str) -> None:
         """The owner came in: the name is as if nobody had tried. The address's own count stays, as whoever has an
         account could begin it anew."""
-        await self._forget(_pair(name, address), _everywhere(name))
+        await self._forget(_pair(name, address), _name_key(name))
 
 
 class ChangeGuesses(_Guesses):
@@ -74,9 +74,9 @@ class ChangeGuesses(_Guesses):
         if limit <= 0:
             return
         await self.limiter.hit(_log_in(family), limit=limit, window_s=60)
-        await self._slow(_user(user_id), family)
+        await self._delay(_user(user_id), family)
 
-    async def was_right(self, user_id: UserId) -> None:
+    async def record_success(self, user_id: UserId) -> None:
         """The owner it was: the user is as if nobody had tried. Raises `LimitError` for one who changes it too often,
         and lets the count of tries stand, so that asking on is slowed too.
 
@@ -91,7 +91,7 @@ def _pair(name: str, address: str) -> str:
     return f"login:{address}:{name}"
 
 
-def _everywhere(name: str) -> str:
+def _name_key(name: str) -> str:
     return f"login-name:{name}"
 
 

@@ -29,5 +29,5 @@ class LogIn:
         is_right = await self.passwords.verify(password_hash, password[:MAX_PASSWORD])
         if account is None or not is_right or not account.user.is_active:
             raise WrongCredentialsError("User name or password is wrong.")
-        await self.guesses.was_right(name, address)
+        await self.guesses.record_success(name, address)
         return await self.issue_grant(account, for_page=for_page)

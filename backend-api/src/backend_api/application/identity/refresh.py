@@ -37,7 +37,7 @@ class Refresh:
     ) -> Grant:
         """Of several tokens it takes the one of `user_id`; without that name there must be but one. The others, which
         somebody may have planted, are left as they are."""
-        own = await self._own(refresh_tokens, user_id)
+        own = await self._find_own(refresh_tokens, user_id)
         # Pages refresh whenever they are loaded, and many people may share an address. By log-in, not by user: who
         # holds a token of one that was ended must not use up what the owner's has.
         who = f"log-in:{own[1].family}" if own else address
@@ -49,7 +49,7 @@ class Refresh:
         account = await self.users.get(found.user_id, (found.family,))
         try:
             used = await self.refresh_tokens.use(digest_of(refresh_token), again_s=AGAIN_S if for_page else 0)
-            if account is None or not _holds(used, account):
+            if account is None or not _is_valid(used, account):
                 raise TokenInvalidError("The refresh token is invalid or has expired. Log in again.")
             following = await self._following(refresh_token, used) if for_page else None
         except TokenReusedError as error:
@@ -57,7 +57,7 @@ class Refresh:
             raise
         return await self.issue_grant(account, used.family, refresh_token=following, for_page=for_page)
 
-    async def _own(self, refresh_tokens: Sequence[str], user_id: UserId | None) -> tuple[str, RefreshGrant] | None:
+    async def _find_own(self, refresh_tokens: Sequence[str], user_id: UserId | None) -> tuple[str, RefreshGrant] | None:
         if user_id is None and len(refresh_tokens) > 1:
             return None
         for refresh_token in refresh_tokens:
@@ -83,7 +83,7 @@ class Refresh:
         raise TokenInvalidError("The refresh token is invalid or has expired. Log in again.")
 
 
-def _holds(used: RefreshGrant, account: Account) -> bool:
+def _is_valid(used: RefreshGrant, account: Account) -> bool:
     if not account.user.is_active or used.family in account.revoked_families:
         return False
     return used.token_version is None or used.token_version == account.token_version

@@ -33,7 +33,7 @@ from backend_api.domain.stored_time import to_millisecond
 
 TRIAL_S = 10.0
 PROGRAM_S = 60.0
-"""More for a program: its computer may have to be started, and what it needs be fetched."""
+"""More for a program: its sandbox may have to be started, and what it needs be fetched."""
 UNREADABLE = "Its values can't be read with the SECRETS_KEY that the server has now: give them anew."
 NEEDS_SIGN_IN = "It needs you to sign in."
 NEEDS_SCOPE = "It asks for more than you allowed it when you signed in: sign in again."
@@ -72,8 +72,8 @@ class ChangeMcpServers:
     async def read(self, user_id: UserId) -> list[ShownMcpServer]:
         """Those of everybody, then the user's own. Raises `StoreUnavailableError`."""
         known = await self.sign_ins.of(user_id)
-        shared = [self._shown_of(target, None, known) for target in self.servers.shared]
-        return [*shared, *(self._shown(user_id, own, known) for own in await self.servers.store.of(user_id))]
+        shared = [self._show_target(target, None, known) for target in self.servers.shared]
+        return [*shared, *(self._show(user_id, own, known) for own in await self.servers.store.of(user_id))]
 
     async def put(self, user_id: UserId, name: str, said: Mapping[str, Any]) -> ShownMcpServer:
         """Add it, or replace the one of its name. A value that is None stays what it was, if it is sent to where it
@@ -82,7 +82,7 @@ class ChangeMcpServers:
         await self._count(user_id)
         if self.servers.is_shared(name):
             raise McpServerNameTakenError(f"Everybody has an MCP server {name} already. Choose another name.")
-        known = await self._own(user_id, name)
+        known = await self._find_own(user_id, name)
         said = _with_kept(said, self.servers.opened(user_id, known) if known is not None else None, known)
         try:
             server = self.parse(name, said)
@@ -91,18 +91,18 @@ class ChangeMcpServers:
         own = self.servers.sealed(user_id, server)
         await self.servers.store.put(user_id, own)
         await self._drop_other_sign_in(user_id, own)
-        return self._shown(user_id, own, await self.sign_ins.of(user_id))
+        return self._show(user_id, own, await self.sign_ins.of(user_id))
 
     async def delete(self, user_id: UserId, name: str) -> None:
         """Only of the user's own. Raises `McpServerNotFoundError`, `LimitError`, `StoreUnavailableError`."""
         await self._count(user_id)
-        known = await self._own(user_id, name)
+        known = await self._find_own(user_id, name)
         if not await self.servers.store.delete(user_id, name) or known is None:
             raise McpServerNotFoundError
         await self._drop_sign_in(user_id, known.server)
 
     async def test(self, user_id: UserId, name: str, session_id: SessionId | None = None) -> ShownMcpServer:
-        """Connect to it and list its tools, of a program in the computer of this session; of one of the user's own the
+        """Connect to it and list its tools, of a program in the sandbox of this session; of one of the user's own the
         outcome is kept. Raises `McpServerNotFoundError`, `McpProgramError`, `SessionNotFoundError`, `LimitError`,
         `StoreUnavailableError`."""
         await self.limiter.hit(f"mcp-tests:{user_id}", limit=self.limits.key_tests_per_minute, window_s=60)
@@ -110,20 +110,20 @@ class ChangeMcpServers:
             await self.sessions.get(session_id, user_id)
         shared = next((target for target in self.servers.shared if target.name == name), None)
         if shared is not None:
-            trial = await self._tried(user_id, shared, session_id)
-            return self._shown_of(shared, trial, await self.sign_ins.of(user_id))
+            trial = await self._try_server(user_id, shared, session_id)
+            return self._show_target(shared, trial, await self.sign_ins.of(user_id))
         own = await self._existing(user_id, name)
         target = self.servers.target(user_id, own)
         if target is None:
-            return self._shown(user_id, own, {})
-        trial = await self._tried(user_id, target, session_id)
+            return self._show(user_id, own, {})
+        trial = await self._try_server(user_id, target, session_id)
         if await self.servers.store.keep_trial(user_id, own, trial):
-            return self._shown(user_id, replace(own, trial=trial), await self.sign_ins.of(user_id))
+            return self._show(user_id, replace(own, trial=trial), await self.sign_ins.of(user_id))
         # It was changed or deleted meanwhile, and the outcome is another one's.
         known = await self._existing(user_id, name)
-        return self._shown(user_id, known, await self.sign_ins.of(user_id))
+        return self._show(user_id, known, await self.sign_ins.of(user_id))
 
-    async def _tried(self, user_id: UserId, target: McpTarget, session_id: SessionId | None) -> McpTrial:
+    async def _try_server(self, user_id: UserId, target: McpTarget, session_id: SessionId | None) -> McpTrial:
         if target.is_program and session_id is None:
             raise McpProgramError
         within_s = TRIAL_S + (PROGRAM_S if target.is_program else 0)
@@ -151,11 +151,11 @@ class ChangeMcpServers:
             error=f"Left out: {left}" if left else None,
         )
 
-    async def _own(self, user_id: UserId, name: str) -> OwnMcpServer | None:
+    async def _find_own(self, user_id: UserId, name: str) -> OwnMcpServer | None:
         return next((own for own in await self.servers.store.of(user_id) if own.server.name == name), None)
 
     async def _existing(self, user_id: UserId, name: str) -> OwnMcpServer:
-        own = await self._own(user_id, name)
+        own = await self._find_own(user_id, name)
         if own is None:
             raise McpServerNotFoundError
         return own
@@ -176,7 +176,7 @@ class ChangeMcpServers:
         if dropped is not None and (grant := self.sign_ins.opened(dropped)) is not None:
             await revoke(self.authorizer, server, user_id, grant)
 
-    def _shown(self, user_id: UserId, own: OwnMcpServer, known: Mapping[str, SignIn]) -> ShownMcpServer:
+    def _show(self, user_id: UserId, own: OwnMcpServer, known: Mapping[str, SignIn]) -> ShownMcpServer:
         hidden = self.servers.is_shared(own.server.name)
         target = self.servers.target(user_id, own)
         if target is None:
@@ -184,10 +184,10 @@ class ChangeMcpServers:
                 server=own.server, status="failed", error=UNREADABLE, cause="unreadable", is_hidden=hidden
             )
         trial = own.trial if own.trial is not None and own.trial.config == own.server.config else None
-        shown = self._shown_of(target, trial, known)
+        shown = self._show_target(target, trial, known)
         return replace(shown, is_hidden=hidden, has_client_secret=bool(target.server.client_secret))
 
-    def _shown_of(self, target: McpTarget, trial: McpTrial | None, known: Mapping[str, SignIn]) -> ShownMcpServer:
+    def _show_target(self, target: McpTarget, trial: McpTrial | None, known: Mapping[str, SignIn]) -> ShownMcpServer:
         """By what came last: a trial, a sign-in, or that the server asked for one, which runs find out as well."""
         sign_in = known.get(server_key(target.server))
         if sign_in is not None and (sign_in.binding != binding_of(target) or not may_sign_in(target.server)):

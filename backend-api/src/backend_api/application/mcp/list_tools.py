@@ -50,19 +50,19 @@ class ListMcpTools:
         targets = [target for target in targets if may_have(prefix_of(target.name))]
         if not targets:
             return []
-        tried = await self._tried(user_id)
+        tried = await self._tested_tools(user_id)
         try:
             await self.limiter.hit(f"mcp-lists:{user_id}", limit=self.limits.key_tests_per_minute, window_s=60)
         except LimitError:
             asked: list[Listing | McpServerError] = [McpServerError(TOO_OFTEN, "asked_too_often")] * len(targets)
         else:
-            asked = await asyncio.gather(*(self._asked(user_id, target, tried) for target in targets))
+            asked = await asyncio.gather(*(self._list_server(user_id, target, tried) for target in targets))
         known = {target.name: one for target, one in zip(targets, asked, strict=True) if isinstance(one, Listing)}
         bounded = dict(within_bound(known.items()))
         found: list[OfferedMcpTool] = []
         for target, one in zip(targets, asked, strict=True):
             if isinstance(one, McpServerError):
-                found.append(OfferedMcpTool(target.name, _all_of(target), one))
+                found.append(OfferedMcpTool(target.name, _wildcard_spec(target), one))
             else:
                 found += [OfferedMcpTool(target.name, spec_of(target, tool)) for tool in bounded[target.name].tools]
         return found
@@ -71,7 +71,7 @@ class ListMcpTools:
         own = await self.servers.targets(user_id)
         return [*self.servers.shared, *(target for target in own if not self.servers.is_shared(target.name))]
 
-    async def _tried(self, user_id: UserId) -> dict[str, Sequence[str]]:
+    async def _tested_tools(self, user_id: UserId) -> dict[str, Sequence[str]]:
         """What the last test of a program found, by the name of the server."""
         return {
             own.server.name: own.trial.tools
@@ -79,14 +79,14 @@ class ListMcpTools:
             if own.trial is not None and own.trial.status == "ready" and own.trial.config == own.server.config
         }
 
-    async def _asked(
+    async def _list_server(
         self, user_id: UserId, target: McpTarget, tried: dict[str, Sequence[str]]
     ) -> Listing | McpServerError:
         """What it lists, or why that is not known."""
         if target.is_program:
             unknown = McpServerError(PROGRAM, "program")
             names = tried.get(target.name, ()) if target.server.source == "user" else ()
-            return Listing(tools=[_named(target, name) for name in names]) if names else unknown
+            return Listing(tools=[_tool_named(target, name) for name in names]) if names else unknown
         try:
             async with asyncio.timeout(self.within_s):
                 connection = await self.connector.connect(target, Place("", user_id))
@@ -102,12 +102,12 @@ class ListMcpTools:
             return McpServerError(f"It did not answer within {self.within_s:g} seconds.", "timed_out")
 
 
-def _named(target: McpTarget, public_name: str) -> McpTool:
+def _tool_named(target: McpTarget, public_name: str) -> McpTool:
     description = f"A tool of the MCP server {target.name}."
     return McpTool(name=public_name, public_name=public_name, description=description, parameters={"type": "object"})
 
 
-def _all_of(target: McpTarget) -> ToolSpec:
+def _wildcard_spec(target: McpTarget) -> ToolSpec:
     name = f"{prefix_of(target.name)}*"
     tool = McpTool(
         name=name, public_name=name, description=ALL_TOOLS.format(target.name), parameters={"type": "object"}

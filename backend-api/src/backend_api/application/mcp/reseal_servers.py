@@ -32,7 +32,7 @@ class ResealMcpServers:
         await reseal(self._records(), self.box, MESSAGES)
 
     async def _records(self) -> AsyncIterator[SealedRecord]:
-        async for user_id, own in self.store.sealed_otherwise(self.box.key_id or ""):
+        async for user_id, own in self.store.sealed_under_other_key(self.box.key_id or ""):
             if own.sealed is not None:
                 name = own.server.name
                 put = partial(self.store.reseal, user_id, name, own.sealed)

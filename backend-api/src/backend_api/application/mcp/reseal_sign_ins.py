@@ -32,6 +32,6 @@ class ResealSignIns:
         await reseal(self._records(), self.box, MESSAGES)
 
     async def _records(self) -> AsyncIterator[SealedRecord]:
-        async for sign_in in self.store.sealed_otherwise(self.box.key_id or ""):
+        async for sign_in in self.store.sealed_under_other_key(self.box.key_id or ""):
             if sign_in.sealed is not None:
                 yield SealedRecord(sign_in.sealed, bound_to(sign_in), partial(self.store.reseal, sign_in))

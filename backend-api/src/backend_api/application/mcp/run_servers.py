@@ -54,7 +54,7 @@ def spec_of(target: McpTarget, tool: McpTool) -> ToolSpec:
         parameters=tool.parameters,
         phrase=f"Using {short} of {target.name}",
         effect="writes",
-        needs_computer=target.is_program,
+        needs_sandbox=target.is_program,
         deadline_ms=CALL_DEADLINE_MS + (START_ALLOWANCE_MS if target.is_program else 0),
     )
 
@@ -107,7 +107,7 @@ class _Run:
     _connections: dict[str, McpConnection] = field(default_factory=dict[str, McpConnection])
     _connecting: dict[str, asyncio.Lock] = field(default_factory=dict[str, asyncio.Lock])
     _failures: dict[str, int] = field(default_factory=dict[str, int])
-    _told: set[str] = field(default_factory=set[str])
+    _reported: set[str] = field(default_factory=set[str])
     """Servers of which a call has told that they are gone."""
     _changed_ones: set[str] = field(default_factory=set[str])
     _listings: dict[str, Listing] = field(default_factory=dict[str, Listing])
@@ -116,7 +116,7 @@ class _Run:
         """As they were told last, as long as that holds; else the server is asked."""
         await self.journal.conversation()
         known = self.journal.mcp_servers()
-        looking = [asyncio.ensure_future(self._found(one, known.get(one.name))) for one in self.targets.values()]
+        looking = [asyncio.ensure_future(self._find_tools(one, known.get(one.name))) for one in self.targets.values()]
         try:
             found = await asyncio.gather(*looking)
         finally:
@@ -130,15 +130,15 @@ class _Run:
         self._listings = {name: one.listing for name, one in zip(self.targets, found, strict=True)}
         offered = within_bound(self._listings.items())
         if is_new:
-            await self._tell_of_too_many()
+            await self._report_too_many()
         return [self._tool(self.targets[name], tool) for name, listing in offered for tool in listing.tools]
 
-    async def _tell_of_too_many(self) -> None:
+    async def _report_too_many(self) -> None:
         listed = [tool.public_name for listing in self._listings.values() for tool in listing.tools]
         if len(listed) > MAX_TOOLS:
             await self.journal.record_items([Recorded(payload=notice_of_too_many(listed))])
 
-    async def _found(self, target: McpTarget, known: KnownMcpServer | None) -> Found:
+    async def _find_tools(self, target: McpTarget, known: KnownMcpServer | None) -> Found:
         if known is not None and known.told.config != target.server.config:
             known = None
         age = self.servers.clock() - known.at if known else timedelta()
@@ -158,7 +158,7 @@ class _Run:
             return Found(listing=pinned)
         try:
             connection = await self._connected(target)
-            listing = await self._within(target, connection.listing())
+            listing = await self._with_timeout(target, connection.listing())
         except McpServerError as error:
             if pinned is not None:
                 # What is offered stays so, told anew; whether it can be called, a call shows.
@@ -187,7 +187,7 @@ class _Run:
             if error.cause in ("needs_sign_in", "needs_scope", "scope_refused"):
                 said_of = FORBIDDEN
             output = said_of.format(name=target.name, reason=error)
-            return Done(success=False, output=output, events=self._tell(target, error))
+            return Done(success=False, output=output, events=self._report_failure(target, error))
         if connection.has_changed and not said and target.name not in self._changed_ones:
             said = [self._other_tools(target)]
         self._changed_ones |= {target.name} if said else set()
@@ -206,14 +206,14 @@ class _Run:
                 raise McpServerError("It failed too often in this run; nothing more is tried.", "too_often")
             place = Place(self.lease.run.session_id, self.lease.run.user_id)
             try:
-                connection = await self._within(target, self.servers.connector.connect(target, place))
+                connection = await self._with_timeout(target, self.servers.connector.connect(target, place))
             except McpServerError:
                 self._failures[target.name] = self._failures.get(target.name, 0) + 1
                 raise
             self._connections[target.name] = connection
             return connection
 
-    async def _within(self, target: McpTarget, asked: Awaitable[T]) -> T:
+    async def _with_timeout(self, target: McpTarget, asked: Awaitable[T]) -> T:
         within_s = self.servers.within_s + (self.servers.starts_within_s if target.is_program else 0)
         try:
             async with asyncio.timeout(within_s):
@@ -225,7 +225,7 @@ class _Run:
     async def _changed(self, target: McpTarget, connection: McpConnection) -> list[McpUpdated | Notice]:
         """That it lists others by now, which are offered from the next run on."""
         try:
-            listing = await self._within(target, connection.listing())
+            listing = await self._with_timeout(target, connection.listing())
         except McpServerError:
             return []
         return [] if [*listing.tools] == [*self._listings[target.name].tools] else [self._other_tools(target)]
@@ -234,11 +234,11 @@ class _Run:
         names = [tool.public_name for tool in self._listings[target.name].tools]
         return McpUpdated(server=target.name, status="changed", tools=names, config=target.server.config)
 
-    def _tell(self, target: McpTarget, error: McpServerError) -> list[McpUpdated | Notice]:
+    def _report_failure(self, target: McpTarget, error: McpServerError) -> list[McpUpdated | Notice]:
         """Once in a run, so that the person knows as well as the model."""
-        if target.name in self._told:
+        if target.name in self._reported:
             return []
-        self._told.add(target.name)
+        self._reported.add(target.name)
         return [notice_of_failure(target, error)]
 
     async def close(self) -> None:

@@ -97,23 +97,23 @@ class SignInMcpServer:
             scopes=scopes,
         )
         digest = digest_of(asked.state)
-        sealed = self.sign_ins.box.seal(json.dumps(asdict(pending)), bound_to=_bound_to(digest))
+        sealed = self.sign_ins.box.seal(json.dumps(asdict(pending)), bound_to=_binding(digest))
         await self.pending.keep(digest, sealed, ttl_s=PENDING_S)
         return BegunSignIn(url=asked.url, digest=digest, browser=pending.browser)
 
     async def finish(self, answer: SignInAnswer) -> str:
         """The name of the server at which the user is signed in by now. Raises `McpSignInError`, `UnavailableError`."""
-        pending = await self._taken(answer.state)
+        pending = await self._take_pending(answer.state)
         if not secrets.compare_digest(pending.browser.encode(), answer.browser.encode("utf-8", "surrogatepass")):
             raise McpSignInError(OTHER_BROWSER, "other_browser")
         if answer.issuer != pending.client.issuer and (answer.issuer is not None or pending.tells_issuer):
             raise McpSignInError(OTHER_ISSUER)
         if answer.error or not answer.code:
             raise McpSignInError(DENIED, "denied")
-        target = await self._unchanged(pending)
+        target = await self._require_unchanged(pending)
         grant = await self.authorizer.redeem(pending, answer.code)
         try:
-            await self._unchanged(pending)
+            await self._require_unchanged(pending)
         except McpSignInError:
             await revoke(self.authorizer, target.server, pending.user_id, grant)
             raise
@@ -150,23 +150,23 @@ class SignInMcpServer:
             raise McpServerNotFoundError
         return target
 
-    async def _taken(self, state: str) -> PendingSignIn:
+    async def _take_pending(self, state: str) -> PendingSignIn:
         digest = digest_of(state)
         sealed = await self.pending.take(digest)
         if sealed is None:
             raise McpSignInError(EXPIRED, "expired")
         try:
-            said = cast("dict[str, Any]", json.loads(self.sign_ins.box.open(sealed, bound_to=_bound_to(digest))))
+            said = cast("dict[str, Any]", json.loads(self.sign_ins.box.open(sealed, bound_to=_binding(digest))))
         except SecretUnreadableError as error:
             raise McpSignInError(EXPIRED, "expired") from error
         return PendingSignIn(client=OAuthClient(**said.pop("client")), **said)
 
-    async def _unchanged(self, pending: PendingSignIn) -> McpTarget:
+    async def _require_unchanged(self, pending: PendingSignIn) -> McpTarget:
         target = await self.servers.find(pending.user_id, pending.name)
         if target is None or target.server.source != pending.source or binding_of(target) != pending.binding:
             raise McpSignInError(CHANGED, "changed")
         return target
 
 
-def _bound_to(digest: str) -> str:
+def _binding(digest: str) -> str:
     return f"mcp sign-in\n{digest}"

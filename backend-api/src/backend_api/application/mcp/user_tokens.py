@@ -91,7 +91,7 @@ class _Tokens:
         async with self._lock:
             # Each time: who signs out is spoken for no longer, though a run is under way.
             await self._read()
-            is_over = self._grant is not None and self._is_over(self._grant) and not self._is_fresh()
+            is_over = self._grant is not None and self._is_expired(self._grant) and not self._is_fresh()
             if self._grant is not None and self._grant.refresh_token and is_over:
                 await self._renew(self._grant)
             return self._grant.access_token if self._grant is not None else None
@@ -130,7 +130,7 @@ class _Tokens:
                 return True
             return known.lacks_scopes
 
-    def _is_over(self, grant: Grant) -> bool:
+    def _is_expired(self, grant: Grant) -> bool:
         return grant.expires_at is not None and grant.expires_at - EARLY <= self._users.clock()
 
     def _is_fresh(self) -> bool:

@@ -1,4 +1,4 @@
-"""Open a port of a session's computer to its user's browser, and close it."""
+"""Open a port of a session's sandbox to its user's browser, and close it."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class PreviewConnections:
         self._held: dict[PortId, set[ConnectionAuth]] = {}
         self._of_users: Counter[UserId] = Counter()
         self._sockets: Counter[UserId] = Counter()
-        self._begun: Counter[PortId] = Counter()
+        self._requests_begun: Counter[PortId] = Counter()
         self._window_ends = 0.0
         self._is_closed = False
 
@@ -67,8 +67,8 @@ class PreviewConnections:
         self._count(port, is_socket=is_socket)
         with (
             self._log_ins.register(claims) as auth,
-            _counted(self._of_users, port.user_id, 1),
-            _counted(self._sockets, port.user_id, int(is_socket)),
+            _counting(self._of_users, port.user_id, 1),
+            _counting(self._sockets, port.user_id, int(is_socket)),
         ):
             if self._is_closed:
                 auth.end(None)
@@ -85,10 +85,10 @@ class PreviewConnections:
         now = asyncio.get_running_loop().time()
         if now >= self._window_ends:
             self._window_ends = now + self._limits.window_s
-            self._begun.clear()
-        self._begun[port.id] += 1
+            self._requests_begun.clear()
+        self._requests_begun[port.id] += 1
         if (
-            self._begun[port.id] > self._limits.requests
+            self._requests_begun[port.id] > self._limits.requests
             or len(self._held.get(port.id, ())) >= self._limits.at_once_of_a_port
             or self._of_users[port.user_id] >= self._limits.at_once_of_a_user
             or (is_socket and self._sockets[port.user_id] >= self._limits.sockets_of_a_user)
@@ -112,13 +112,13 @@ class PreviewConnections:
                     continue
                 look_at = loop.time() + self._every_s
                 try:
-                    await self._look()
+                    await self._end_revoked()
                 except UnavailableError:
                     logger.warning("opened ports can't be looked at; what goes over them goes on")
                 except Exception:
                     logger.exception("looking at opened ports failed")
 
-    async def _look(self) -> None:
+    async def _end_revoked(self) -> None:
         # Those that came meanwhile were checked then.
         asked = {port_id: tuple(beside) for port_id, beside in self._held.items()}
         if not asked:
@@ -130,7 +130,7 @@ class PreviewConnections:
 
 
 @contextmanager
-def _counted(places: Counter[UserId], user_id: UserId, so_many: int) -> Generator[None]:
+def _counting(places: Counter[UserId], user_id: UserId, so_many: int) -> Generator[None]:
     """For the length of the block; nothing stays of who has none."""
     places[user_id] += so_many
     try:

@@ -1,4 +1,4 @@
-"""Who may reach an opened port, and the computer that it is a port of."""
+"""Who may reach an opened port, and the sandbox that it is a port of."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from backend_api.application.previews.open_port import PreviewPolicy
 from backend_api.application.previews.preview_connections import PreviewConnections
 from backend_api.domain.identity.entity import AccessClaims
 from backend_api.domain.previews.entity import OpenedPort, PortId, PreviewGrant
-from backend_api.domain.previews.errors import ComputerNotRunningError, PortNotFoundError, PreviewTokenError
+from backend_api.domain.previews.errors import PortNotFoundError, PreviewTokenError, SandboxNotRunningError
 from backend_api.domain.previews.ports import OpenedPorts, PreviewTokens, RunningSandboxes, SandboxApps
 from backend_api.domain.sandbox.entity import Sandbox
 
@@ -41,10 +41,10 @@ class ReachPort:
         return await self._checked(port_id, grant), grant.claims
 
     async def sandbox_of(self, port: OpenedPort) -> Sandbox:
-        """None is started for this. Raises `ComputerNotRunningError`, `SandboxUnavailableError`."""
+        """None is started for this. Raises `SandboxNotRunningError`, `SandboxUnavailableError`."""
         sandbox = await self.sandboxes.running(port.session_id)
         if sandbox is None:
-            raise ComputerNotRunningError("The computer of this conversation is not running.")
+            raise SandboxNotRunningError("The computer of this conversation is not running.")
         return sandbox
 
     def _grant(self, port_id: PortId, cookies: Iterable[str]) -> PreviewGrant:

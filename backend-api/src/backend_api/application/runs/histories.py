@@ -115,12 +115,12 @@ class Histories:
         self._at_most = at_most
         self._for_s = for_s
         self._clock = clock
-        self._kept: OrderedDict[SessionId, _Kept] = OrderedDict()
+        self._entries: OrderedDict[SessionId, _Entry] = OrderedDict()
         self._weight = 0
 
     def borrow(self, session_id: SessionId) -> History:
         """As far as known here; nobody else gets it until it is kept again."""
-        kept = self._kept.pop(session_id, None)
+        kept = self._entries.pop(session_id, None)
         if kept is None:
             return History(session_id)
         self._weight -= kept.weight
@@ -133,24 +133,24 @@ class Histories:
             history = known
         history.mark_idle()
         now = self._clock()
-        self._kept[history.session_id] = _Kept(history, history.weight, now)
-        self._weight += self._kept[history.session_id].weight
-        while self._kept and (self._weight > self._at_most or self._eldest.since < now - self._for_s):
-            self.borrow(self._eldest.history.session_id)
+        self._entries[history.session_id] = _Entry(history, history.weight, now)
+        self._weight += self._entries[history.session_id].weight
+        while self._entries and (self._weight > self._at_most or self._oldest.since < now - self._for_s):
+            self.borrow(self._oldest.history.session_id)
 
     def add(self, session_id: SessionId, events: Sequence[Event]) -> None:
         """What this process stored of a session that no run of it has: the next message need not read it."""
-        kept = self._kept.get(session_id)
+        kept = self._entries.get(session_id)
         if kept is not None and kept.history.is_committed:
             kept.history.add_committed(events)
 
     @property
-    def _eldest(self) -> _Kept:
-        return next(iter(self._kept.values()))
+    def _oldest(self) -> _Entry:
+        return next(iter(self._entries.values()))
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _Entry:
     history: History
     weight: int
     since: float

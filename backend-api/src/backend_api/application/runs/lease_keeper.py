@@ -53,20 +53,20 @@ class LeaseKeeper:
     async def keep(self, inbox: Subscription | None = None) -> None:
         """Heartbeat; returns when the lease is lost. `inbox` was subscribed to before the run was leased."""
         if inbox is not None:
-            await self._keep(inbox, self._heartbeat_s)
+            await self._renew_until_lost(inbox, self._heartbeat_s)
             return
         async with self._notifier.subscribe(Topic.RUN_INBOX, self._lease.run.id) as inbox:
-            await self._keep(inbox, min(FIRST_BEAT_S, self._heartbeat_s))
+            await self._renew_until_lost(inbox, min(FIRST_BEAT_S, self._heartbeat_s))
 
-    async def _keep(self, inbox: Subscription, first_s: float) -> None:
+    async def _renew_until_lost(self, inbox: Subscription, first_s: float) -> None:
         every_s = first_s
         while True:
             await inbox.next(until_next_beat(asyncio.get_running_loop().time(), every_s))
-            if not await self._beat():
+            if not await self._renew():
                 return
             every_s = self._heartbeat_s
 
-    async def _beat(self) -> bool:
+    async def _renew(self) -> bool:
         began = time.monotonic()
         try:
             async with asyncio.timeout(self._heartbeat_s):

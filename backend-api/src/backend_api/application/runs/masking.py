@@ -85,7 +85,7 @@ class Mask:
         fresh = {form for secret in secrets if len(secret) >= MIN_CHARACTERS for form in _forms(secret)} - self._all
         if fresh:
             self._all |= fresh
-            self._known = re.compile(_one_of(self._all, _DEPTH))
+            self._known = re.compile(_alternatives(self._all, _DEPTH))
 
     def known(self, text: str) -> str:
         """The text without those secrets, whatever else looks like one."""
@@ -106,12 +106,12 @@ class Mask:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, dict):
-            return {self.text(name): self._named(name, one) for name, one in cast("dict[str, Any]", value).items()}
+            return {self.text(name): self._mask_field(name, one) for name, one in cast("dict[str, Any]", value).items()}
         if isinstance(value, (list, tuple)):
             return [self.value(one) for one in cast("list[Any]", value)]
         return value
 
-    def _named(self, name: str, value: Any) -> Any:
+    def _mask_field(self, name: str, value: Any) -> Any:
         return MASKED if isinstance(value, str) and value and _SECRET_NAME.match(name) else self.value(value)
 
 
@@ -120,7 +120,7 @@ def _without_value(found: re.Match[str]) -> str:
     return f"{found[1]}{MASKED}" if _SECRET_BEFORE.search(before) else found[0]
 
 
-def _one_of(texts: Iterable[str], depth: int) -> str:
+def _alternatives(texts: Iterable[str], depth: int) -> str:
     """A pattern of each of them, the longest that fits. Branched by its first characters: of a plain list of hundreds
     each would be tried at each place of a text."""
     size = 1 if depth else _HEAD
@@ -130,12 +130,12 @@ def _one_of(texts: Iterable[str], depth: int) -> str:
     # The one that ends here is the shortest.
     firsts = sorted(branches, key=len, reverse=True)
     if not depth:
-        return f"(?:{'|'.join(re.escape(first) + _rest_of(branches[first]) for first in firsts)})"
-    parts = [re.escape(first) + (_one_of(branches[first], depth - 1) if first else "") for first in firsts]
+        return f"(?:{'|'.join(re.escape(first) + _longest_tail(branches[first]) for first in firsts)})"
+    parts = [re.escape(first) + (_alternatives(branches[first], depth - 1) if first else "") for first in firsts]
     return f"(?:{'|'.join(parts)})"
 
 
-def _rest_of(texts: Iterable[str]) -> str:
+def _longest_tail(texts: Iterable[str]) -> str:
     """A pattern of the longest of them that follows, if one does."""
     rests = [re.escape(text) for text in sorted(texts, key=len, reverse=True) if text]
     return f"(?:{'|'.join(rests)})?" if rests else ""

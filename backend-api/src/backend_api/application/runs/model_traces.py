@@ -164,23 +164,23 @@ class ModelTraces:
         """A call that is about to be made."""
         self._last_number = max(self._last_number, self._store.traced_so_far.last_number) + 1
         call = _Call(self._last_number, role, model, agent_id, request, self._clock())
-        self._put(lambda: self._store_request(call))
+        self._enqueue(lambda: self._store_request(call))
         return call
 
     def end(self, call: _Call) -> None:
         """It is over, however it ended."""
         call.ended = self._clock()
-        self._put(lambda: self._store_response(call))
+        self._enqueue(lambda: self._store_response(call))
 
     def failed_attempt(self, call: _Call, error: ModelError) -> None:
         """It goes on with the next attempt."""
         at_ms = _ms(self._clock() - call.began)
-        call.attempts.append(FailedAttempt(code=error.code, text=self._said(error), at_ms=at_ms))
+        call.attempts.append(FailedAttempt(code=error.code, text=self._masked_detail(error), at_ms=at_ms))
 
     def now(self) -> float:
         return self._clock()
 
-    def _put(self, store: Callable[[], Awaitable[None]]) -> None:
+    def _enqueue(self, store: Callable[[], Awaitable[None]]) -> None:
         try:
             self._waiting.put_nowait(store)
         except asyncio.QueueFull:
@@ -189,7 +189,7 @@ class ModelTraces:
     async def _has_room(self) -> bool:
         return self._kept is None or await self._kept.has_room()
 
-    async def _keep(self, event: LlmRequest | LlmResponse, payload: dict[str, Any], text: str) -> Event | None:
+    async def _store_event(self, event: LlmRequest | LlmResponse, payload: dict[str, Any], text: str) -> Event | None:
         """Store the event with its payload in it, or beside it."""
         content = text.encode("utf-8", "replace")
         item = Recorded(payload=replace(event, payload=payload))
@@ -221,7 +221,7 @@ class ModelTraces:
         # A long one takes a while, and others' answers go on meanwhile.
         written = await asyncio.to_thread(write_request, call.request, self._mask, known=known, stored=stored)
         told = replace(told, digest=written.digest, extends=[*written.extends])
-        event = await self._keep(told, written.payload, written.text)
+        event = await self._store_event(told, written.payload, written.text)
         if event is not None and event.seq is not None and call.role in OF_AN_AGENT:
             self._sent[call.agent_id] = replace(written.sent, seqs=(*written.extends, event.seq))
 
@@ -236,7 +236,7 @@ class ModelTraces:
             duration_ms=_ms(call.ended - call.began),
             first_ms=_ms(call.first_at - call.began) if call.first_at is not None else None,
             code=fault.code if fault is not None else None,
-            error=self._said(fault) if fault is not None else None,
+            error=self._masked_detail(fault) if fault is not None else None,
             attempts=call.attempts,
             agent_id=call.agent_id,
         )
@@ -244,7 +244,7 @@ class ModelTraces:
             await self._store.record_trace(Recorded(payload=replace(told, omitted="limit")))
             return
         said = await asyncio.to_thread(self._payload_of, call)
-        await self._keep(told, said, dump(said))
+        await self._store_event(told, said, dump(said))
 
     def _payload_of(self, call: _Call) -> dict[str, Any]:
         # Where thinking is off, what a provider sends of it all the same is kept nowhere.
@@ -264,7 +264,7 @@ class ModelTraces:
             ],
         }
 
-    def _said(self, error: ModelError) -> str:
+    def _masked_detail(self, error: ModelError) -> str:
         return self._mask.text(error.detail)[:MAX_ERROR_CHARACTERS]
 
 

@@ -46,20 +46,20 @@ class PictureCache:
 
     async def get(self, session_id: SessionId, picture: Picture, log: EventLog) -> Image | None:
         """None where it is not there or can't be sent."""
-        known = self._take((session_id, picture))
+        known = self._pop_fresh((session_id, picture))
         if known is None:
             async with self._reading:
                 known = (await _read(session_id, picture, log), self._clock())
-        self._keep((session_id, picture), known)
+        self._cache((session_id, picture), known)
         return known[0]
 
-    def _take(self, key: _Key) -> tuple[Image | None, float] | None:
+    def _pop_fresh(self, key: _Key) -> tuple[Image | None, float] | None:
         found = self._kept.pop(key, None)
         self._weight -= _weight(found)
         return found if found is not None and found[1] >= self._clock() - self._for_s else None
 
-    def _keep(self, key: _Key, found: tuple[Image | None, float]) -> None:
-        self._take(key)
+    def _cache(self, key: _Key, found: tuple[Image | None, float]) -> None:
+        self._pop_fresh(key)
         self._kept[key] = found
         self._weight += _weight(found)
         while self._kept and (self._weight > self._at_most or self._is_old(next(iter(self._kept)))):

@@ -10,13 +10,13 @@ from typing import Any, TypeVar, assert_never
 
 from backend_api.application import measures
 from backend_api.application.runs.agent_loops import agent_loop
-from backend_api.application.runs.computer_keeper import keep_computer_until_cancelled
 from backend_api.application.runs.histories import History
 from backend_api.application.runs.lease_keeper import LeaseKeeper
 from backend_api.application.runs.name_session import name_session
 from backend_api.application.runs.run_journal import DrainedError
 from backend_api.application.runs.run_services import RunServices
 from backend_api.application.runs.run_stream import RunStream
+from backend_api.application.runs.sandbox_keeper import keep_sandbox_until_cancelled
 from backend_api.domain.agent.ending import Ending
 from backend_api.domain.agent.events import ErrorEvent, RunFinished
 from backend_api.domain.agent.model import ModelError
@@ -85,7 +85,7 @@ class RunActor:
                 if journal.traces.is_on:
                     self._begin(group, journal.traces.deliver())
                 naming = self._begin(group, name_session(journal, self._services.sessions))
-                self._begin(group, self._keep_computer())
+                self._begin(group, self._keep_sandbox())
                 try:
                     await self._supervise(group)
                     if journal.has_ended:
@@ -98,7 +98,7 @@ class RunActor:
                     if self._is_over and (self._lease.is_title_due or not self._lease.is_named):
                         self._services.want_title(run.session_id)
                 except asyncio.CancelledError:
-                    await _cut(self._tasks, CUT_S)
+                    await _cancel_tasks(self._tasks, CUT_S)
                     await self.give_back()
                     raise
                 finally:
@@ -122,10 +122,10 @@ class RunActor:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def _keep_computer(self) -> None:
+    async def _keep_sandbox(self) -> None:
         services, session_id = self._services, self._lease.run.session_id
-        every_s, uses_computer = services.keep_computer_every_s, self._journal.uses_computer
-        await keep_computer_until_cancelled(services.keep_computer, session_id, uses_computer, every_s)
+        every_s, uses_sandbox = services.keep_sandbox_every_s, self._journal.uses_sandbox
+        await keep_sandbox_until_cancelled(services.keep_sandbox, session_id, uses_sandbox, every_s)
 
     async def _supervise(self, group: asyncio.TaskGroup) -> None:
         journal, keeper = self._journal, self._keeper
@@ -154,7 +154,7 @@ class RunActor:
         except LeaseLostError:
             journal.lose()
         except StoreUnavailableError as error:
-            self._leave(error)
+            self._abandon(error)
         except _UnwindError:
             await self._leave_to_others(renewing)
         finally:
@@ -163,7 +163,7 @@ class RunActor:
 
     async def _leave_to_others(self, renewing: asyncio.Task[None]) -> None:
         # A heartbeat from now on would take the lease again.
-        await _cut([renewing], CUT_S)
+        await _cancel_tasks([renewing], CUT_S)
         self._keeper.give_up()
         self._stream.forget()
         await self.give_back()
@@ -202,7 +202,7 @@ class RunActor:
         await journal.cut(REDIRECTED, handled=handled)
         if work is not None and not work.done():
             await asyncio.wait({work}, timeout=STOP_GRACE_S)
-            await _cut([work], UNWIND_S)
+            await _cancel_tasks([work], UNWIND_S)
             if not work.done():
                 raise _UnwindError
         journal.is_cut = False
@@ -231,9 +231,9 @@ class RunActor:
         except DrainedError:
             self._is_drained = True
         except StoreUnavailableError as error:
-            self._leave(error)
+            self._abandon(error)
 
-    def _leave(self, error: StoreUnavailableError) -> None:
+    def _abandon(self, error: StoreUnavailableError) -> None:
         """Not the run's fault, and nothing could be said of it: whoever finds the lease lapsed goes on."""
         fields = {"run_id": self._lease.run.id, "reason": error.detail}
         logger.warning("run left until the store is back", extra=fields)
@@ -305,7 +305,7 @@ class RunActor:
             logger.info("run was not given back; its lease lapses", extra={"run_id": run.id})
 
 
-async def _cut(tasks: Collection[asyncio.Task[Any]], within_s: float) -> None:
+async def _cancel_tasks(tasks: Collection[asyncio.Task[Any]], within_s: float) -> None:
     """Cancel, and wait so long for the end."""
     left = {task for task in tasks if not task.done()}
     for task in left:

@@ -14,10 +14,10 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from backend_api.application import measures
 from backend_api.application.runs.answer_count import AnswerCount
+from backend_api.application.runs.change_signal import ChangeSignal, RunningTeam
 from backend_api.application.runs.histories import History
 from backend_api.application.runs.masking import Mask
 from backend_api.application.runs.model_traces import ModelTraces
-from backend_api.application.runs.news import News, TeamAtWork
 from backend_api.application.runs.run_stream import RunStream
 from backend_api.domain.agent.catalogue import ChosenModel
 from backend_api.domain.agent.changed_files import add_changed
@@ -129,7 +129,7 @@ class RunJournal:
         """Once set, the run is given back before its next step."""
         self.loaded = asyncio.Event()
         self.is_named = asyncio.Event()
-        self.uses_computer = asyncio.Event()
+        self.uses_sandbox = asyncio.Event()
         """Set once a call that needs one was recorded, by whichever worker."""
         self.has_begun = stream.has_shown
         """Set with the first text shown or the first thing recorded: what can wait until then does not delay it."""
@@ -147,9 +147,9 @@ class RunJournal:
         self.answers_below = AnswerCount()
         self._next_turn = self._begun_turn = 0
         """Of the main agent."""
-        self.team_at_work: TeamAtWork | None = None
+        self.running_team: RunningTeam | None = None
         """Agents that work beside the main one."""
-        self.news = News()
+        self.changed = ChangeSignal()
         """Of what agents that work beside each other tell, and begin and end."""
         self._at_work: dict[str, ToolCall] = {}
         self._open_message: MessageCompleted | None = None
@@ -187,7 +187,7 @@ class RunJournal:
         return self._history.threads.skills_read()
 
     @property
-    def has_news(self) -> bool:
+    def has_unread_messages(self) -> bool:
         """Whether something was said to the main agent since its last `conversation`."""
         return self._history.threads.main.seen_seq > self.seen_seq
 
@@ -231,8 +231,8 @@ class RunJournal:
                 for one in history.threads.progress(run_id):
                     self._open_calls |= one.open_calls
                     self._unbegun_calls |= one.needing_approval
-                    if one.needs_computer:
-                        self.uses_computer.set()
+                    if one.needs_sandbox:
+                        self.uses_sandbox.set()
                 self._agents.load(history.threads, run_id)
                 self.read_seq = history.threads.main.read_seq
                 if not history.ends_with_message and history.started is not None:
@@ -248,10 +248,10 @@ class RunJournal:
         return self._history.threads.main.progress(self.lease.run.id).attempts_without_progress
 
     async def wait(self, waits: Sequence[Wait]) -> bool:
-        if self.team_at_work is not None:
-            waits = [*waits, *await self.team_at_work.rest()]
-        if not await self._may_wait(waits) and self.team_at_work is not None:
-            self.team_at_work.go_on()
+        if self.running_team is not None:
+            waits = [*waits, *await self.running_team.wait_until_idle()]
+        if not await self._may_wait(waits) and self.running_team is not None:
+            self.running_team.resume()
         return self.has_ended
 
     async def _may_wait(self, waits: Sequence[Wait]) -> bool:
@@ -422,9 +422,9 @@ class RunJournal:
         finished = ToolFinished(
             call_id=called.call_id, success=False, preview="", cancelled=cancelled, agent_id=called.agent_id
         )
-        return _result(finished, self._cut(called.call_id, reason))
+        return _result(finished, self._interrupted_output(called.call_id, reason))
 
-    def _cut(self, call_id: str, reason: str) -> str:
+    def _interrupted_output(self, call_id: str, reason: str) -> str:
         """What is told of a call that was cut."""
         call = self._at_work.get(call_id)
         has_begun = call.has_begun if call is not None else call_id not in self._unbegun_calls
@@ -486,7 +486,7 @@ class RunJournal:
         version = self.team.version
         self._history.add_committed(events, [item.output for item in items])
         if self.team.version != version or any(isinstance(event.payload, TasksUpdated) for event in events):
-            self.news.tell()
+            self.changed.notify()
         if events:
             self.live.show_stored(events)
 
@@ -502,7 +502,7 @@ class RunJournal:
             case ToolCalled(call_id=call_id, agent_id=agent_id):
                 self._open_calls[call_id] = payload
                 if payload.needs_computer:
-                    self.uses_computer.set()
+                    self.uses_sandbox.set()
                 self._unbegun_calls.add(call_id)
                 if agent_id is None:
                     # The texts of a turn are recorded together with its calls, an empty one not at all.

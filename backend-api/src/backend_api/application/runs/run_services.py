@@ -7,12 +7,12 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from backend_api.application.runs.computer_keeper import EVERY_S, KeepComputer, no_computer
 from backend_api.application.runs.histories import Histories, History
 from backend_api.application.runs.masking import Mask
 from backend_api.application.runs.pictures import PictureCache
 from backend_api.application.runs.run_journal import RunJournal
 from backend_api.application.runs.run_stream import RunStream
+from backend_api.application.runs.sandbox_keeper import EVERY_S, KeepSandbox, no_sandbox
 from backend_api.application.runs.team_run import MirrorTeam, TeamTiming, no_mirror
 from backend_api.application.settings.effective_settings import OpenEffectiveSettings
 from backend_api.application.skills.skill_offers import SkillOffers
@@ -109,9 +109,9 @@ class RunServices:
     memories_of: Callable[[UserId], Awaitable[Sequence[MemoryFile]]] = _no_memories
     mcp_tools: Callable[[Lease, RunJournal, Preset], AbstractAsyncContextManager[Sequence[Tool]]] = no_mcp_tools
     """Those of MCP servers that a run's agents have by this preset; connections are open for the length of a block."""
-    keep_computer: KeepComputer = no_computer
-    keep_computer_every_s: float = EVERY_S
-    """A run that has called for its computer keeps it until it ends, or waits for a person."""
+    keep_sandbox: KeepSandbox = no_sandbox
+    keep_sandbox_every_s: float = EVERY_S
+    """A run that has called for its sandbox keeps it until it ends, or waits for a person."""
     mask: Mask = field(default_factory=Mask)
     """What is hidden of model calls that are stored."""
     kept_calls: KeptCalls | None = None

@@ -103,18 +103,18 @@ class RunStream:
         """Tell of stored events, after all text put in before."""
         context, self._context = self._context, None
         if context is not None and self._may_show():
-            events = [self._now(context), *events]
+            events = [self._live_event(context), *events]
         self._put_urgent(events)
 
     def show_text(self, message_id: str, text: str) -> None:
-        self._show(MESSAGE + message_id, text)
+        self._append_text(MESSAGE + message_id, text)
 
     def show_thinking(self, message_id: str, text: str) -> None:
-        self._show(THINKING + message_id, text)
+        self._append_text(THINKING + message_id, text)
 
     def show_output(self, call_id: str, text: str) -> None:
         key = OUTPUT + call_id
-        self._show(key, text)
+        self._append_text(key, text)
         self._open[key] = ["".join(self._open[key])[-MAX_KEPT_OUTPUT:]]
 
     def show_context(self, used: int, size: int) -> None:
@@ -124,7 +124,7 @@ class RunStream:
     def show_retry(self, error: ModelError, following: NextAttempt) -> None:
         if self._may_show():
             attempt, most, wait_s = following.number, following.most, round(following.wait_s, 1)
-            self._put_urgent([self._now(ModelRetry(code=error.code, attempt=attempt, most=most, wait_s=wait_s))])
+            self._put_urgent([self._live_event(ModelRetry(code=error.code, attempt=attempt, most=most, wait_s=wait_s))])
 
     def open_message(self, seen_seq: int) -> None:
         """Another one begins; the model has read what the user said up to `seen_seq`."""
@@ -154,7 +154,7 @@ class RunStream:
                 await self._wake.wait()
             rest = next_text_at - time.monotonic()
             if rest > 0 and not self._stored_waiting:
-                await self._rest(rest)
+                await self._throttle_for(rest)
             item = self._waiting.popleft()
             if isinstance(item, list):
                 self._stored_waiting -= 1
@@ -172,7 +172,7 @@ class RunStream:
         except TimeoutError:
             logger.warning("live delivery was cut at the end of a run", extra={"run_id": self._run_id})
 
-    def _show(self, key: TextKey, text: str) -> None:
+    def _append_text(self, key: TextKey, text: str) -> None:
         """Offsets are counted in code points."""
         self._open.setdefault(key, []).append(text)
         offset = self._offsets.get(key, 0)
@@ -183,18 +183,18 @@ class RunStream:
         if isinstance(last, _Piece) and last.key == key:
             last.texts.append(text)
         else:
-            self._put(_Piece(key, offset, self._seen_seq, [text]))
+            self._enqueue(_Piece(key, offset, self._seen_seq, [text]))
 
-    def _now(self, payload: LivePayload) -> Event:
+    def _live_event(self, payload: LivePayload) -> Event:
         at = datetime.now(UTC)
         return Event(seq=None, at=at, session_id=self._session_id, run_id=self._run_id, payload=payload)
 
     def _put_urgent(self, events: Sequence[Event]) -> None:
         self._stored_waiting += 1
         self._urgent.set()
-        self._put(list(events))
+        self._enqueue(list(events))
 
-    def _put(self, item: _Piece | list[Event]) -> None:
+    def _enqueue(self, item: _Piece | list[Event]) -> None:
         if len(self._waiting) >= MAX_WAITING:
             dropped = self._waiting.popleft()
             if isinstance(dropped, list):
@@ -203,7 +203,7 @@ class RunStream:
         self._idle.clear()
         self._wake.set()
 
-    async def _rest(self, seconds: float) -> None:
+    async def _throttle_for(self, seconds: float) -> None:
         self._urgent.clear()
         over = asyncio.get_running_loop().call_later(seconds, self._urgent.set)
         try:

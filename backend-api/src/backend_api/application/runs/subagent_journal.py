@@ -105,18 +105,18 @@ class SubagentJournal:
         await self._run.record([started])
 
     async def record(self, payloads: Sequence[StoredPayload]) -> None:
-        items = [Recorded(payload=self._own(payload)) for payload in payloads]
+        items = [Recorded(payload=self._with_agent_id(payload)) for payload in payloads]
         if any(is_said_by(item.payload, self.agent_id) for item in items):
             items, self._preface = [*self._preface, *items], []
         await self._run.record_items(items)
 
     async def record_result(self, finished: ToolFinished, outcome: Done) -> None:
-        events = [self._own(payload) for payload in outcome.events]
-        await self._run.record_result(self._own(finished), replace(outcome, events=events))
+        events = [self._with_agent_id(payload) for payload in outcome.events]
+        await self._run.record_result(self._with_agent_id(finished), replace(outcome, events=events))
 
     async def wait(self, waits: Sequence[Wait]) -> bool:
         """The run waits once all of its agents that can work have."""
-        self.waits = [replace(wait, subject=self._asked(wait)) for wait in waits]
+        self.waits = [replace(wait, subject=self._own_approval(wait)) for wait in waits]
         return True
 
     def traced(self, model: ChosenModel, role: ModelRole) -> ChosenModel:
@@ -148,14 +148,14 @@ class SubagentJournal:
 
     def open_message(self, message: MessageCompleted, preface: Sequence[Recorded] = ()) -> None:
         del message
-        self._preface = [replace(item, payload=self._own(item.payload)) for item in preface]
+        self._preface = [replace(item, payload=self._with_agent_id(item.payload)) for item in preface]
 
-    def _asked(self, wait: Wait) -> Approval:
+    def _own_approval(self, wait: Wait) -> Approval:
         if not isinstance(wait.subject, Approval):
             raise TypeError("tools that ask the person are the main agent's alone, see `may_have`")
         return replace(wait.subject, agent_id=self.agent_id)
 
-    def _own(self, payload: T) -> T:
+    def _with_agent_id(self, payload: T) -> T:
         if isinstance(payload, ToolCalled):
             return replace(payload, agent_id=self.agent_id, parent_call_id=self._call_id)
         return replace(payload, agent_id=self.agent_id) if isinstance(payload, OfAgent) else payload

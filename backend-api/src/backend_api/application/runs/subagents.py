@@ -59,7 +59,7 @@ class Subagents:
             if kind is None:
                 known = ", ".join(repr(one.name) for one in kinds)
                 return Done(success=False, output=UNKNOWN.format(name=assignment.kind, known=known))
-            started = _started(journal.agent_id, call, kind, assignment.task)
+            started = _started_event(journal.agent_id, call, kind, assignment.task)
             await journal.begin(started)
         deadline = asyncio.timeout(assignment.within_s)
         try:
@@ -75,7 +75,7 @@ class Subagents:
             ending = Ending(status="failed", reason=reason)
         except ModelError as error:
             ending = Ending(status="failed", reason=error.detail)
-        return await self._done(journal, ending)
+        return await self._finish(journal, ending)
 
     async def _work(self, journal: SubagentJournal, started: SubagentStarted) -> Ending | None:
         loop = await self.loop_of(kind_of(started), journal)
@@ -88,7 +88,7 @@ class Subagents:
             await journal.record(ending.said)
         return ending
 
-    async def _done(self, journal: SubagentJournal, ending: Ending) -> Done:
+    async def _finish(self, journal: SubagentJournal, ending: Ending) -> Done:
         thread, run_id = await self.journal.thread(journal.agent_id), self.journal.lease.run.id
         turns, progress = thread.conversation(run_id).turns, thread.progress(run_id)
         text = turns[-1].text if turns and isinstance(turns[-1], AssistantTurn) else ""
@@ -105,7 +105,7 @@ class Subagents:
         return Done(success=is_done, output=output, events=[finished])
 
 
-def _started(agent_id: str, call: ToolCall, kind: SubagentKind, task: str) -> SubagentStarted:
+def _started_event(agent_id: str, call: ToolCall, kind: SubagentKind, task: str) -> SubagentStarted:
     tools = None if kind.tools is None else sorted(kind.tools)
     own = None if is_built_in(kind.name) else SubagentDefinition(prompt=kind.prompt, tools=tools, model=kind.model)
     return SubagentStarted(subagent_id=agent_id, kind=kind.name, task=task, parent_call_id=call.call_id, definition=own)

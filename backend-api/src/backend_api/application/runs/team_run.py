@@ -86,7 +86,7 @@ class TeamRun:
         """As `AgentLoop.run_turns`."""
         # Whoever began to work before is known from here on.
         await self._journal.conversation()
-        self._journal.team_at_work = self
+        self._journal.running_team = self
         try:
             async with asyncio.TaskGroup() as group:
                 beginning = group.create_task(self._begin_members(group))
@@ -101,7 +101,7 @@ class TeamRun:
                 else:
                     # What is being written then is written to its end, as it must not come after the last one.
                     self._is_over = True
-                    self._journal.news.tell()
+                    self._journal.changed.notify()
                 finally:
                     for task in (beginning, *self._tasks, *([] if self._is_over else [mirroring])):
                         task.cancel()
@@ -109,36 +109,36 @@ class TeamRun:
             # The actor knows plain errors only; the first of several that came together stands for all.
             raise errors.exceptions[0] from errors
         finally:
-            self._journal.team_at_work = None
+            self._journal.running_team = None
         if ending is not None:
             await self._journal.cut_calls_of_others(RUN_ENDED)
             await self._write_mirror(is_over=True)
         return ending
 
-    async def rest(self) -> Sequence[Wait]:
-        """See `TeamAtWork`."""
+    async def wait_until_idle(self) -> Sequence[Wait]:
+        """See `RunningTeam`."""
         while True:
-            news = self._journal.news.next
+            changed = self._journal.changed.next
             if self._can_rest():
                 self._rests = True
                 return [wait for one in self._waiting() for wait in one.journal.waits]
-            await self._await_news(news, self._timing.poll_s)
+            await self._await_change(changed, self._timing.poll_s)
             if self._journal.draining.is_set():
                 raise DrainedError
 
-    def go_on(self) -> None:
-        """See `TeamAtWork`."""
+    def resume(self) -> None:
+        """See `RunningTeam`."""
         self._rests = False
         for one in self._waiting():
             one.phase = _Phase.WORKING
-        self._journal.news.tell()
+        self._journal.changed.notify()
 
     async def _run_lead(self) -> Ending | None:
         while True:
             ending = await self._lead.run_turns()
             if ending is None or ending.status != "completed" or ending.reason:
                 return ending
-            if not self._journal.team.present() and not self._journal.has_news:
+            if not self._journal.team.present() and not self._journal.has_unread_messages:
                 return ending
             if ending.said:
                 await self._journal.record(ending.said)
@@ -152,13 +152,13 @@ class TeamRun:
     async def _has_to_read(self) -> bool:
         """Whether something is said to the main agent before all others rest."""
         while True:
-            news = self._journal.news.next
+            changed = self._journal.changed.next
             if not (await self._journal.conversation()).is_answered:
                 return True
             if self._can_rest():
                 self._rests = not self._waiting()
                 return False
-            await self._await_news(news, self._timing.poll_s)
+            await self._await_change(changed, self._timing.poll_s)
 
     def _can_rest(self) -> bool:
         return all(self._is_at_rest(one) for one in self._journal.team.present())
@@ -181,7 +181,7 @@ class TeamRun:
 
     async def _begin_members(self, group: asyncio.TaskGroup) -> None:
         while True:
-            news = self._journal.news.next
+            changed = self._journal.changed.next
             for teammate in self._journal.team.present():
                 if teammate.agent_id not in self._members:
                     journal = SubagentJournal(self._journal, teammate.call_id, teammate.agent_id)
@@ -189,7 +189,7 @@ class TeamRun:
                     task = group.create_task(self._run_member(one))
                     self._tasks.add(task)
                     task.add_done_callback(self._tasks.discard)
-            await self._await_news(news, self._timing.poll_s)
+            await self._await_change(changed, self._timing.poll_s)
 
     async def _run_member(self, one: _Member) -> None:
         """Until it leaves. It works first where it had not become idle, and goes on where it was."""
@@ -197,7 +197,7 @@ class TeamRun:
         try:
             loop = await self._loop_of(one.teammate, one.journal)
             while True:
-                if is_at_work and not await self._work(one, loop):
+                if is_at_work and not await self._work_until_done(one, loop):
                     return
                 if not await self._is_called(one):
                     return
@@ -206,7 +206,7 @@ class TeamRun:
             # The main agent's next step gives the run back.
             return
 
-    async def _work(self, one: _Member, loop: AgentLoop) -> bool:
+    async def _work_until_done(self, one: _Member, loop: AgentLoop) -> bool:
         """Until it has said all it was to say; False where it has left."""
         one.phase = _Phase.WORKING
         while True:
@@ -236,7 +236,7 @@ class TeamRun:
         """While the run waits it is in no process; this is until that is refused."""
         self._change(one, _Phase.WAITING)
         while one.phase is _Phase.WAITING:
-            await self._await_news(self._journal.news.next, self._timing.poll_s)
+            await self._await_change(self._journal.changed.next, self._timing.poll_s)
             if self._journal.draining.is_set():
                 raise DrainedError
 
@@ -247,8 +247,8 @@ class TeamRun:
         clock = asyncio.get_running_loop().time
         until = clock() + self._timing.idle_s
         while True:
-            news = self._journal.news.next
-            if not self._rests and (found := self._found(one)) is not None:
+            changed = self._journal.changed.next
+            if not self._rests and (found := self._next_events(one)) is not None:
                 one.phase = _Phase.WORKING
                 await one.journal.record(found)
                 return True
@@ -257,11 +257,11 @@ class TeamRun:
             if left_s <= 0 and not self._rests:
                 await one.journal.record([updated(one.teammate, "left", reason="idle")])
                 return False
-            await self._await_news(news, max(min(left_s, self._timing.poll_s), 0.01))
+            await self._await_change(changed, max(min(left_s, self._timing.poll_s), 0.01))
             if self._journal.draining.is_set():
                 raise DrainedError
 
-    def _found(self, one: _Member) -> list[StoredPayload] | None:
+    def _next_events(self, one: _Member) -> list[StoredPayload] | None:
         """What is recorded as it goes to work again: it was told something, or takes a task that is free."""
         working = updated(one.teammate, "working")
         if self._journal.has_unread(one.teammate.agent_id):
@@ -304,11 +304,11 @@ class TeamRun:
 
     def _change(self, one: _Member, phase: _Phase) -> None:
         one.phase = phase
-        self._journal.news.tell()
+        self._journal.changed.notify()
 
-    async def _await_news(self, news: asyncio.Event, within_s: float) -> None:
+    async def _await_change(self, changed: asyncio.Event, within_s: float) -> None:
         """Or until the process is to end."""
-        tasks = [asyncio.ensure_future(one.wait()) for one in (news, self._journal.draining)]
+        tasks = [asyncio.ensure_future(one.wait()) for one in (changed, self._journal.draining)]
         try:
             await asyncio.wait(tasks, timeout=within_s, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -317,9 +317,9 @@ class TeamRun:
 
     async def _keep_mirrored(self) -> None:
         while not self._is_over:
-            news = self._journal.news.next
+            changed = self._journal.changed.next
             await self._write_mirror()
-            await news.wait()
+            await changed.wait()
 
     async def _write_mirror(self, *, is_over: bool = False) -> None:
         team, run = self._journal.team, self._journal.lease.run

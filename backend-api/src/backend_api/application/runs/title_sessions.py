@@ -92,7 +92,7 @@ class TitleSessions:
         said = await self.transcripts.beginning(session_id, limit=MESSAGES, most=MESSAGE_BYTES)
         exchange = _exchange(said)
         if exchange is None:
-            await self.titles.put_off(due, Usage(), for_s=None)
+            await self.titles.postpone(due, Usage(), for_s=None)
             return
         if self.effective_settings is None:
             await self._write(due, exchange, EffectiveSettings(catalogue=self.catalogue))
@@ -114,9 +114,9 @@ class TitleSessions:
                 reason = error.code if isinstance(error, ModelError) else "deadline"
         if reason is not None:
             logger.info("session was not titled", extra={"session_id": session_id, "code": reason})
-            await self.titles.put_off(due, _used(writer.used, model, is_cut=True), for_s=self.retry_s)
+            await self.titles.postpone(due, _priced_usage(writer.used, model, is_cut=True), for_s=self.retry_s)
             return
-        events = await self.titles.store(due, title, _used(writer.used, model))
+        events = await self.titles.store(due, title, _priced_usage(writer.used, model))
         if events:
             self.histories.add(session_id, events)
             await self.stream.append(session_id, events)
@@ -140,7 +140,7 @@ def _model(options: Options, catalogue: ModelCatalogue) -> ChosenModel:
         return catalogue.choose(None)
 
 
-def _used(call: Usage, model: ChosenModel, *, is_cut: bool = False) -> Usage:
+def _priced_usage(call: Usage, model: ChosenModel, *, is_cut: bool = False) -> Usage:
     """Nothing of it is new to the conversation."""
     if call == Usage():
         return call

@@ -55,11 +55,11 @@ def write_request(
     system, tools = mask.text(request.system), [_tool(tool, mask) for tool in request.tools]
     if known is not None and _is_beginning(known, request) and len(known.seqs) < MOST_PARTS:
         begin, extends, hashed = len(known.turns), known.seqs, known.hashed.copy()
-        turns = [_turn(turn, mask) for turn in request.turns[begin:]]
+        turns = [_turn_json(turn, mask) for turn in request.turns[begin:]]
         _add(hashed, turns)
     else:
-        turns = [_turn(turn, mask) for turn in request.turns]
-        hashed = _begun(system, tools)
+        turns = [_turn_json(turn, mask) for turn in request.turns]
+        hashed = _hash_prefix(system, tools)
         begin, extends = _add(hashed, turns, stored if known is None else None)
         turns = turns[begin:]
     payload: dict[str, Any] = {
@@ -72,7 +72,7 @@ def write_request(
     }
     text = dump(payload)
     if len(text.encode()) > MAX_BYTES:
-        payload = {**payload, "turns": _cut(turns), "is_cut": True}
+        payload = {**payload, "turns": _shorten(turns), "is_cut": True}
         text = dump(payload)
     sent = SentBefore(system=request.system, tools=request.tools, turns=request.turns, hashed=hashed)
     return WrittenRequest(payload, text, extends, hashed.hexdigest(), sent)
@@ -89,7 +89,7 @@ def _is_beginning(known: SentBefore, request: ModelRequest) -> bool:
     )
 
 
-def _begun(system: str, tools: list[dict[str, Any]]) -> hashlib.blake2b:
+def _hash_prefix(system: str, tools: list[dict[str, Any]]) -> hashlib.blake2b:
     return hashlib.blake2b(dump([system, tools]).encode(), digest_size=16)
 
 
@@ -110,7 +110,7 @@ def _tool(tool: ToolSpec, mask: Mask) -> dict[str, Any]:
     return {"name": tool.name, "description": mask.text(tool.description), "parameters": tool.parameters}
 
 
-def _turn(turn: Turn, mask: Mask) -> dict[str, Any]:
+def _turn_json(turn: Turn, mask: Mask) -> dict[str, Any]:
     match turn:
         case UserTurn():
             return {"role": "user", "text": mask.text(turn.text), "attachments": [*map(mask.text, turn.attachments)]}
@@ -141,9 +141,9 @@ def _turn(turn: Turn, mask: Mask) -> dict[str, Any]:
             }
 
 
-def _cut(value: Any) -> Any:
+def _shorten(value: Any) -> Any:
     if isinstance(value, str):
         return shorten(value, CUT_CHARACTERS)
     if isinstance(value, dict):
-        return {name: _cut(one) for name, one in value.items()}  # pyright: ignore[reportUnknownVariableType] -- JSON
-    return [_cut(one) for one in value] if isinstance(value, list) else value  # pyright: ignore[reportUnknownVariableType] -- JSON
+        return {name: _shorten(one) for name, one in value.items()}  # pyright: ignore[reportUnknownVariableType] -- JSON
+    return [_shorten(one) for one in value] if isinstance(value, list) else value  # pyright: ignore[reportUnknownVariableType] -- JSON

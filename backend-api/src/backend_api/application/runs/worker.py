@@ -61,7 +61,7 @@ class Worker:
             try:
                 while not self._draining.is_set():
                     if self._free == 0:
-                        await self._unless_draining(self._until_freed())
+                        await self._unless_draining(self._wait_for_slot())
                         look_at = 0.0
                         continue
                     if named is not None:
@@ -70,13 +70,13 @@ class Worker:
                         await self._claims.acquire()
                         group.create_task(self._claim_and_drive(RunId(named), has_waited=has_waited))
                     if named is None or time.monotonic() >= look_at:
-                        await self._look()
+                        await self._claim_waiting()
                         look_at = time.monotonic() + self._poll_s
                     named = await self._unless_draining(queued.next(self._poll_s)) if self._free else None
                 if assigned is not None:
                     await self._announce()
                 while self._free < self._slots:
-                    await self._until_freed()
+                    await self._wait_for_slot()
             finally:
                 self._group = None
                 if assigned is not None:
@@ -113,7 +113,7 @@ class Worker:
         else:
             self._group.create_task(self._drive(lease, history))
 
-    def _until_freed(self) -> Coroutine[None, None, object]:
+    def _wait_for_slot(self) -> Coroutine[None, None, object]:
         """What is freed from the call on counts, not only from when it is awaited."""
         self._freed.clear()
         return self._freed.wait()
@@ -128,7 +128,7 @@ class Worker:
             draining.cancel()
             await asyncio.wait({wanted, draining})
 
-    async def _look(self) -> None:
+    async def _claim_waiting(self) -> None:
         """Claim whatever waits, as long as there are slots."""
         while self._free and not self._draining.is_set():
             self._free -= 1
@@ -149,13 +149,13 @@ class Worker:
                 announcement = await assigned.next(announce_at - now)
                 run = Assignment.parse(announcement) if announcement is not None else None
                 if run is not None and run.worker == self.name:
-                    group.create_task(self._take_up(run, self.reserve(run.session_id, is_stored=True)))
+                    group.create_task(self._confirm(run, self.reserve(run.session_id, is_stored=True)))
 
     async def _announce(self) -> None:
         free = 0 if self._draining.is_set() else self._free
         await self.services.notifier.notify(Topic.SLOTS_FREE, str(FreeSlots(free, self.name)))
 
-    async def _take_up(self, assigned: Assignment, slot: ReservedSlot | None) -> None:
+    async def _confirm(self, assigned: Assignment, slot: ReservedSlot | None) -> None:
         services = self.services
         async with services.notifier.subscribe(Topic.RUN_INBOX, assigned.run_id) as inbox:
             try:

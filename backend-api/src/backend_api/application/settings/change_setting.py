@@ -54,7 +54,7 @@ class ChangeSetting:
             async with self.catalogues.of(own) as catalogue:
                 model = catalogue.default()
             told = None if model.id == self.deployment_model else model.id
-            await self.store.tell_sessions(user_id, stored.version, told)
+            await self.store.notify_sessions(user_id, stored.version, told)
         return own
 
     async def _checked(self, setting: Setting, value: Any, own: OwnSettings) -> Any:

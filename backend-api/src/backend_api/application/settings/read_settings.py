@@ -72,7 +72,7 @@ class ReadSettings:
         async with self.catalogues.of(own) as catalogue:
             offered = {model.id: model for model in catalogue.models()}
         defaults = {**self.deployment.values, **self._default_models(own, offered)}
-        return [self._one(own, setting, defaults.get(setting.name), offered) for setting in settings]
+        return [self._show_setting(own, setting, defaults.get(setting.name), offered) for setting in settings]
 
     def _default_models(self, own: OwnSettings, offered: Mapping[str, ModelInfo]) -> Mapping[str, Any]:
         """Of the deployment's models those that are asked for this user."""
@@ -81,7 +81,9 @@ class ReadSettings:
         named = {setting.name: roles.get(setting.name) for setting in ROLE_MODELS.values()}
         return {**named, DEFAULT_MODEL.name: default if default in offered else None}
 
-    def _one(self, own: OwnSettings, setting: Setting, default: Any, offered: Mapping[str, ModelInfo]) -> ShownSetting:
+    def _show_setting(
+        self, own: OwnSettings, setting: Setting, default: Any, offered: Mapping[str, ModelInfo]
+    ) -> ShownSetting:
         is_secret, is_own, secret = setting.kind == "secret", own.has(setting), own.secret(setting)
         value = own.value(setting) if is_own else default
         return ShownSetting(

@@ -31,7 +31,7 @@ class ResealSecrets:
         await reseal(self._records(), self.box, MESSAGES)
 
     async def _records(self) -> AsyncIterator[SealedRecord]:
-        async for stored in self.store.sealed_otherwise(self.box.key_id or ""):
+        async for stored in self.store.sealed_under_other_key(self.box.key_id or ""):
             for name, sealed in stored.secrets.items():
                 if sealed.key_id != self.box.key_id:
                     put = partial(self.store.reseal, stored.user_id, name, sealed)

@@ -73,7 +73,7 @@ class TryKey:
     answer_s: float = ANSWER_S
 
     async def __call__(self, user_id: UserId, trial: Trial) -> TrialResult:
-        wanted = self._wanted(await self.open_settings(user_id), trial)
+        wanted = self._trial_settings(await self.open_settings(user_id), trial)
         await self.limiter.hit(f"key-tests:{user_id}", limit=self.limits.key_tests_per_minute, window_s=60)
         async with self.catalogues.trial(wanted) as catalogue:
             model = next((model.id for model in catalogue.models() if model.provider == trial.provider), None)
@@ -83,34 +83,34 @@ class TryKey:
                 )
             return await self._ask(catalogue.choose(model))
 
-    def _wanted(self, own: OwnSettings, trial: Trial) -> OwnSettings:
+    def _trial_settings(self, own: OwnSettings, trial: Trial) -> OwnSettings:
         tried = PROVIDER_SETTINGS[trial.provider]
         for other in PROVIDER_SETTINGS.values():
             # Which may have the same model on offer.
-            own = own if other == tried else _without(own, other)
+            own = own if other == tried else _without_provider(own, other)
         if trial.key is not None:
             own = own.with_value(tried.key, _checked(tried.key, trial.key, "key"))
         if trial.base_url is not None:
-            own = self._at(trial.base_url, own, tried, has_key=trial.key is not None)
+            own = self._with_address(trial.base_url, own, tried, has_key=trial.key is not None)
         if trial.model is not None:
             own = own.with_value(tried.models, _checked(tried.models, [trial.model], "model"))
         address = own.value(tried.base_url) if tried.base_url is not None else None
         if not own.secret(tried.key) and (not address or tried.key.name in own.unreadable):
             raise InvalidError("There is no key of yours to try: give one.", field="body.key")
         if address:
-            self._allowed(address)
+            self._checked_address(address)
         return own
 
-    def _at(self, base_url: str, own: OwnSettings, tried: ProviderSettings, *, has_key: bool) -> OwnSettings:
+    def _with_address(self, base_url: str, own: OwnSettings, tried: ProviderSettings, *, has_key: bool) -> OwnSettings:
         if tried.base_url is None:
             raise InvalidError("Only keys of compatible servers have an address.", field="body.base_url")
-        address = self._allowed(base_url) if base_url.strip() else None
+        address = self._checked_address(base_url) if base_url.strip() else None
         is_elsewhere = address != own.value(tried.base_url)
         if is_elsewhere and not has_key and own.has(tried.key):
             raise InvalidError("Your saved key is for another address: give one for this.", field="body.key")
         return own.with_value(tried.base_url, address)
 
-    def _allowed(self, address: str) -> str:
+    def _checked_address(self, address: str) -> str:
         try:
             return self.base_urls.check(address)
         except InvalidError as error:
@@ -145,7 +145,7 @@ def _outcome_of(error: ModelError) -> Outcome:
     return "unreachable"
 
 
-def _without(own: OwnSettings, provider: ProviderSettings) -> OwnSettings:
+def _without_provider(own: OwnSettings, provider: ProviderSettings) -> OwnSettings:
     own = own.with_value(provider.key, None)
     return own.with_value(provider.base_url, None) if provider.base_url is not None else own
 

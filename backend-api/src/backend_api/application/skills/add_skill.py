@@ -28,11 +28,11 @@ class AddSkill:
         *,
         source: str | None = None,
         name: str | None = None,
-        beside_others: bool = False,
+        only_same_source: bool = False,
     ) -> SkillEntry:
-        """Of a zip archive or a single `SKILL.md`; with a `name` only where it is that one, and `beside_others` in the
-        place of none from another source: raises `SkillTakenError`."""
+        """Of a zip archive or a single `SKILL.md`; with a `name` only where it is that one; `only_same_source` keeps
+        one from another source in its place: raises `SkillTakenError`."""
         skill = await asyncio.to_thread(self.archives.read, file_name, content)
         if name is not None and skill.name != name:
             raise SkillRefusedError(f"The skill found there is named {skill.name}, not {name[:100]}.")
-        return await self.store.put(user_id, skill, source=source, most=self.most, beside_others=beside_others)
+        return await self.store.put(user_id, skill, source=source, most=self.most, only_same_source=only_same_source)

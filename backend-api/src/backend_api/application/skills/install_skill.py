@@ -24,20 +24,20 @@ class InstallSkill:
     downloads: SkillDownloads
 
     async def __call__(
-        self, user_id: UserId, url: str, *, name: str | None = None, beside_others: bool = False
+        self, user_id: UserId, url: str, *, name: str | None = None, only_same_source: bool = False
     ) -> SkillEntry:
         """In the place of the user's skill of the same name; with a `name` only where it is that one."""
         source = url.strip()
         found = await self.downloads.get(user_id, source)
         return await self.add(
-            user_id, found.file_name, found.content, source=source, name=name, beside_others=beside_others
+            user_id, found.file_name, found.content, source=source, name=name, only_same_source=only_same_source
         )
 
-    async def beside_others(self, user_id: UserId, url: str, *, name: str) -> SkillEntry:
+    async def add_from_agent(self, user_id: UserId, url: str, *, name: str) -> SkillEntry:
         """As an agent may, to whom anybody can have named the address: in the place of one from this very address, and
         of no other one, be it the user's or the server's. Raises `SkillTakenError`."""
         for entry in await self.own.entries(user_id):
             if entry.name == name and entry.source != url.strip():
                 # Said before anything is fetched; what comes meanwhile, the store refuses.
                 raise SkillTakenError(name)
-        return await self(user_id, url, name=name, beside_others=True)
+        return await self(user_id, url, name=name, only_same_source=True)

@@ -24,7 +24,7 @@ MISSING = "[The folder {root}/{name} of a skill that was read is missing: {reaso
 
 
 @dataclass(slots=True)
-class _Tried:
+class _Attempts:
     """What was put into one generation of a session's sandbox, or could not be."""
 
     generation: int
@@ -43,7 +43,7 @@ class PlaceSkills:
         self._archives = archives
         self._folders = folders
         self._within_s = within_s
-        self._tried: dict[str, _Tried] = {}
+        self._attempts: dict[str, _Attempts] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def __call__(self, sandbox: Sandbox, user_id: str, names: Sequence[str]) -> list[str]:
@@ -52,30 +52,30 @@ class PlaceSkills:
             return []
         lock = self._locks.setdefault(sandbox.session_id, asyncio.Lock())
         async with lock:
-            tried = self._of(sandbox)
+            tried = self._attempts_of(sandbox)
             faults: list[str] = []
             for name in names:
                 if name not in tried.names:
-                    fault = await self._put(sandbox, UserId(user_id), name)
+                    fault = await self._upload(sandbox, UserId(user_id), name)
                     tried.names.add(name)
                     faults += [fault] if fault else []
             return faults
 
     def forget(self, session_id: str, name: str) -> None:
         """It was read again: it may have another content than before."""
-        if (tried := self._tried.get(session_id)) is not None:
+        if (tried := self._attempts.get(session_id)) is not None:
             tried.names.discard(name)
 
-    def _of(self, sandbox: Sandbox) -> _Tried:
-        found = self._tried.pop(sandbox.session_id, None)
+    def _attempts_of(self, sandbox: Sandbox) -> _Attempts:
+        found = self._attempts.pop(sandbox.session_id, None)
         if found is None or found.generation != sandbox.generation:
-            found = _Tried(sandbox.generation)
-        while len(self._tried) >= MAX_REMEMBERED:
-            del self._tried[next(iter(self._tried))]
-        self._tried[sandbox.session_id] = found
+            found = _Attempts(sandbox.generation)
+        while len(self._attempts) >= MAX_REMEMBERED:
+            del self._attempts[next(iter(self._attempts))]
+        self._attempts[sandbox.session_id] = found
         return found
 
-    async def _put(self, sandbox: Sandbox, user_id: UserId, name: str) -> str | None:
+    async def _upload(self, sandbox: Sandbox, user_id: UserId, name: str) -> str | None:
         try:
             async with asyncio.timeout(self._within_s):
                 skill = await self._own.get(user_id, name)

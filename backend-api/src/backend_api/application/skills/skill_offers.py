@@ -19,12 +19,12 @@ class SkillOffers:
 
     @property
     def shared(self) -> Sequence[SkillOffer]:
-        return _offers(self.own.library.entries()) if self.own is not None else ()
+        return _to_offers(self.own.library.entries()) if self.own is not None else ()
 
     async def __call__(self, user_id: UserId) -> Sequence[SkillOffer]:
         """By their names. Raises `StoreUnavailableError`."""
-        return _offers(await self.own.entries(user_id)) if self.own is not None else ()
+        return _to_offers(await self.own.entries(user_id)) if self.own is not None else ()
 
 
-def _offers(entries: Iterable[SkillEntry]) -> list[SkillOffer]:
+def _to_offers(entries: Iterable[SkillEntry]) -> list[SkillOffer]:
     return [SkillOffer(name=one.name, description=one.description) for one in entries]

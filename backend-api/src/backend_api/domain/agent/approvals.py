@@ -103,7 +103,7 @@ class Approval:
         """Decide calls; without an answer all that are left are denied. Raises `ApprovalDecidedError`,
         `InvalidError`."""
         answer = answer or Decision(decision="deny")
-        chosen = self._chosen(answer)
+        chosen = self._selected_calls(answer)
         past = PastDecision(call_ids=chosen, decision=answer.decision, by=by)
         feedback = (answer.feedback or "").strip() or None
         resolved = ApprovalResolved(
@@ -122,7 +122,7 @@ class Approval:
         denied = chosen if answer.decision == "deny" else []
         return Outcome(rest, [Recorded(payload=resolved), *(self._result(call_id, by, feedback) for call_id in denied)])
 
-    def _chosen(self, answer: Decision) -> list[str]:
+    def _selected_calls(self, answer: Decision) -> list[str]:
         undecided = [call.call_id for call in self.calls]
         if answer.call_ids is None:
             return undecided

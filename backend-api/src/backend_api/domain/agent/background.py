@@ -38,11 +38,11 @@ def state_of(outcome: Done) -> BackgroundEnd | None:
             return None
 
 
-def told_of(finished: BackgroundFinished, output: str) -> str:
+def describe_finished(finished: BackgroundFinished, output: str) -> str:
     """How one ended, and what it wrote."""
     command = finished.command if len(finished.command) <= _SHORT else f"{finished.command[:_SHORT]}..."
     return _FINISHED.format(
-        told=END_TOLD, id=finished.background_id, how=_how(finished), command=command, output=output
+        told=END_TOLD, id=finished.background_id, how=_describe_end(finished), command=command, output=output
     )
 
 
@@ -52,7 +52,7 @@ def listed(running: Sequence[BackgroundStarted]) -> str:
     return _RUNNING.format(lines="\n".join(lines))
 
 
-def _how(finished: BackgroundFinished) -> str:
+def _describe_end(finished: BackgroundFinished) -> str:
     match finished.state:
         case "ended":
             return f"has ended with the exit code {finished.exit_code}"

@@ -12,7 +12,7 @@ from backend_api.domain.agent.model import ToolTurn
 
 KEPT = 15
 """Calls: a cycle of five, three times."""
-_TOLD = 200
+_MAX_SHOWN = 200
 """Characters of a call's arguments."""
 
 
@@ -29,24 +29,24 @@ class LastCalls:
     """Those since a person last said something: what is asked for again is done again."""
 
     def __init__(self) -> None:
-        self._made: deque[CallMade] = deque(maxlen=KEPT)
+        self._summarize_call: deque[CallMade] = deque(maxlen=KEPT)
 
     def add(self, called: ToolCalled, result: ToolTurn, body: BodyReference | None) -> None:
         """After all that were added before. `body` is what stands beside the result."""
-        self._made.append(_made(called, result, body))
+        self._summarize_call.append(_summarize_call(called, result, body))
 
     def forget(self) -> None:
         """Begin anew."""
-        self._made.clear()
+        self._summarize_call.clear()
 
     def all(self) -> list[CallMade]:
         """The first one first."""
-        return [*self._made]
+        return [*self._summarize_call]
 
 
-def _made(called: ToolCalled, result: ToolTurn, body: BodyReference | None) -> CallMade:
+def _summarize_call(called: ToolCalled, result: ToolTurn, body: BodyReference | None) -> CallMade:
     arguments = json.dumps(called.arguments, ensure_ascii=False, sort_keys=True)
     whole = json.dumps([called.name, arguments, result.success, result.output, body.digest if body else ""])
-    short = arguments if len(arguments) <= _TOLD else f"{arguments[:_TOLD]}..."
+    short = arguments if len(arguments) <= _MAX_SHOWN else f"{arguments[:_MAX_SHOWN]}..."
     digest = hashlib.blake2b(whole.encode("utf-8", "replace"), digest_size=16).digest()
     return CallMade(name=called.name, told=f"{called.name} {short}", digest=digest)

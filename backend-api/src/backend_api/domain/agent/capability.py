@@ -88,10 +88,10 @@ class Setup:
         return None if self.kind == MAIN else {kind.name: kind for kind in self.kinds}[self.kind]
 
     @property
-    def has_computer(self) -> bool:
-        """Whether one of its tools works on a computer."""
+    def has_sandbox(self) -> bool:
+        """Whether one of its tools works on a sandbox."""
         # A list is one call, where a generator is one for each tool.
-        return True in [tool.needs_computer for tool in self.tools]
+        return True in [tool.needs_sandbox for tool in self.tools]
 
 
 class ToolSource(Protocol):

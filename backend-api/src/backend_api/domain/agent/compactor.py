@@ -11,7 +11,7 @@ from backend_api.domain.agent.capability import Compact
 from backend_api.domain.agent.catalogue import ChosenModel
 from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import ContextCompacted, Notice, Usage
-from backend_api.domain.agent.fallback import sums_up_instead
+from backend_api.domain.agent.fallback import summary_fallback_notice
 from backend_api.domain.agent.journal import Journal
 from backend_api.domain.agent.model import ModelContextError, ModelError, ModelRequest
 from backend_api.domain.agent.sizes import CountTokens, count_estimated, texts_of
@@ -57,19 +57,19 @@ class Compactor:
     async def _summary(self, request: ModelRequest, focus: str | None, told: list[Notice]) -> str:
         """Raises `SummaryError`, of the first of the two where both fail."""
         try:
-            return await self._asked(self.model, request, focus)
+            return await self._summarize(self.model, request, focus)
         except SummaryError as error:
             if self.instead is None or error.fault is None or _fails_again(error.fault):
                 raise
             logger.warning("the model for summaries failed", extra={"reason": str(error)})
             try:
-                summary = await self._asked(self.instead, request, focus)
+                summary = await self._summarize(self.instead, request, focus)
             except SummaryError as second:
                 raise error from second
-            told.append(sums_up_instead(error.fault, self.instead.info))
+            told.append(summary_fallback_notice(error.fault, self.instead.info))
             return summary
 
-    async def _asked(self, model: ChosenModel, request: ModelRequest, focus: str | None) -> str:
+    async def _summarize(self, model: ChosenModel, request: ModelRequest, focus: str | None) -> str:
         summarizer, is_unused = Summarizer(model=model), False
         try:
             return await summarizer.summarize(request, focus)

@@ -672,7 +672,7 @@ class TeamMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackgroundStarted:
-    """A command runs in the background of the session's computer from here on, for `timeout_s` at most; `command` is
+    """A command runs in the background of the session's sandbox from here on, for `timeout_s` at most; `command` is
     at most 2,000 characters of it, the whole stands in the call."""
 
     type: Literal["background.started"] = "background.started"
@@ -687,7 +687,7 @@ PortOpener = Literal["agent", "person"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PortOpened:
-    """A port of the session's computer is open to its user's browser from here on; what listens there is another
+    """A port of the session's sandbox is open to its user's browser from here on; what listens there is another
     question. How it is reached stands in no event."""
 
     type: Literal["port.opened"] = "port.opened"
@@ -728,7 +728,7 @@ class ResourcesUpdated:
 
 
 BackgroundEnd = Literal["ended", "timed_out", "stopped", "lost"]
-"""By itself, at its time-out, by a person or the agent, or with the computer it ran on: then nobody knows how far it
+"""By itself, at its time-out, by a person or the agent, or with the sandbox it ran on: then nobody knows how far it
 came."""
 
 

@@ -12,7 +12,7 @@ def answers_instead(error: ModelError, other: ModelInfo) -> Notice:
     return Notice(text=text, code="model_fallback", params={"model": other.label})
 
 
-def sums_up_instead(error: ModelError, other: ModelInfo) -> Notice:
+def summary_fallback_notice(error: ModelError, other: ModelInfo) -> Notice:
     """The same of a conversation's summary."""
     text = f"{error.detail} {other.label} sums up the conversation instead."
     return Notice(text=text, code="summary_fallback", params={"model": other.label})

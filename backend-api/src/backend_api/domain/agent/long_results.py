@@ -57,9 +57,9 @@ class ResultLimits:
         """With what the model is to read of it, where that is not all: head and tail, and a reference to the whole."""
         output = done.output
         most = most_tokens(output) if len(output) <= MAX_RESULT_CHARACTERS else None
-        if most is not None and (most <= LEAST_TOKENS or most <= self._tokens_each(room, _most_used(room))):
+        if most is not None and (most <= LEAST_TOKENS or most <= self._tokens_each(room, _max_tokens_used(room))):
             return done
-        tokens = self._tokens_each(room, await self._used(room))
+        tokens = self._tokens_each(room, await self._tokens_used(room))
         counted = await self.count_tokens([output])
         if most is not None and counted <= tokens:
             return done
@@ -76,12 +76,12 @@ class ResultLimits:
         left = self.window - used - min(self.answer, self.window // SHARE_OF_ANSWER)
         return max(left // max(room.calls, 1), LEAST_TOKENS)
 
-    async def _used(self, room: Room) -> int:
+    async def _tokens_used(self, room: Room) -> int:
         known = room.conversation
         return room.read or known.context_tokens + await self.count_tokens(texts_of(_uncounted(known)))
 
 
-def _most_used(room: Room) -> int:
+def _max_tokens_used(room: Room) -> int:
     """By its bytes alone."""
     return room.read or room.conversation.context_tokens + tokens_of(_uncounted(room.conversation), most_tokens)
 

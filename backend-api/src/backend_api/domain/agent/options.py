@@ -72,23 +72,23 @@ def defaults_of(lowest: Options, *layers: Options) -> Options:
 def _with_defaults(lower: Options, upper: Options) -> Options:
     return replace(
         merged(lower, upper),
-        denied_tools=_united(lower.denied_tools, upper.denied_tools),
-        asked_tools=_united(lower.asked_tools, upper.asked_tools),
-        allowed_tools=_allowed(lower, upper),
-        enable_approval=_on(lower.enable_approval, upper.enable_approval),
-        enable_plan_mode=_on(lower.enable_plan_mode, upper.enable_plan_mode),
+        denied_tools=_union(lower.denied_tools, upper.denied_tools),
+        asked_tools=_union(lower.asked_tools, upper.asked_tools),
+        allowed_tools=_intersection(lower, upper),
+        enable_approval=_either(lower.enable_approval, upper.enable_approval),
+        enable_plan_mode=_either(lower.enable_plan_mode, upper.enable_plan_mode),
     )
 
 
-def _united(lower: frozenset[str] | None, upper: frozenset[str] | None) -> frozenset[str] | None:
+def _union(lower: frozenset[str] | None, upper: frozenset[str] | None) -> frozenset[str] | None:
     return upper if lower is None else lower | (upper or frozenset())
 
 
-def _on(lower: bool | None, upper: bool | None) -> bool | None:
+def _either(lower: bool | None, upper: bool | None) -> bool | None:
     return upper if lower is None else lower or bool(upper)
 
 
-def _allowed(lower: Options, upper: Options) -> frozenset[str] | None:
+def _intersection(lower: Options, upper: Options) -> frozenset[str] | None:
     """A layer lets calls run without the approval that it asks for itself, and not without another one's."""
     if lower.enable_approval and upper.enable_approval:
         ours, theirs = lower.allowed_tools or frozenset(), upper.allowed_tools or frozenset()

@@ -49,9 +49,9 @@ class Preset:
         """Whether it leaves an agent any tool whose name begins so."""
         return self.tools is None or any(_may_begin(rule, prefix) for rule in self.tools)
 
-    def has_computer(self, tools: Sequence[ToolSpec]) -> bool:
-        """Whether one of these tools that it has needs a computer."""
-        return any(tool.needs_computer and self.has(tool.name) for tool in tools)
+    def has_sandbox(self, tools: Sequence[ToolSpec]) -> bool:
+        """Whether one of these tools that it has needs a sandbox."""
+        return any(tool.needs_sandbox and self.has(tool.name) for tool in tools)
 
 
 def _may_begin(rule: str, prefix: str) -> bool:

@@ -45,7 +45,7 @@ class RunProgress:
     attempts_without_progress: int = 0
     continuations: int = 0
     calls: int = 0
-    needs_computer: bool = False
+    needs_sandbox: bool = False
     last_turns: dict[str, int] = field(default_factory=dict[str, int])
     since: datetime | None = None
     worked: timedelta = timedelta()
@@ -71,7 +71,7 @@ class RunProgress:
             case ToolCalled():
                 self.open_calls[payload.call_id] = payload
                 self.calls += 1
-                self.needs_computer = self.needs_computer or payload.needs_computer
+                self.needs_sandbox = self.needs_sandbox or payload.needs_computer
                 if payload.asks:
                     self.needing_approval.add(payload.call_id)
             case ApprovalRequested():

@@ -17,10 +17,10 @@ def message_of(message: MessageUser, fired: ScheduleFired | None) -> str:
     if fired is None or fired.message_id != message.message_id:
         return message.text
     due = f", due {_time(fired.due_at)}" if fired.due_at else ", as the user asked for now"
-    return f"{message.text}\n\n{_FIRED.format(due=due, missed=_missed(fired))}"
+    return f"{message.text}\n\n{_FIRED.format(due=due, missed=_describe_missed(fired))}"
 
 
-def _missed(fired: ScheduleFired) -> str:
+def _describe_missed(fired: ScheduleFired) -> str:
     if not fired.missed or fired.missed_from is None or fired.missed_to is None:
         return ""
     more = " or more" if fired.missed >= MAX_MISSED else ""

@@ -65,12 +65,12 @@ class Summarizer:
         Raises `SummaryError`.
         """
         note = NoteTurn(text=ASKED + (FOCUS.format(focus=focus) if focus else ""))
-        request = _asked_of(self.model.info, request)
+        request = _request_for(self.model.info, request)
         try:
             try:
                 return await self._ask(replace(request, turns=[*request.turns, note]))
             except ModelContextError:
-                return await self._ask(replace(request, turns=[*_cut(request.turns), note], pictures={}))
+                return await self._ask(replace(request, turns=[*_shorten_turns(request.turns), note], pictures={}))
         except ModelError as error:
             raise SummaryError(error.detail, error) from error
 
@@ -96,7 +96,7 @@ class Summarizer:
         return text
 
 
-def _asked_of(info: ModelInfo, request: ModelRequest) -> ModelRequest:
+def _request_for(info: ModelInfo, request: ModelRequest) -> ModelRequest:
     """The request as it can be made of this model. Of another one's thinking it is sent nothing, as that is signed for
     the model that thought."""
     if info.id == request.model:
@@ -111,11 +111,11 @@ def _asked_of(info: ModelInfo, request: ModelRequest) -> ModelRequest:
     )
 
 
-def _cut(turns: Sequence[Turn]) -> list[Turn]:
-    return [_short(turn) for turn in turns]
+def _shorten_turns(turns: Sequence[Turn]) -> list[Turn]:
+    return [_shorten_turn(turn) for turn in turns]
 
 
-def _short(turn: Turn) -> Turn:
+def _shorten_turn(turn: Turn) -> Turn:
     match turn:
         case UserTurn() | NoteTurn():
             return replace(turn, text=shorten(turn.text, SHORT_CHARACTERS))

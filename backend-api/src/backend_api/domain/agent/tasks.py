@@ -99,7 +99,7 @@ def with_change(known: TasksUpdated, task_id: str, change: TaskChange) -> TasksU
     tasks = _with_edges(tasks, edges)
     if change.status in ("in_progress", "completed") and (open_ones := open_blockers(tasks, task_of(tasks, task_id))):
         raise TasksRefusedError(
-            f"task {task_id} is blocked by {_listed(open_ones)}, to be completed first. Complete or delete "
+            f"task {task_id} is blocked by {_join_ids(open_ones)}, to be completed first. Complete or delete "
             f"{'it' if len(open_ones) == 1 else 'them'}, or take another task."
         )
     return replace(known, tasks=tasks)
@@ -145,7 +145,7 @@ def listed(tasks: Tasks) -> str:
 def _line(tasks: Tasks, task: Task) -> str:
     owner = f" ({task.owner})" if task.owner else ""
     blockers = open_blockers(tasks, task)
-    blocked = f" - blocked by {_listed(blockers)}" if blockers and task.status != "completed" else ""
+    blocked = f" - blocked by {_join_ids(blockers)}" if blockers and task.status != "completed" else ""
     return f"{task.id}. [{task.status}] {task.subject}{owner}{blocked}"
 
 
@@ -162,7 +162,7 @@ def _with_edges(tasks: Tasks, edges: Sequence[tuple[str, str]]) -> list[Task]:
     by_id = {task.id: task for task in tasks}
     for before, after in edges:
         first, second = task_of(tasks, before), task_of(tasks, after)
-        if (way := _way(by_id, after, before)) is not None:
+        if (way := _find_path(by_id, after, before)) is not None:
             circle = " -> ".join([*way, after])
             raise TasksRefusedError(
                 f"task {before} can't block task {after}: they would wait for each other ({circle})."
@@ -173,7 +173,7 @@ def _with_edges(tasks: Tasks, edges: Sequence[tuple[str, str]]) -> list[Task]:
     return [by_id[task.id] for task in tasks]
 
 
-def _way(by_id: Mapping[str, Task], begin: str, end: str) -> list[str] | None:
+def _find_path(by_id: Mapping[str, Task], begin: str, end: str) -> list[str] | None:
     """From one task over those it blocks to another, None where there is none."""
     ways, seen = [[begin]], {begin}
     for way in ways:
@@ -189,7 +189,7 @@ def _added(ids: Sequence[str], one: str) -> list[str]:
     return [*ids] if one in ids else [*ids, one]
 
 
-def _listed(ids: Sequence[str]) -> str:
+def _join_ids(ids: Sequence[str]) -> str:
     return " and ".join([", ".join(ids[:-1]), ids[-1]] if len(ids) > 1 else ids)
 
 

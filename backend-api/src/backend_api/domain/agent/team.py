@@ -220,7 +220,7 @@ def sent(
 
 def broadcast(team: Team, call_id: str, *, sender: str, content: str) -> TeamMessage:
     """A message to all others. Raises `TeamRefusedError`."""
-    others = [name for name in _everybody(team) if name != sender]
+    others = [name for name in _all_names(team) if name != sender]
     if not others:
         raise TeamRefusedError("there is nobody else in the team. spawn_teammate begins one.")
     return TeamMessage(
@@ -247,7 +247,7 @@ def shutdown_answered(
     team: Team, call_id: str, *, sender: str, request_id: str, approve: bool, reason: str
 ) -> list[TeamMessage | TeammateUpdated]:
     """One says whether it leaves, and does. Raises `TeamRefusedError`."""
-    _answerable(team, request_id, "shutdown", sender)
+    _find_request(team, request_id, "shutdown", sender)
     answer = TeamMessage(
         message_id=_message(call_id),
         sender=sender,
@@ -278,7 +278,7 @@ def plan_submitted(team: Team, call_id: str, *, sender: str, plan: str) -> TeamM
 
 def plan_reviewed(team: Team, call_id: str, *, request_id: str, approve: bool, feedback: str) -> TeamMessage:
     """The lead's review. Raises `TeamRefusedError`."""
-    asked = _answerable(team, request_id, "plan", LEAD)
+    asked = _find_request(team, request_id, "plan", LEAD)
     _require(team, asked.sender, LEAD)
     return TeamMessage(
         message_id=_message(call_id),
@@ -302,7 +302,7 @@ def request_with(team: Team, request_id: str) -> Request:
 
 def told(message: TeamMessage) -> str:
     """As its reader's model reads it."""
-    return _READ.format(what=_what(message), content=message.content)
+    return _READ.format(what=_describe_message(message), content=message.content)
 
 
 def listed(members: Sequence[Teammate]) -> str:
@@ -312,7 +312,7 @@ def listed(members: Sequence[Teammate]) -> str:
     return "\n".join(["The teammates are:", *(f"- {one.name} ({one.role}): {one.status}" for one in members)])
 
 
-def _what(message: TeamMessage) -> str:
+def _describe_message(message: TeamMessage) -> str:
     sender, request = message.sender, message.request_id
     match message.msg_type:
         case "message":
@@ -339,7 +339,7 @@ def _what(message: TeamMessage) -> str:
             return f"{sender} {done} your plan (request {request})."
 
 
-def _answerable(team: Team, request_id: str, kind: Literal["shutdown", "plan"], by: str) -> Request:
+def _find_request(team: Team, request_id: str, kind: Literal["shutdown", "plan"], by: str) -> Request:
     asked = request_with(team, request_id)
     if asked.kind != kind or asked.recipient != by:
         theirs = ", ".join(one.id for one in team.pending_for(by) if one.kind == kind) or "none"
@@ -357,12 +357,12 @@ def _require(team: Team, name: str, by: str) -> None:
     if name == by:
         raise TeamRefusedError("you can't write to yourself.")
     if name != LEAD and team.find(name) is None:
-        others = ", ".join(one for one in _everybody(team) if one != by) or "nobody"
+        others = ", ".join(one for one in _all_names(team) if one != by) or "nobody"
         gone = " has left the team" if name in team.members else " is not in the team"
         raise TeamRefusedError(f"{name!r}{gone}. There are: {others}.")
 
 
-def _everybody(team: Team) -> list[str]:
+def _all_names(team: Team) -> list[str]:
     return [LEAD, *(one.name for one in team.present())]
 
 

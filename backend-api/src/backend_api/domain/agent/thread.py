@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from backend_api.domain.agent.background import told_of
+from backend_api.domain.agent.background import describe_finished
 from backend_api.domain.agent.calls_made import LastCalls
 from backend_api.domain.agent.chosen import Chosen
 from backend_api.domain.agent.conversation import Conversation, ResultAt, left_at_opening, results_at
@@ -52,7 +52,7 @@ from backend_api.domain.agent.shortening import shorten
 from backend_api.domain.agent.skills import read_by
 from backend_api.domain.agent.step import Step
 from backend_api.domain.agent.tasks import NO_TASKS
-from backend_api.domain.agent.team import told as told_by_team
+from backend_api.domain.agent.team import told as describe_team_message
 
 MAX_RESULT_CHARACTERS = 16_000
 SUMMARY = """\
@@ -137,9 +137,9 @@ class Thread:
                 self.seen_seq, self.started = event.seq or 0, started
                 self._unread.append((self.seen_seq, UserTurn(text=started.task)))
             case TeammateUpdated(prompt=str(prompt)):
-                self._apply_news(event.seq or 0, UserTurn(text=prompt))
+                self._append_turn(event.seq or 0, UserTurn(text=prompt))
             case TeamMessage() as message:
-                self._apply_news(event.seq or 0, NoteTurn(text=told_by_team(message)))
+                self._append_turn(event.seq or 0, NoteTurn(text=describe_team_message(message)))
             case MessageCompleted() as message:
                 step = self._open(event, message.turn)
                 step.has_said = True
@@ -257,7 +257,7 @@ class Thread:
             is_compacted=self._is_compacted,
             is_just_compacted=self._compacted_before == (run_id, progress.last_turn + 1),
             has_compaction_failed=self._failed_in == run_id,
-            compaction_wanted=_together(self._wanted),
+            compaction_wanted=_merge_requests(self._wanted),
             plan=self._plan.known(),
             todos=self.todos,
             tasks=self.tasks.tasks,
@@ -310,9 +310,9 @@ class Thread:
             self._background_over.add(finished.background_id)
         if finished.read_by is None:
             read = shorten(finished.preview if output is None else output, MAX_RESULT_CHARACTERS)
-            self._apply_news(seq, NoteTurn(text=told_of(finished, read)))
+            self._append_turn(seq, NoteTurn(text=describe_finished(finished, read)))
 
-    def _apply_news(self, seq: int, turn: UserTurn | NoteTurn) -> None:
+    def _append_turn(self, seq: int, turn: UserTurn | NoteTurn) -> None:
         self.seen_seq = max(self.seen_seq, seq)
         self._unread.append((seq, turn))
 
@@ -346,7 +346,7 @@ class Thread:
             self._closed += said
 
 
-def _together(wanted: Sequence[CompactionWanted]) -> CompactionWanted | None:
+def _merge_requests(wanted: Sequence[CompactionWanted]) -> CompactionWanted | None:
     """One wish for all, with the focus of each."""
     return replace(wanted[-1], focus=_focus_of(wanted)) if wanted else None
 

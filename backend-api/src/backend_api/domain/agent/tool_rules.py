@@ -51,25 +51,25 @@ def _matches(name: str, rule: str) -> bool:
     if len(name) < size or (len(name) > size and "*" not in rule):
         return False
     at, end = len(first), len(name) - len(last)
-    if not (_is_at(name, 0, first) and _is_at(name, end, last)):
+    if not (_matches_at(name, 0, first) and _matches_at(name, end, last)):
         return False
     for piece in middle:
         # Where the first place of each is taken, most room is left for the others.
-        at = _found(name, piece, at, end)
+        at = _find_piece(name, piece, at, end)
         if at < 0:
             return False
         at += len(piece)
     return True
 
 
-def _found(name: str, piece: str, begin: int, end: int) -> int:
+def _find_piece(name: str, piece: str, begin: int, end: int) -> int:
     """Where it stands first, -1 where it does not."""
     if "?" not in piece:
         return name.find(piece, begin, end)
-    return next((at for at in range(begin, end - len(piece) + 1) if _is_at(name, at, piece)), -1)
+    return next((at for at in range(begin, end - len(piece) + 1) if _matches_at(name, at, piece)), -1)
 
 
-def _is_at(name: str, start: int, piece: str) -> bool:
+def _matches_at(name: str, start: int, piece: str) -> bool:
     if "?" not in piece:
         return name.startswith(piece, start)
     return all(wanted in ("?", char) for wanted, char in zip(piece, name[start:], strict=False))

@@ -47,7 +47,7 @@ NEVER_BEGUN = "Nothing was run: the computer was not available {late}."
 FAULTY = "The tool failed by a fault of its own. Part of it may have happened; don't try the same again."
 NOT_BEGUN = "Nothing was run: the tool failed by a fault of its own. Don't try the same again."
 MAX_OUTPUT_CHARACTERS = 1_000_000
-"""Of a result, as of those of the computer; of a longer one head and tail are kept."""
+"""Of a result, as of those of the sandbox; of a longer one head and tail are kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,17 +91,17 @@ class ToolRunner:
         allowed = [call for call in announced if call.asks is None]
         for beside, group in groupby(allowed, key=lambda call: call.may_run_beside):
             if beside:
-                judged = await self._judged_now([*group], asking, chain)
-                await _together([partial(self._run_one, call, waits, room, chain) for call in judged])
+                judged = await self._judge_now([*group], asking, chain)
+                await _run_concurrently([partial(self._run_one, call, waits, room, chain) for call in judged])
             else:
                 for call in group:
-                    for judged in await self._judged_now([call], asking, chain):
+                    for judged in await self._judge_now([call], asking, chain):
                         await self._run_one(judged, waits, room, chain)
-        if asking := await self._still_asking(announced, asking, chain):
+        if asking := await self._recheck_asking(announced, asking, chain):
             waits.insert(0, approval_of(asking))
         return waits
 
-    async def _still_asking(
+    async def _recheck_asking(
         self, announced: Sequence[Announced], asking: Sequence[Announced], chain: ChainedCalls
     ) -> list[Announced]:
         """Those to ask the person for, in the order of the turn: a call beside them may have led to that they are
@@ -111,7 +111,7 @@ class ToolRunner:
         wanted = {call.called.call_id: call for call in asking}
         in_order = [wanted[call.called.call_id] for call in announced if call.called.call_id in wanted]
         still: list[Announced] = []
-        allowed = await self._judged_now(in_order, still, chain)
+        allowed = await self._judge_now(in_order, still, chain)
         left = {call.called.call_id for call in (*still, *allowed)}
         return [call for call in in_order if call.called.call_id in left]
 
@@ -124,7 +124,7 @@ class ToolRunner:
         for call in dangling:
             called, tool = call.called, tools.get(call.called.name)
             if call.needs_approval or (tool is not None and tool.may_run_again(called.read_only)):
-                judged = self._judged_again(call, tool, sorted(tools))
+                judged = self._judge_again(call, tool, sorted(tools))
                 again.append(judged)
                 broken = judged.broken
             else:
@@ -166,7 +166,7 @@ class ToolRunner:
             phrase=render_phrase(spec.phrase, arguments) if spec else f"Unknown tool {request.name[:60]}",
             dangerous=spec.dangerous if spec else False,
             read_only=spec.read_only if spec else True,
-            needs_computer=spec.needs_computer if spec else False,
+            needs_computer=spec.needs_sandbox if spec else False,
             turn=turn,
             seen_seq=seen_seq,
             asks=isinstance(verdict, Ask),
@@ -176,7 +176,7 @@ class ToolRunner:
         asks = verdict if isinstance(verdict, Ask) else None
         return Announced(called=called, tool=tool, broken=broken, asks=asks, needs_approval=asks is not None)
 
-    def _judged_again(self, call: OpenCall, tool: Tool | None, names: Sequence[str]) -> Announced:
+    def _judge_again(self, call: OpenCall, tool: Tool | None, names: Sequence[str]) -> Announced:
         """A call that another worker left, judged anew: what is denied meanwhile stays so, approved or not."""
         if tool is None:
             return Announced(called=call.called, tool=None, broken=_no_tool(call.called.name, names))
@@ -207,7 +207,7 @@ class ToolRunner:
                 done = replace(done, events=[*done.events, *new_instructions(done.instructions, room.instructions)])
                 await self._finish(call.called, await self.limits.fitted(call.called, done, room))
 
-    async def _judged_now(
+    async def _judge_now(
         self, calls: Sequence[Announced], asking: list[Announced], chain: ChainedCalls
     ) -> list[Announced]:
         """Those that may start. Mode and rules may have changed since the model was asked, by a call before these or by
@@ -219,7 +219,7 @@ class ToolRunner:
             if call.tool is None:
                 continue
             verdict = self.judge(_proposed(call.tool, call.called.arguments, call.called.safety_checks), chosen)
-            before = _asked_before(call.called, asking) if asking else None
+            before = _ask_of_previous(call.called, asking) if asking else None
             denial = NOT_REACHED if call.called.after in chain.failed else _denial(verdict)
             if denial is not None:
                 chain.failed.add(call.called.call_id)
@@ -243,7 +243,7 @@ class ToolRunner:
                 raise
             except Exception as error:
                 if deadline.expired() and isinstance(error, TimeoutError):
-                    call.outcome = _late(call, tool)
+                    call.outcome = _deadline_result(call, tool)
                 else:
                     fields = {"tool": called.name, "call_id": called.call_id, "run_id": call.run_id}
                     logger.exception("a tool failed", extra=fields)
@@ -265,13 +265,13 @@ class ToolRunner:
         await self.journal.record_result(finished, outcome)
 
 
-def _late(call: ToolCall, tool: Tool) -> Done:
+def _deadline_result(call: ToolCall, tool: Tool) -> Done:
     """The result of a call that was cut at its deadline."""
     said = TOO_LONG if call.has_begun else NEVER_BEGUN
     return Done(success=False, output=said.format(late=f"within {tool.spec.deadline_ms / 1000:g} s"))
 
 
-def _asked_before(called: ToolCalled, asking: Sequence[Announced]) -> Ask | None:
+def _ask_of_previous(called: ToolCalled, asking: Sequence[Announced]) -> Ask | None:
     """How the call that has to come before it is asked for, if it is."""
     return next((one.asks for one in asking if one.called.call_id == called.after), None)
 
@@ -288,7 +288,7 @@ def _denial(verdict: Verdict) -> str | None:
     return f"Nothing was run: {verdict.reason}" if isinstance(verdict, Deny) else None
 
 
-async def _together(runs: Sequence[Callable[[], Awaitable[None]]]) -> None:
+async def _run_concurrently(runs: Sequence[Callable[[], Awaitable[None]]]) -> None:
     """In their order, `MAX_TOGETHER` of them at once."""
     waiting = iter(runs)
 

@@ -23,7 +23,7 @@ left open is reported that it may have happened."""
 class ToolSpec:
     """What the loop, the model and the UI know of a tool. `phrase` is a template such as `Running {command}`.
 
-    One that needs no computer runs while that starts. Only one that `asks_person` may answer with questions, and only
+    One that needs no sandbox runs while that starts. Only one that `asks_person` may answer with questions, and only
     the agent that the person talks to has it. One that `waits` for something is called again with the same arguments
     until that has come. Of several calls in one answer of one that is called `once` the first is run.
     """
@@ -34,7 +34,7 @@ class ToolSpec:
     phrase: str
     effect: Effect = "writes"
     dangerous: bool = False
-    needs_computer: bool = True
+    needs_sandbox: bool = True
     asks_person: bool = False
     waits: bool = False
     once: bool = False
@@ -52,7 +52,7 @@ class ToolSpec:
         return self.effect != "writes"
 
 
-async def _unheard(_: str) -> None:
+async def _discard_output(_: str) -> None:
     return
 
 
@@ -72,7 +72,7 @@ class ToolCall:
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])
     agent_id: str | None = None
     """The sub-agent that calls, None for the main agent."""
-    on_output: Callable[[str], Awaitable[None]] = _unheard
+    on_output: Callable[[str], Awaitable[None]] = _discard_output
     has_begun: bool = field(default=True, init=False)
     outcome: Done | Waits | None = field(default=None, init=False)
     """Where it did not fail, once it is over."""

@@ -84,7 +84,7 @@ class BackgroundCommands(Protocol):
         """The open ones, then so many of those that ended, each the newest first."""
         ...
 
-    async def want_stop(self, session_id: SessionId, background_id: str | None = None) -> list[BackgroundCommand]:
+    async def request_end(self, session_id: SessionId, background_id: str | None = None) -> list[BackgroundCommand]:
         """Leave the wish to end one, or all of a session; answers those that are open."""
         ...
 

@@ -100,7 +100,7 @@ class PlanDecidedError(ConflictError):
     code = "plan_decided"
 
 
-def nothing_waits_for(answer: Answer) -> NotFoundError:
+def no_open_wait(answer: Answer) -> NotFoundError:
     """An answer to what was never asked."""
     if answer.kind == "approval":
         return ApprovalNotFoundError("There is no such approval request in this session.")
@@ -109,7 +109,7 @@ def nothing_waits_for(answer: Answer) -> NotFoundError:
     return QuestionNotFoundError("There is no such question in this session.")
 
 
-def came_too_late(answer: Answer, past: Sequence[PastDecision]) -> ConflictError:
+def already_over(answer: Answer, past: Sequence[PastDecision]) -> ConflictError:
     """An answer to what is over already."""
     if answer.kind == "approval":
         return ApprovalDecidedError.of(past)

@@ -52,7 +52,7 @@ def ends_all_texts(payload: Payload) -> bool:
     return isinstance(payload, RunFinished) or (isinstance(payload, RunStarted) and payload.attempt > 1)
 
 
-def begun_text(payload: Payload) -> TextKey | None:
+def started_text(payload: Payload) -> TextKey | None:
     """The text a stored payload opens again: a call may start anew under its old id after a crash."""
     return OUTPUT + payload.call_id if isinstance(payload, ToolCalled) else None
 

@@ -43,7 +43,7 @@ class Titles(Protocol):
         None. What the attempt used counts into its run in any case. Answers the stored events."""
         ...
 
-    async def put_off(self, due: DueTitle, used: Usage, *, for_s: float | None) -> None:
+    async def postpone(self, due: DueTitle, used: Usage, *, for_s: float | None) -> None:
         """The attempt came to nothing: the next one may begin after so many seconds, or, for None, when a run has
         ended, and then this one does not count. After `MAX_ATTEMPTS` the session keeps what it has."""
         ...

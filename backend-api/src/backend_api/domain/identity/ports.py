@@ -39,7 +39,7 @@ class Users(Protocol):
 class Standings(Protocol):
     """How accounts stand now, many at once."""
 
-    async def standings(self, families: Mapping[UserId, Collection[str]]) -> dict[UserId, Account]:
+    async def find_accounts(self, families: Mapping[UserId, Collection[str]]) -> dict[UserId, Account]:
         """The accounts there are, each asked about some of its log-ins. Raises `UnavailableError`."""
         ...
 

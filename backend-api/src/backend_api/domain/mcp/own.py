@@ -32,7 +32,7 @@ class McpServerNameTakenError(ConflictError):
 
 
 class McpProgramError(ConflictError):
-    """A program runs in the computer of a conversation, and is tried in none but one that is named."""
+    """A program runs in the sandbox of a conversation, and is tried in none but one that is named."""
 
     code = "mcp_program"
 
@@ -107,7 +107,7 @@ class OwnMcpServers(Protocol):
 class SealedMcpServers(Protocol):
     """What is sealed of all users' servers. All raise `StoreUnavailableError`."""
 
-    def sealed_otherwise(self, key_id: str) -> AsyncIterator[tuple[UserId, OwnMcpServer]]:
+    def sealed_under_other_key(self, key_id: str) -> AsyncIterator[tuple[UserId, OwnMcpServer]]:
         """Servers whose values are not under this key."""
         ...
 

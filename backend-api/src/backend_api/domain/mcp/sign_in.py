@@ -158,7 +158,7 @@ class SignIns(Protocol):
 class SealedSignIns(Protocol):
     """What is sealed of all users. All raise `StoreUnavailableError`."""
 
-    def sealed_otherwise(self, key_id: str) -> AsyncIterator[SignIn]:
+    def sealed_under_other_key(self, key_id: str) -> AsyncIterator[SignIn]:
         """Those that are not under this key."""
         ...
 

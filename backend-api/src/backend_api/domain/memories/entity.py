@@ -74,11 +74,11 @@ class Memories:
         for other in self.texts:
             if other.startswith(f"{name}/") or name.startswith(f"{other}/"):
                 raise MemoryExistsError(f"{ROOT}/{other} is there already, and a name is either a file or a folder.")
-        return self._with(name, content)
+        return self._with_file(name, content)
 
     def written(self, path: str, content: str, etag: str) -> Memories:
         """With all of a file replaced, which is to be as `etag` says."""
-        return self._with(self._as_read(path, etag).path, content)
+        return self._with_file(self._as_read(path, etag).path, content)
 
     def replaced(self, path: str, old: str, new: str) -> Memories:
         """With `new` in the place of `old`, which has to stand there exactly once."""
@@ -90,7 +90,7 @@ class Memories:
                 f"The text to replace is {said} in {ROOT}/{present.path}; it has to be there exactly once.",
                 present.content,
             )
-        return self._with(present.path, present.content.replace(old, new))
+        return self._with_file(present.path, present.content.replace(old, new))
 
     def inserted(self, path: str, line: int, text: str) -> Memories:
         """With a text after this line; 0: before the first one."""
@@ -101,18 +101,18 @@ class Memories:
         if line and not lines[line - 1].endswith("\n"):
             lines[line - 1] += "\n"
         lines.insert(line, text if text.endswith("\n") else f"{text}\n")
-        return self._with(present.path, "".join(lines))
+        return self._with_file(present.path, "".join(lines))
 
     def deleted(self, path: str, etag: str) -> Memories:
         """Without a file, which is to be as `etag` says."""
         name = self._as_read(path, etag).path
-        return self._of({one: content for one, content in self.texts.items() if one != name})
+        return self._with_texts({one: content for one, content in self.texts.items() if one != name})
 
     def renamed(self, path: str, to: str) -> Memories:
         """With a file under another name that nothing has, and its text as it is."""
         present = self.file(path)
         others = {one: content for one, content in self.texts.items() if one != present.path}
-        return self._of(others).created(to, present.content)
+        return self._with_texts(others).created(to, present.content)
 
     def _as_read(self, path: str, etag: str) -> MemoryFile:
         present = self.file(path)
@@ -120,13 +120,13 @@ class Memories:
             raise MemoryChangedError(f"{ROOT}/{present.path} was changed since it was read.", present.content)
         return present
 
-    def _with(self, name: str, content: str) -> Memories:
+    def _with_file(self, name: str, content: str) -> Memories:
         size = _size_of(content)
         if size > MAX_FILE_BYTES:
             raise MemoryTooLargeError(
                 f"{ROOT}/{name} would have {size:,} bytes, and a memory has at most {MAX_FILE_BYTES:,}."
             )
-        fresh = self._of({**self.texts, name: content})
+        fresh = self._with_texts({**self.texts, name: content})
         if fresh.size > MAX_USER_BYTES and fresh.size > self.size:
             raise MemoryTooLargeError(
                 f"All memories together would have {fresh.size:,} bytes, and may have {MAX_USER_BYTES:,}. Shorten or "
@@ -134,7 +134,7 @@ class Memories:
             )
         return fresh
 
-    def _of(self, texts: Mapping[str, str]) -> Memories:
+    def _with_texts(self, texts: Mapping[str, str]) -> Memories:
         return replace(self, texts=texts)
 
 

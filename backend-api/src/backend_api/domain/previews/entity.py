@@ -1,4 +1,4 @@
-"""A port of a session's computer that its user opened, so that a browser reaches what listens there."""
+"""A port of a session's sandbox that its user opened, so that a browser reaches what listens there."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OpenedBy = Literal["agent", "person"]
 FIRST_PORT = 1024
 LAST_PORT = 65535
 RESERVED_PORTS = frozenset({7000, 9222})
-"""Of the computer's own services: the endpoint of its tools, and the control port of its browser."""
+"""Of the sandbox's own services: the endpoint of its tools, and the control port of its browser."""
 MAX_LABEL_CHARACTERS = 80
 MAX_OPENED_PORTS_PER_SESSION = 8
 _ID_BYTES = 16
@@ -29,7 +29,7 @@ _ID = re.compile("[a-z2-7]{26}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedPort:
-    """Open until it is closed or its session deleted, whatever becomes of the computer meanwhile."""
+    """Open until it is closed or its session deleted, whatever becomes of the sandbox meanwhile."""
 
     id: PortId
     session_id: SessionId

@@ -60,8 +60,8 @@ class TooManyPreviewsError(LimitError):
     code = "too_many_previews"
 
 
-class ComputerNotRunningError(ConflictError):
-    """The computer of the session does not run, and is not started for this."""
+class SandboxNotRunningError(ConflictError):
+    """The sandbox of the session does not run, and is not started for this."""
 
     code = "computer_not_running"
 

@@ -26,7 +26,7 @@ class Firing:
     next_at: datetime | None = None
     missed: Missed | None = None
 
-    def told_by(self, schedule: Schedule) -> ScheduleFired:
+    def event_of(self, schedule: Schedule) -> ScheduleFired:
         """What stands before the message."""
         missed = self.missed
         return ScheduleFired(

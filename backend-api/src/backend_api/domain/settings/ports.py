@@ -27,11 +27,11 @@ class SettingsStore(Protocol):
         together."""
         ...
 
-    async def tell_sessions(self, user_id: UserId, version: int, model: str | None) -> None:
+    async def notify_sessions(self, user_id: UserId, version: int, model: str | None) -> None:
         """Which model the user's sessions begin with that chose none, as of this version; None: the deployment's."""
         ...
 
-    def sealed_otherwise(self, key_id: str) -> AsyncIterator[StoredSettings]:
+    def sealed_under_other_key(self, key_id: str) -> AsyncIterator[StoredSettings]:
         """Users with secrets that are not under this key."""
         ...
 

@@ -111,26 +111,26 @@ def check_paths(paths: Sequence[str]) -> None:
     for path in paths:
         parts = path.split("/")
         if path.startswith(("/", "\\")) or re.match(r"[A-Za-z]:", path):
-            raise SkillRefusedError(f"{_shown(path)} is an absolute name.")
+            raise SkillRefusedError(f"{_quoted_path(path)} is an absolute name.")
         if ".." in parts or "." in parts:
-            raise SkillRefusedError(f"{_shown(path)} leads out of the skill's folder.")
+            raise SkillRefusedError(f"{_quoted_path(path)} leads out of the skill's folder.")
         if len(parts) > _MAX_DEPTH or not all(map(_is_part, parts)):
-            raise SkillRefusedError(f"{_shown(path)} is no name for a file of a skill.")
-        if (folded := _folded(path)) in seen:
-            raise SkillRefusedError(f"{_shown(path)} is there twice.")
+            raise SkillRefusedError(f"{_quoted_path(path)} is no name for a file of a skill.")
+        if (folded := _fold_case(path)) in seen:
+            raise SkillRefusedError(f"{_quoted_path(path)} is there twice.")
         seen.add(folded)
-        folders |= {_folded("/".join(parts[:depth])) for depth in range(1, len(parts))}
+        folders |= {_fold_case("/".join(parts[:depth])) for depth in range(1, len(parts))}
     if both := seen & folders:
-        raise SkillRefusedError(f"{_shown(min(both))} is a file and a folder at once.")
+        raise SkillRefusedError(f"{_quoted_path(min(both))} is a file and a folder at once.")
 
 
 def _is_part(part: str) -> bool:
     return _PART.fullmatch(part) is not None and len(part.encode("utf-8", "surrogatepass")) <= _MAX_PART_BYTES
 
 
-def _folded(path: str) -> str:
+def _fold_case(path: str) -> str:
     return unicodedata.normalize("NFC", path.casefold())
 
 
-def _shown(path: str) -> str:
+def _quoted_path(path: str) -> str:
     return repr(path[:100])

@@ -23,9 +23,9 @@ class SkillStore(Protocol):
         ...
 
     async def put(
-        self, user_id: UserId, skill: Skill, *, source: str | None, most: int, beside_others: bool = False
+        self, user_id: UserId, skill: Skill, *, source: str | None, most: int, only_same_source: bool = False
     ) -> SkillEntry:
-        """In the place of the one of its name, `beside_others` only where that is from this very `source`. However
+        """In the place of the one of its name, `only_same_source` only where that is from this very `source`. However
         many come at once: raises `SkillLimitError` where the user would have more than `most`, and
         `SkillTakenError`."""
         ...

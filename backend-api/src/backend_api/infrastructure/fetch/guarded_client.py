@@ -61,7 +61,7 @@ class GuardedClient:
         """Raises `AddressRefusedError`, `FetchTooLargeError`, `FetchFailedError`. Cancelling closes the connection."""
         try:
             async with asyncio.timeout(limits.whole_s), self._shares.of(owner_of_lookups()):
-                return await self._followed(url, limits, accept)
+                return await self._follow_redirects(url, limits, accept)
         except (TimeoutError, httpx.TimeoutException) as error:
             raise FetchFailedError(f"Nothing whole came within {limits.whole_s:g} seconds.") from error
         except httpx.ConnectError as error:
@@ -69,7 +69,7 @@ class GuardedClient:
         except httpx.HTTPError as error:
             raise FetchFailedError("The server there does not answer as one of the web.") from error
 
-    async def _followed(self, url: str, limits: FetchLimits, accept: str) -> Fetched:
+    async def _follow_redirects(self, url: str, limits: FetchLimits, accept: str) -> Fetched:
         asked = self._rules.checked(url)
         for _ in range(MOST_REDIRECTS + 1):
             request = self._http.build_request("GET", asked, headers={"Accept": accept})
@@ -77,13 +77,13 @@ class GuardedClient:
             try:
                 if not response.has_redirect_location:
                     return _fetched(asked, response, await whole_body(response, limits.body_bytes))
-                asked = self._rules.checked(_joined(asked, response.headers["location"]))
+                asked = self._rules.checked(_join_url(asked, response.headers["location"]))
             finally:
                 await response.aclose()
         raise FetchFailedError(f"It leads elsewhere more than {MOST_REDIRECTS} times.")
 
 
-def _joined(asked: httpx.URL, location: str) -> str:
+def _join_url(asked: httpx.URL, location: str) -> str:
     try:
         return str(asked.join(location))
     except (ValueError, httpx.InvalidURL) as error:

@@ -66,7 +66,7 @@ class PageReader:
 
     async def read(self, fetched: Fetched) -> PageText:
         """Cancelling ends the program that is at work. Raises `UnreadableError`."""
-        media_type = fetched.media_type or _guessed(fetched.content)
+        media_type = fetched.media_type or _guess_type(fetched.content)
         if media_type not in _PAGES and not _TEXTS.fullmatch(media_type):
             raise UnreadableError(f"What is there is no page and no text, but {media_type[:80]}.")
         text = _decoded(fetched)
@@ -102,7 +102,7 @@ async def _run(page: str, url: str) -> _Made:
         raise UnreadableError("The page is made so that it can't be read as text.") from error
 
 
-def _guessed(content: bytes) -> str:
+def _guess_type(content: bytes) -> str:
     """Where a server says nothing of it."""
     start = content[:1024].lstrip().lower()
     if start.startswith((b"<!doctype html", b"<html")):
@@ -114,11 +114,11 @@ def _decoded(fetched: Fetched) -> str:
     """By what the server says of its characters, else by what the page does, else as UTF-8."""
     declared = _DECLARED.search(fetched.content[:1024])
     said = (fetched.charset, *(part.decode() for part in (declared.groups() if declared else ()) if part))
-    charset = next(filter(None, map(_known, said)), "utf-8")
+    charset = next(filter(None, map(_known_charset, said)), "utf-8")
     return fetched.content.decode(charset, "replace").removeprefix("\ufeff").replace("\0", "")
 
 
-def _known(charset: str) -> str | None:
+def _known_charset(charset: str) -> str | None:
     try:
         name = codecs.lookup(charset).name
     except (LookupError, ValueError):

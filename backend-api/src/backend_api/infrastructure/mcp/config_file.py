@@ -32,7 +32,7 @@ MAX_COMMAND_CHARACTERS = 65_536
 """Of a command with its arguments."""
 
 
-def _like(pattern: str, otherwise: str) -> AfterValidator:
+def _match(pattern: str, otherwise: str) -> AfterValidator:
     """What is refused is told in words: of a pattern alone hardly anybody reads what is wrong."""
     wanted = re.compile(pattern)
 
@@ -45,14 +45,14 @@ def _like(pattern: str, otherwise: str) -> AfterValidator:
 
 
 Text = Annotated[
-    str, StringConstraints(max_length=4_096), _like(r"[^\x00\r\n]*", "it has more than one line, or a NUL in it")
+    str, StringConstraints(max_length=4_096), _match(r"[^\x00\r\n]*", "it has more than one line, or a NUL in it")
 ]
-_ASCII = _like(r"[\x20-\x7e]*", "it has other characters than those of ASCII")
-_HTTP = _like(r"(https?://[\x21-\x7e]+)?", "it has to begin with http:// or https://, with no space in it")
-_VARIABLE_NAME = _like(
+_ASCII = _match(r"[\x20-\x7e]*", "it has other characters than those of ASCII")
+_HTTP = _match(r"(https?://[\x21-\x7e]+)?", "it has to begin with http:// or https://, with no space in it")
+_VARIABLE_NAME = _match(
     r"[A-Za-z_][A-Za-z0-9_]{0,99}", "a variable's name has 1 to 100 letters, digits and _, and begins with no digit"
 )
-_HEADER_NAME = _like(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}", "a header's name has 1 to 100 letters, digits, - and such")
+_HEADER_NAME = _match(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}", "a header's name has 1 to 100 letters, digits, - and such")
 _OWN_HEADERS = frozenset(
     [
         *("host", "content-length", "content-type", "content-encoding", "transfer-encoding", "connection", "upgrade"),

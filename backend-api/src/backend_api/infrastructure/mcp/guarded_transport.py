@@ -102,7 +102,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         try:
             self._rules.checked(str(request.url))
         except AddressRefusedError as error:
-            self._refusals.refuse(_said(error), "address_refused")
+            self._refusals.refuse(_reason(error), "address_refused")
             raise httpx2.UnsupportedProtocol("refused", request=request) from error
         asked = httpx.Request(
             request.method,
@@ -156,7 +156,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             raise httpx2.ReadError("too much", request=request) from error
         except (AddressRefusedError, FetchFailedError) as error:
             is_refused = isinstance(error, AddressRefusedError)
-            self._refusals.refuse(_said(error), "address_refused" if is_refused else "unreachable")
+            self._refusals.refuse(_reason(error), "address_refused" if is_refused else "unreachable")
             raise httpx2.ConnectError("refused", request=request) from error
         except httpx.ConnectTimeout as error:
             self._refusals.refuse(NO_SERVER, "unreachable")
@@ -168,7 +168,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             raise httpx2.ReadError(type(error).__name__, request=request) from error
 
 
-def _said(error: AddressRefusedError | FetchFailedError) -> str:
+def _reason(error: AddressRefusedError | FetchFailedError) -> str:
     return NOT_ALLOWED if isinstance(error, HostRefusedError) else error.detail
 
 

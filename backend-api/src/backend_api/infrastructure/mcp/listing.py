@@ -55,7 +55,7 @@ def listing_of(server: McpServer, listed: Iterable[ListedTool], mask: Mask) -> L
             continue
         size += added
         tools[tool.public_name] = tool
-    return Listing(tools=[*tools.values()], left_out=_short(left_out))
+    return Listing(tools=[*tools.values()], left_out=_shorten_list(left_out))
 
 
 def _tool(server: McpServer, listed: ListedTool, mask: Mask, reader: SchemaReader) -> McpTool:
@@ -64,7 +64,7 @@ def _tool(server: McpServer, listed: ListedTool, mask: Mask, reader: SchemaReade
         raise UnusableError("it has no usable name")
     reader.count(len(listed.description[:_MAX_READ_CHARACTERS]))
     # First, as it may be refused before anything is done with the rest.
-    parameters = cast("dict[str, Any]", _cleaned(reader.parameters(listed.schema), mask))
+    parameters = cast("dict[str, Any]", _clean(reader.parameters(listed.schema), mask))
     return McpTool(
         name=name,
         public_name=public_name(server.name, name),
@@ -82,16 +82,16 @@ def _described(said: str, mask: Mask) -> str:
     return f"{known[:MAX_DESCRIPTION_CHARACTERS]} [...]"
 
 
-def _cleaned(value: Any, mask: Mask) -> Any:
+def _clean(value: Any, mask: Mask) -> Any:
     if isinstance(value, str):
         return UNSEEN.sub("", mask.known(value))
     if isinstance(value, dict):
-        return {UNSEEN.sub("", name): _cleaned(one, mask) for name, one in cast("dict[str, Any]", value).items()}
+        return {UNSEEN.sub("", name): _clean(one, mask) for name, one in cast("dict[str, Any]", value).items()}
     if isinstance(value, list):
-        return [_cleaned(one, mask) for one in cast("list[Any]", value)]
+        return [_clean(one, mask) for one in cast("list[Any]", value)]
     return value
 
 
-def _short(left_out: Sequence[str]) -> list[str]:
+def _shorten_list(left_out: Sequence[str]) -> list[str]:
     more = len(left_out) - _MAX_NAMED
     return [*left_out[:_MAX_NAMED], *([f"{more} more"] if more > 0 else [])]

@@ -29,7 +29,7 @@ MAX_REASON_CHARACTERS = 2_000
 def told(result: CallToolResult, mask: Mask) -> Done:
     """Texts in their order; the first picture beside them."""
     picture = next(filter(None, map(_picture, result.content)), None)
-    output = "\n".join(filter(None, map(_said, result.content)))
+    output = "\n".join(filter(None, map(_block_text, result.content)))
     if not output and result.structured_content is not None:
         output = json.dumps(result.structured_content, ensure_ascii=False)
     success = not result.is_error
@@ -46,7 +46,7 @@ def told(result: CallToolResult, mask: Mask) -> Done:
     )
 
 
-def _said(block: ContentBlock) -> str:
+def _block_text(block: ContentBlock) -> str:
     match block:
         case TextContent(text=text):
             return text

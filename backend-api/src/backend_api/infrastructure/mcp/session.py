@@ -84,7 +84,7 @@ class SessionConnection:
 
     async def open(self, streams: Streams) -> None:
         """Raises `McpServerError`. Cancelling closes it."""
-        self._owner = asyncio.create_task(self._own(streams), name="mcp")
+        self._owner = asyncio.create_task(self._hold_session(streams), name="mcp")
         opened = asyncio.create_task(self._opened.wait())
         try:
             await asyncio.wait({self._owner, opened}, return_when=asyncio.FIRST_COMPLETED)
@@ -99,20 +99,20 @@ class SessionConnection:
     async def listing(self) -> Listing:
         self.has_changed = False
         try:
-            listed = [tool async for tool in self._listed()]
+            listed = [tool async for tool in self._list_tools()]
         except (MCPError, ValidationError, RuntimeError) as error:
             raise self._fault("It does not list its tools as the protocol says.") from error
         return listing_of(self._server, listed, self._mask)
 
     async def call(self, name: str, call: ToolCall) -> Done:
         with self._refusals.of_call() as refusal:
-            return await self._called(name, call, refusal)
+            return await self._call(name, call, refusal)
 
-    async def _called(self, name: str, call: ToolCall, refusal: SignInRefusal) -> Done:
+    async def _call(self, name: str, call: ToolCall, refusal: SignInRefusal) -> Done:
         progress = ProgressLines(call.on_output, self._mask)
         try:
             asked = self._opened_session().call_tool(name, call.arguments, progress_callback=progress)
-            result = await self._answered(asked)
+            result = await self._await_answer(asked)
         except MCPError as error:
             if refusal.is_told:
                 raise self._fault(ENDED) from error
@@ -139,11 +139,11 @@ class SessionConnection:
         if not owner.done():
             logger.warning("a connection to an MCP server ends slowly", extra={"server": self._server.name})
 
-    async def _listed(self) -> AsyncGenerator[ListedTool]:
+    async def _list_tools(self) -> AsyncGenerator[ListedTool]:
         cursor: str | None = None
         count = 0
         for _ in range(MAX_PAGES):
-            page = await self._answered(
+            page = await self._await_answer(
                 self._opened_session().list_tools(params=PaginatedRequestParams(cursor=cursor) if cursor else None)
             )
             for tool in page.tools:
@@ -155,7 +155,7 @@ class SessionConnection:
             if not cursor or count >= MAX_LISTED:
                 return
 
-    async def _answered(self, asking: Awaitable[T]) -> T:
+    async def _await_answer(self, asking: Awaitable[T]) -> T:
         """Its answer, or `McpServerError` once the connection is over."""
         if self._owner is None:
             raise self._fault(ENDED, "ended")
@@ -171,7 +171,7 @@ class SessionConnection:
                 answer.cancel()
                 await asyncio.wait({answer}, timeout=CLOSE_S)
 
-    async def _own(self, streams: Streams) -> None:
+    async def _hold_session(self, streams: Streams) -> None:
         try:
             async with streams as (read, write):
                 async with _Session(read, write, client_info=CLIENT, message_handler=self._hear) as session:

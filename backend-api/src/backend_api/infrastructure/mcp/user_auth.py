@@ -26,7 +26,7 @@ class UserAuth(httpx2.Auth):
         """Raises `httpx2.ConnectError` where what is kept can't be read."""
         try:
             token = await self._tokens.current()
-            self._give(request, token)
+            self._authorize(request, token)
             response = yield request
             if response.status_code != 401:
                 await self._look_for_scopes(token, response)
@@ -41,7 +41,7 @@ class UserAuth(httpx2.Auth):
         if fresh is None:
             self._refusals.sign_in.needs_sign_in = asks or token is not None
             return
-        self._give(request, fresh)
+        self._authorize(request, fresh)
         self._refusals.status = None
         response = yield request
         self._refusals.sign_in.needs_sign_in = response.status_code == 401
@@ -62,7 +62,7 @@ class UserAuth(httpx2.Auth):
             raise httpx2.ConnectError("no scopes", request=response.request) from error
         self._refusals.sign_in.scope = ScopeRefusal(scopes, may_help)
 
-    def _give(self, request: httpx2.Request, token: str | None) -> None:
+    def _authorize(self, request: httpx2.Request, token: str | None) -> None:
         if token is not None:
             self._mask.add(token)
             request.headers["Authorization"] = f"Bearer {token}"

@@ -65,7 +65,7 @@ class MemoryBackgroundCommands(RunEndings):
         running = [one for one in newest if one.state is None]
         return [*running, *[one for one in newest if one.state is not None][:ended]]
 
-    async def want_stop(self, session_id: SessionId, background_id: str | None = None) -> list[BackgroundCommand]:
+    async def request_end(self, session_id: SessionId, background_id: str | None = None) -> list[BackgroundCommand]:
         """At once."""
         found = [one for one in self._open() if one.session_id == session_id and background_id in (None, one.id)]
         for one in found:
@@ -102,9 +102,9 @@ class MemoryBackgroundCommands(RunEndings):
                 read_by=finished.read_by,
             )
             row = self._store.sessions.get(command.session_id)
-            return [] if row is None else self._tell(row, told, wakes=wakes and not known.stop_wanted)
+            return [] if row is None else self._record_event(row, told, wakes=wakes and not known.stop_wanted)
 
-    def _tell(self, row: SessionRow, told: Recorded, *, wakes: bool) -> list[Event]:
+    def _record_event(self, row: SessionRow, told: Recorded, *, wakes: bool) -> list[Event]:
         wakes = wakes and row.background_wakes < MAX_WAKES
         run_id = row.session.active_run_id
         new_run = RunId(uuid.uuid4().hex) if wakes and run_id is None else None
@@ -115,7 +115,7 @@ class MemoryBackgroundCommands(RunEndings):
             row.last_user_seq, row.background_wakes = len(row.events), row.background_wakes + 1
         if new_run is not None:
             events += self._queue(row, new_run, None, "background")
-        self._touch(row)
+        self._mark_updated(row)
         return events
 
     def _open(self) -> list[BackgroundCommand]:

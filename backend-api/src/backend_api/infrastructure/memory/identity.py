@@ -37,7 +37,7 @@ class MemoryUsers:
         del families
         return self._accounts.get(user_id)
 
-    async def standings(self, families: Mapping[UserId, Collection[str]]) -> dict[UserId, Account]:
+    async def find_accounts(self, families: Mapping[UserId, Collection[str]]) -> dict[UserId, Account]:
         """Those there are."""
         return {user_id: self._accounts[user_id] for user_id in families if user_id in self._accounts}
 

@@ -36,7 +36,7 @@ class MemoryMcpServers:
         self._servers[user_id][tried.server.name] = replace(known, trial=trial)
         return True
 
-    async def sealed_otherwise(self, key_id: str) -> AsyncIterator[tuple[UserId, OwnMcpServer]]:
+    async def sealed_under_other_key(self, key_id: str) -> AsyncIterator[tuple[UserId, OwnMcpServer]]:
         for user_id, servers in list(self._servers.items()):
             for own in list(servers.values()):
                 if own.sealed is not None and own.sealed.key_id != key_id:

@@ -26,12 +26,12 @@ class MemorySignIns:
 
     async def put(self, sign_in: SignIn) -> None:
         self._store.settings.setdefault(sign_in.user_id, StoredSettings(user_id=sign_in.user_id, version=1))
-        self._set(sign_in)
+        self._save(sign_in)
 
     async def replace(self, former: SignIn | None, fresh: SignIn) -> bool:
-        if not self._is(fresh.user_id, fresh.server, former):
+        if not self._is_current(fresh.user_id, fresh.server, former):
             return False
-        self._set(fresh)
+        self._save(fresh)
         return True
 
     async def lack(self, sign_in: SignIn, scopes: str) -> bool:
@@ -43,7 +43,7 @@ class MemorySignIns:
 
     async def claim(self, sign_in: SignIn, for_s: float) -> bool:
         key, now = (sign_in.user_id, sign_in.server), self._store.clock()
-        if not self._is(*key, sign_in) or self._claims.get(key, now) > now:
+        if not self._is_current(*key, sign_in) or self._claims.get(key, now) > now:
             return False
         self._claims[key] = now + timedelta(seconds=for_s)
         return True
@@ -52,7 +52,7 @@ class MemorySignIns:
         self._claims.pop((user_id, server), None)
         return self._kept[user_id].pop(server, None)
 
-    async def sealed_otherwise(self, key_id: str) -> AsyncIterator[SignIn]:
+    async def sealed_under_other_key(self, key_id: str) -> AsyncIterator[SignIn]:
         kept = [one for of_user in self._kept.values() for one in of_user.values()]
         for one in kept:
             if one.sealed is not None and one.sealed.key_id != key_id:
@@ -65,10 +65,10 @@ class MemorySignIns:
         self._kept[sign_in.user_id][sign_in.server] = replace(known, sealed=fresh)
         return True
 
-    def _is(self, user_id: UserId, server: str, former: SignIn | None) -> bool:
+    def _is_current(self, user_id: UserId, server: str, former: SignIn | None) -> bool:
         known = self._kept[user_id].get(server)
         return (known.version if known else None) == (former.version if former else None)
 
-    def _set(self, sign_in: SignIn) -> None:
+    def _save(self, sign_in: SignIn) -> None:
         self._claims.pop((sign_in.user_id, sign_in.server), None)
         self._kept[sign_in.user_id][sign_in.server] = sign_in

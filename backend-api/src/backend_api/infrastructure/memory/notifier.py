@@ -20,15 +20,15 @@ class MemoryNotifier:
 
     async def notify(self, topic: Topic, about: str | None = None) -> None:
         """See `tell`."""
-        self.tell(topic, about)
+        self.notify_here(topic, about)
 
-    def tell(self, topic: Topic, about: str | None) -> None:
+    def notify_here(self, topic: Topic, about: str | None) -> None:
         """Those of the id and those of the whole topic; where there is no id, those of the whole topic."""
         keys = {(topic, None), (topic, about)}
         for subscription in [one for key in keys for one in self._subscriptions.get(key, ())]:
             subscription.put(about)
 
-    def tell_all(self) -> None:
+    def notify_all(self) -> None:
         """Notifications may have been lost: everybody looks."""
         for subscriptions in self._subscriptions.values():
             for subscription in subscriptions:

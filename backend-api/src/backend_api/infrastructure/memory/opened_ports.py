@@ -8,9 +8,9 @@ from dataclasses import replace
 from backend_api.domain.agent.events import Event
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.identity.entity import UserId
+from backend_api.domain.previews.change_events import ChangeEvents, closing_events, opening_events
 from backend_api.domain.previews.entity import OpenedPort, PortId
 from backend_api.domain.previews.errors import PortNotFoundError, TooManyPortsError
-from backend_api.domain.previews.told import Told, told_of_closing, told_of_opening
 from backend_api.infrastructure.memory.store import MemoryStore
 
 
@@ -30,8 +30,8 @@ class MemoryOpenedPorts:
         if len(present) >= at_most:
             raise TooManyPortsError.of(at_most)
         self._ports[port.id] = port
-        told = told_of_opening(port, await self.of_session(port.session_id))
-        return port, self._tell(port.session_id, port.user_id, told)
+        changes = opening_events(port, await self.of_session(port.session_id))
+        return port, self._record_events(port.session_id, port.user_id, changes)
 
     async def close(self, session_id: SessionId, user_id: UserId, port_id: PortId) -> list[Event]:
         """At once."""
@@ -40,8 +40,8 @@ class MemoryOpenedPorts:
             raise PortNotFoundError("This port is not open.")
         self._store.own(session_id, user_id)
         del self._ports[port_id]
-        told = told_of_closing(port, await self.of_session(session_id))
-        return self._tell(session_id, user_id, told)
+        changes = closing_events(port, await self.of_session(session_id))
+        return self._record_events(session_id, user_id, changes)
 
     async def of_session(self, session_id: SessionId) -> list[OpenedPort]:
         """As they are."""
@@ -57,8 +57,8 @@ class MemoryOpenedPorts:
         row = self._store.sessions.get(port.session_id)
         return row is not None and row.session.user_id == port.user_id
 
-    def _tell(self, session_id: SessionId, user_id: UserId, told: Told) -> list[Event]:
+    def _record_events(self, session_id: SessionId, user_id: UserId, changes: ChangeEvents) -> list[Event]:
         row = self._store.own(session_id, user_id)
-        events = self._store.store(row, row.session.active_run_id, told)
+        events = self._store.store(row, row.session.active_run_id, changes)
         row.session = replace(row.session, last_seq=len(row.events), updated_at=self._store.clock())
         return events

@@ -48,7 +48,7 @@ class RunEndings:
                 message_id = row.last_user_message_id or None
                 cause = "message" if message_id else "background"
                 self._queue(row, RunId(uuid.uuid4().hex), message_id, cause)
-            self._touch(row)
+            self._mark_updated(row)
             return events
 
     def _count_said(self, row: SessionRow, payloads: Sequence[StoredPayload]) -> None:
@@ -78,11 +78,11 @@ class RunEndings:
             taken = self._store.runs.get(row.session.active_run_id) if row.session.active_run_id else None
             if taken is None or (run_id is not None and taken.run.id != run_id):
                 return None
-            self._leave(taken, "stop", row.session.last_seq)
+            self._put_in_inbox(taken, "stop", row.session.last_seq)
             taken.run = replace(taken.run, stop_requested=True)
             if taken.run.status in (RunStatus.QUEUED, RunStatus.WAITING):
                 self._end_unheld(row, taken)
-                self._touch(row)
+                self._mark_updated(row)
             return taken.run
 
     def _end_unheld(self, row: SessionRow, taken: RunRow) -> None:
@@ -114,11 +114,11 @@ class RunEndings:
         row.session = replace(session, active_run_id=run_id, status=SessionStatus.QUEUED)
         return self._store.store(row, run_id, [RunQueued(run_id=run_id, message_id=message_id, cause=cause)])
 
-    def _touch(self, row: SessionRow) -> None:
+    def _mark_updated(self, row: SessionRow) -> None:
         row.session = replace(row.session, last_seq=len(row.events), updated_at=self._store.clock())
 
     @staticmethod
-    def _leave(taken: RunRow, kind: Literal["stop", "redirect"], seq: int) -> None:
+    def _put_in_inbox(taken: RunRow, kind: Literal["stop", "redirect"], seq: int) -> None:
         taken.inbox_last += 1
         others = [message for message in taken.inbox if message.kind != kind]
         taken.inbox = [*others, InboxMessage(number=taken.inbox_last, kind=kind, seq=seq)]

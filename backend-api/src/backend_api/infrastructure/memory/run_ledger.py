@@ -55,7 +55,7 @@ class MemoryRunLedger(RunEndings):
         self._runs_per_user = runs_per_user
         self._unseen_most = unseen_most
 
-    def _has_enough(self, user_id: UserId) -> bool:
+    def _is_at_limit(self, user_id: UserId) -> bool:
         at_work = [row.run for row in self._store.runs.values() if row.run.status == RunStatus.RUNNING]
         return 0 < self._runs_per_user <= sum(run.user_id == user_id for run in at_work)
 
@@ -88,15 +88,15 @@ class MemoryRunLedger(RunEndings):
             lease = None
             if active is None:
                 events += self._queue(row, run_id, message.message_id)
-                if claimant is not None and not self._has_enough(user_id):
-                    lease, started = self._take(row, self._store.runs[run_id], claimant)
+                if claimant is not None and not self._is_at_limit(user_id):
+                    lease, started = self._lease_run(row, self._store.runs[run_id], claimant)
                     events += started
             elif interrupt and self._store.runs[run_id].run.attempt:
-                self._leave(self._store.runs[run_id], "redirect", seq)
+                self._put_in_inbox(self._store.runs[run_id], "redirect", seq)
             if interrupt and active is not None and (waits := self._store.runs[run_id].waits):
                 queued = RunQueued(run_id=run_id, message_id=message.message_id)
                 events += end_waits(self._store, self._store.runs[run_id], waits, queued, "message")
-            self._touch(row)
+            self._mark_updated(row)
             row.session = replace(row.session, active_at=row.session.updated_at)
             accepted = Accepted(
                 message_id=message.message_id,
@@ -124,7 +124,7 @@ class MemoryRunLedger(RunEndings):
             events = self._store.store(row, new_run, [note])
             row.last_user_origin = (current_work().request_id, current_traceparent())
             events += self._queue(row, new_run, None, "resume")
-            self._touch(row)
+            self._mark_updated(row)
             return events
 
     async def compact(self, session_id: SessionId, user_id: UserId, wanted: CompactionWanted) -> list[Event]:
@@ -139,7 +139,7 @@ class MemoryRunLedger(RunEndings):
             if active is None:
                 row.last_user_origin = (current_work().request_id, current_traceparent())
                 events += self._queue(row, run_id, None, "compact")
-            self._touch(row)
+            self._mark_updated(row)
             return events
 
     async def claim(self, worker: str, *, lease_s: float, model: str, run_id: RunId | None = None) -> Lease | None:
@@ -150,15 +150,15 @@ class MemoryRunLedger(RunEndings):
                 lapsed = taken.expires_at is not None and taken.expires_at < now
                 is_lapsed = taken.run.status == RunStatus.RUNNING and lapsed
                 row = self._store.sessions.get(taken.run.session_id)
-                is_queued = taken.run.status == RunStatus.QUEUED and not self._has_enough(taken.run.user_id)
+                is_queued = taken.run.status == RunStatus.QUEUED and not self._is_at_limit(taken.run.user_id)
                 if row is None or not (is_queued or is_lapsed) or run_id not in (None, taken.run.id):
                     continue
-                lease, _ = self._take(row, taken, Claimant(worker=worker, lease_s=lease_s, model=model))
-                self._touch(row)
+                lease, _ = self._lease_run(row, taken, Claimant(worker=worker, lease_s=lease_s, model=model))
+                self._mark_updated(row)
                 return lease
             return None
 
-    def _take(self, row: SessionRow, taken: RunRow, claimant: Claimant) -> tuple[Lease, list[Event]]:
+    def _lease_run(self, row: SessionRow, taken: RunRow, claimant: Claimant) -> tuple[Lease, list[Event]]:
         now, taken_over = self._store.clock(), taken.run.status == RunStatus.RUNNING
         taken.run = replace(
             taken.run,
@@ -251,7 +251,7 @@ class MemoryRunLedger(RunEndings):
             self._count_said(row, [item.payload for item in items])
             told = [item.payload.usage for item in items if isinstance(item.payload, UsageUpdated)]
             run.using = told[-1] if told else run.using
-            self._touch(row)
+            self._mark_updated(row)
             return events
 
     async def get(self, run_id: RunId) -> Run | None:

@@ -9,7 +9,7 @@ from backend_api.domain.agent.events import Event, ResolvedBy, RunQueued, Sessio
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.waits import Answer, OpenWait, Wait, WaitRefusedError, answered, end
 from backend_api.domain.conversation.entity import Lease, RunId, RunStatus, SessionId, SessionStatus
-from backend_api.domain.conversation.errors import came_too_late, nothing_waits_for
+from backend_api.domain.conversation.errors import already_over, no_open_wait
 from backend_api.domain.conversation.ports import Resolved
 from backend_api.domain.conversation.session_changes import changed_names
 from backend_api.domain.identity.entity import UserId
@@ -72,13 +72,13 @@ class MemoryWaits:
                 ((run, wait) for run, wait in waits if wait.id == wait_id and wait.subject.kind == answer.kind), None
             )
             if found is None:
-                raise nothing_waits_for(answer)
+                raise no_open_wait(answer)
             run, wait = found
             if wait.id in run.resolved:
-                raise came_too_late(answer, wait.past)
+                raise already_over(answer, wait.past)
             now = self._store.clock()
             if wait.deadline < now:
-                raise came_too_late(answer, wait.lapsed)
+                raise already_over(answer, wait.lapsed)
             return self._end(run, answered(wait, run.waits, answer, now), "user", answer)
 
     async def due(self) -> list[RunId]:

@@ -87,7 +87,7 @@ class MemoryWorkspace:
 
     async def list(self, sandbox: Sandbox, path: str) -> list[FileEntry]:
         """One level."""
-        folder = _inside(path)
+        folder = _relative_path(path)
         entries: dict[str, FileEntry] = {}
         for name, content in self.files.get(sandbox.session_id, {}).items():
             place = PurePosixPath(name)
@@ -105,7 +105,7 @@ class MemoryWorkspace:
         content = self._content(sandbox, path)
         is_binary = b"\0" in content
         return FilePreview(
-            path=_inside(path),
+            path=_relative_path(path),
             name=PurePosixPath(path).name,
             size=len(content),
             content=None if is_binary else content[:MAX_PREVIEW].decode(errors="replace"),
@@ -131,18 +131,18 @@ class MemoryWorkspace:
             content = b"".join([chunk async for chunk in file.chunks])
             if len(content) > self._max_bytes:
                 raise UploadTooLargeError(f"A file may have at most {self._max_bytes} bytes.")
-            written[_inside(f"{subdir}/{file.name}")] = content
+            written[_relative_path(f"{subdir}/{file.name}")] = content
         self.files.setdefault(sandbox.session_id, {}).update(written)
         return list(written)
 
     def _content(self, sandbox: Sandbox, path: str) -> bytes:
-        content = self.files.get(sandbox.session_id, {}).get(_inside(path))
+        content = self.files.get(sandbox.session_id, {}).get(_relative_path(path))
         if content is None:
             raise FileMissingError("There is no such file.")
         return content
 
 
-def _inside(path: str) -> str:
+def _relative_path(path: str) -> str:
     place = PurePosixPath(path.lstrip("/").removeprefix("workspace/"))
     if ".." in place.parts:
         raise PathForbiddenError("This path is outside the workspace.")

@@ -31,27 +31,27 @@ class MemorySchedules(RunEndings):
         """At once."""
         if 0 < at_most <= sum(one.user_id == schedule.user_id for one in self._kept.values()):
             raise ScheduleQuotaError.of(at_most)
-        self._keep(schedule)
+        self._save(schedule)
 
     async def get(self, schedule_id: ScheduleId, user_id: UserId) -> Schedule:
         """As it is."""
-        schedule = self._own(schedule_id, user_id)
+        schedule = self._find_own(schedule_id, user_id)
         if schedule is None:
             raise ScheduleNotFoundError("There is no such schedule.")
         return self._with_status(schedule)
 
     async def of_user(self, user_id: UserId) -> list[Schedule]:
         """As they are."""
-        found = [self._present(one.id) or one for one in self._kept.values() if one.user_id == user_id]
+        found = [self._find(one.id) or one for one in self._kept.values() if one.user_id == user_id]
         newest = sorted(sorted(found, key=lambda one: one.id), key=lambda one: one.created_at, reverse=True)
         return [self._with_status(one) for one in newest[:LISTED_MOST]]
 
     async def replace(self, schedule: Schedule) -> bool:
         """At once."""
-        present = self._own(schedule.id, schedule.user_id)
+        present = self._find_own(schedule.id, schedule.user_id)
         if present is None or present.version != schedule.version:
             return False
-        self._keep(replace(schedule, version=schedule.version + 1, last_run=present.last_run))
+        self._save(replace(schedule, version=schedule.version + 1, last_run=present.last_run))
         return True
 
     async def delete(self, schedule_id: ScheduleId, user_id: UserId) -> None:
@@ -63,7 +63,7 @@ class MemorySchedules(RunEndings):
     async def upcoming(self, *, limit: int) -> Upcoming | None:
         """By the store's clock."""
         for schedule_id in [*self._kept]:
-            self._present(schedule_id)
+            self._find(schedule_id)
         now, soonest = self._store.clock(), sorted(self._look_at.items(), key=lambda one: one[1])[:limit]
         if not soonest:
             return None
@@ -73,7 +73,7 @@ class MemorySchedules(RunEndings):
     async def fire(self, schedule: Schedule, firing: Firing) -> Fired | None:
         """Under the lock."""
         async with self._store.lock:
-            present = self._own(schedule.id, schedule.user_id)
+            present = self._find_own(schedule.id, schedule.user_id)
             if firing.due_at is None and present is None:
                 raise ScheduleNotFoundError("There is no such schedule.")
             if present is None or (firing.due_at is not None and present.version != schedule.version):
@@ -81,7 +81,7 @@ class MemorySchedules(RunEndings):
             if schedule.user_id in self._store.disabled_users:
                 raise AccountDisabledError("The account is disabled.")
             row = self._row(schedule)
-            fired = self._tell(row, schedule, firing)
+            fired = self._store_firing(row, schedule, firing)
             last = ScheduledRun(
                 at=self._store.clock(),
                 due_at=firing.due_at,
@@ -91,7 +91,7 @@ class MemorySchedules(RunEndings):
             )
             if firing.due_at is not None:
                 present = replace(present, version=present.version + 1, next_at=firing.next_at, missed=None)
-            self._keep(replace(present, last_run=last))
+            self._save(replace(present, last_run=last))
             return fired
 
     async def postpone(self, schedule: Schedule, *, for_s: float) -> None:
@@ -125,29 +125,29 @@ class MemorySchedules(RunEndings):
         row = self._store.sessions[session.id] = SessionRow(session=session)
         return row
 
-    def _tell(self, row: SessionRow, schedule: Schedule, firing: Firing) -> Fired:
+    def _store_firing(self, row: SessionRow, schedule: Schedule, firing: Firing) -> Fired:
         active, message = row.session.active_run_id, firing.message
         run_id = active or RunId(uuid.uuid4().hex)
-        events = self._store.store(row, run_id, [firing.told_by(schedule), message])
+        events = self._store.store(row, run_id, [firing.event_of(schedule), message])
         row.last_user_seq, row.last_user_message_id = len(row.events), message.message_id
         row.background_wakes, row.last_user_origin = 0, (None, None)
         if active is None:
             events += self._queue(row, run_id, message.message_id, "schedule")
-        self._touch(row)
+        self._mark_updated(row)
         row.session = replace(row.session, active_at=row.session.updated_at)
         return Fired(session_id=row.session.id, run_id=run_id, begins_run=active is None, events=events)
 
-    def _keep(self, schedule: Schedule) -> None:
+    def _save(self, schedule: Schedule) -> None:
         self._kept[schedule.id] = schedule
         self._look_at.pop(schedule.id, None)
         if schedule.next_at is not None:
             self._look_at[schedule.id] = schedule.next_at
 
-    def _own(self, schedule_id: ScheduleId, user_id: UserId) -> Schedule | None:
-        schedule = self._present(schedule_id)
+    def _find_own(self, schedule_id: ScheduleId, user_id: UserId) -> Schedule | None:
+        schedule = self._find(schedule_id)
         return schedule if schedule is not None and schedule.user_id == user_id else None
 
-    def _present(self, schedule_id: ScheduleId) -> Schedule | None:
+    def _find(self, schedule_id: ScheduleId) -> Schedule | None:
         """Paused, where its session was deleted."""
         schedule = self._kept.get(schedule_id)
         if schedule is None or schedule.pause_reason is not None or schedule.session_id is None:
@@ -155,7 +155,7 @@ class MemorySchedules(RunEndings):
         if schedule.session_id not in self._store.sessions:
             version = schedule.version + 1
             schedule = replace(schedule, paused=True, pause_reason="session_deleted", next_at=None, version=version)
-            self._keep(schedule)
+            self._save(schedule)
         return schedule
 
     def _with_status(self, schedule: Schedule) -> Schedule:

@@ -37,7 +37,7 @@ class MemorySessionStream:
                 texts.pop(key, None)
             if ends_all_texts(event.payload):
                 texts.clear()
-        self._tell(session_id, events)
+        self._deliver(session_id, events)
 
     async def show(self, session_id: SessionId, run_id: RunId, payload: LivePayload) -> None:
         """Kept and told."""
@@ -47,7 +47,7 @@ class MemorySessionStream:
             _, text, _ = texts.get(key, (run_id, "", 0))
             if piece.offset <= len(text):
                 texts[key] = (run_id, text[: piece.offset] + piece.text, seen_by(piece))
-        self._tell(session_id, [_live(session_id, run_id, payload)])
+        self._deliver(session_id, [_live_event(session_id, run_id, payload)])
 
     def forget(self, session_id: SessionId, texts: Collection[TextKey]) -> None:
         """There is one process."""
@@ -66,15 +66,15 @@ class MemorySessionStream:
     async def texts(self, session_id: SessionId) -> list[Event]:
         """All that are being written."""
         return [
-            _live(session_id, run_id, live_text(key, 0, text, seen_seq))
+            _live_event(session_id, run_id, live_text(key, 0, text, seen_seq))
             for key, (run_id, text, seen_seq) in self._texts.get(session_id, {}).items()
         ]
 
-    def _tell(self, session_id: str, events: Sequence[Event]) -> None:
+    def _deliver(self, session_id: str, events: Sequence[Event]) -> None:
         if not self.is_silent:
             for listener in self._listeners.get(session_id, ()):
                 listener.deliver(events)
 
 
-def _live(session_id: str, run_id: str, payload: LivePayload) -> Event:
+def _live_event(session_id: str, run_id: str, payload: LivePayload) -> Event:
     return Event(seq=None, at=datetime.now(UTC), session_id=session_id, run_id=run_id, payload=payload)

@@ -125,14 +125,14 @@ class MemoryEventLog:
     async def read(self, session_id: SessionId, *, after: int, limit: int, most: int | None = None) -> list[Event]:
         """A slice."""
         row = self._store.sessions.get(session_id)
-        return _up_to(row.events[after : after + limit], most) if row else []
+        return _limit_bytes(row.events[after : after + limit], most) if row else []
 
     async def read_back(
         self, session_id: SessionId, *, before: int, limit: int, most: int | None = None
     ) -> list[Event]:
         """A slice."""
         row = self._store.sessions.get(session_id)
-        return _up_to(row.events[: max(before - 1, 0)][-limit:][::-1], most)[::-1] if row else []
+        return _limit_bytes(row.events[: max(before - 1, 0)][-limit:][::-1], most)[::-1] if row else []
 
     async def read_entries(
         self, session_id: SessionId, *, after: int, limit: int, most: int | None = None
@@ -141,7 +141,7 @@ class MemoryEventLog:
         row = self._store.sessions.get(session_id)
         if row is None:
             return [], True
-        events = _up_to(row.events[after : after + limit], most)
+        events = _limit_bytes(row.events[after : after + limit], most)
         entries = [Entry(event=event, output=row.outputs.get(event.seq or 0)) for event in events]
         return entries, after + len(entries) >= len(row.events)
 
@@ -184,26 +184,26 @@ class MemoryTranscripts:
         """The last ones, oldest first."""
         row = self._store.sessions.get(session_id)
         said = [event for event in (row.events if row else []) if _is_said(event) and (event.seq or 0) <= up_to]
-        return _up_to(said[-limit:][::-1], most)[::-1]
+        return _limit_bytes(said[-limit:][::-1], most)[::-1]
 
     async def beginning(self, session_id: SessionId, *, limit: int, most: int | None = None) -> list[Event]:
         """The first ones."""
         row = self._store.sessions.get(session_id)
         said = [event for event in (row.events if row else []) if _is_said(event)]
-        return _up_to(said[:limit], most)
+        return _limit_bytes(said[:limit], most)
 
     async def plan(self, session_id: SessionId, *, up_to: int) -> PlanUpdated | None:
         """The last one."""
-        return next((told for told in self._told(session_id, up_to) if isinstance(told, PlanUpdated)), None)
+        return next((told for told in self._last_payloads(session_id, up_to) if isinstance(told, PlanUpdated)), None)
 
     async def tasks(self, session_id: SessionId, *, up_to: int) -> list[Task]:
         """Those of the highest version."""
-        lists = [told for told in self._told(session_id, up_to) if isinstance(told, TasksUpdated)]
+        lists = [told for told in self._last_payloads(session_id, up_to) if isinstance(told, TasksUpdated)]
         return max(lists, key=lambda told: told.version, default=NO_TASKS).tasks
 
     async def todos(self, session_id: SessionId, *, up_to: int) -> list[Todo]:
         """Those of the last list."""
-        lists = (told.todos for told in self._told(session_id, up_to) if isinstance(told, TodosUpdated))
+        lists = (told.todos for told in self._last_payloads(session_id, up_to) if isinstance(told, TodosUpdated))
         return next(lists, list[Todo]())
 
     async def usage(self, session_id: SessionId) -> Usage:
@@ -211,7 +211,7 @@ class MemoryTranscripts:
         own = [row for row in self._store.runs.values() if row.run.session_id == session_id]
         return reduce(combine, (row.usage for row in own if row.usage is not None), Usage())
 
-    def _told(self, session_id: SessionId, up_to: int) -> Iterator[Payload]:
+    def _last_payloads(self, session_id: SessionId, up_to: int) -> Iterator[Payload]:
         """By the main agent, the last first."""
         row = self._store.sessions.get(session_id)
         events = reversed((row.events if row else [])[:up_to])
@@ -222,7 +222,7 @@ def _is_said(event: Event) -> bool:
     return isinstance(event.payload, MessageUser) or is_for_the_person(event.payload)
 
 
-def _up_to(events: list[Event], most: int | None) -> list[Event]:
+def _limit_bytes(events: list[Event], most: int | None) -> list[Event]:
     if most is None:
         return events
     taken: list[Event] = []

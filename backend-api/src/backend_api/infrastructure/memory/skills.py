@@ -30,13 +30,13 @@ class MemorySkillStore:
         return found[1] if found is not None else None
 
     async def put(
-        self, user_id: UserId, skill: Skill, *, source: str | None, most: int, beside_others: bool = False
+        self, user_id: UserId, skill: Skill, *, source: str | None, most: int, only_same_source: bool = False
     ) -> SkillEntry:
         self._store.settings.setdefault(user_id, StoredSettings(user_id=user_id, version=1))
         kept = self._kept.setdefault(user_id, {})
         if skill.name not in kept and len(kept) >= most:
             raise SkillLimitError(LIMIT.format(most=most))
-        if beside_others and skill.name in kept and kept[skill.name][0].source != source:
+        if only_same_source and skill.name in kept and kept[skill.name][0].source != source:
             raise SkillTakenError(skill.name)
         entry = entry_of(skill, "user", source=source, created_at=datetime.now(UTC))
         kept[skill.name] = (entry, skill)

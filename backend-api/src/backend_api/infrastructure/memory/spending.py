@@ -27,14 +27,14 @@ class MemorySpending:
             zone = ZoneInfo(query.timezone)
         except (ZoneInfoNotFoundError, ValueError) as error:
             raise InvalidError(NO_TIME_ZONE, field="query.timezone") from error
-        used = [one for one in self._used() if one.usage.by_model and _is_asked_for(one, query)]
+        used = [one for one in self._past_usage() if one.usage.by_model and _is_asked_for(one, query)]
         groups: dict[str, list[Usage]] = {}
         last: dict[str, datetime] = {}
         for one in used:
             for key, usage in _keyed(one, query, zone):
                 groups.setdefault(key, []).append(usage)
                 last[key] = max(last.get(key, one.created_at), one.created_at)
-        rows = [(key, _spent(usages)) for key, usages in groups.items()]
+        rows = [(key, _sum_usage(usages)) for key, usages in groups.items()]
         match query.by:
             case "day":
                 rows.sort(key=lambda row: row[0], reverse=True)
@@ -48,11 +48,11 @@ class MemorySpending:
             items=[
                 SpentRow(key=key or None, title=self._title(key, query), spent=spent) for key, spent in rows[begin:end]
             ],
-            total=_spent([one.usage for one in used]),
+            total=_sum_usage([one.usage for one in used]),
             next_cursor=str(end) if end < len(rows) else None,
         )
 
-    def _used(self) -> Iterator[PastUsage]:
+    def _past_usage(self) -> Iterator[PastUsage]:
         for row in self._store.runs.values():
             usage = row.usage or row.using
             if usage is not None:
@@ -83,7 +83,7 @@ def _keyed(one: PastUsage, query: SpentQuery, zone: ZoneInfo) -> Iterator[tuple[
                 yield model, replace(own, **counts)
 
 
-def _spent(usages: list[Usage]) -> Spent:
+def _sum_usage(usages: list[Usage]) -> Spent:
     usage = reduce(combine, usages, Usage())
     return Spent(
         runs=len(usages),

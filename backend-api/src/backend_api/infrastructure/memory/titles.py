@@ -56,7 +56,7 @@ class MemoryTitles:
         """Under the lock."""
         async with self._store.lock:
             self._count(due, used)
-            if (row := self._held(due)) is None:
+            if (row := self._find_due(due)) is None:
                 return []
             row.title_due = None
             if title is None:
@@ -65,11 +65,11 @@ class MemoryTitles:
             row.session = replace(row.session, title=title, last_seq=len(row.events), updated_at=self._store.clock())
             return events
 
-    async def put_off(self, due: DueTitle, used: Usage, *, for_s: float | None) -> None:
+    async def postpone(self, due: DueTitle, used: Usage, *, for_s: float | None) -> None:
         """Under the lock."""
         async with self._store.lock:
             self._count(due, used)
-            if (row := self._held(due)) is None:
+            if (row := self._find_due(due)) is None:
                 return
             if for_s is None:
                 row.title_due = TitleRow(None, due.attempt - 1, due.token)
@@ -78,7 +78,7 @@ class MemoryTitles:
             else:
                 row.title_due = TitleRow(self._store.clock() + timedelta(seconds=for_s), due.attempt, due.token)
 
-    def _held(self, due: DueTitle) -> SessionRow | None:
+    def _find_due(self, due: DueTitle) -> SessionRow | None:
         row = self._store.sessions.get(due.session_id)
         return row if row is not None and row.title_due is not None and row.title_due.token == due.token else None
 

@@ -33,12 +33,12 @@ class MemorySettingsStore:
         self._store.settings[user_id] = changed
         return changed
 
-    async def tell_sessions(self, user_id: UserId, version: int, model: str | None) -> None:
+    async def notify_sessions(self, user_id: UserId, version: int, model: str | None) -> None:
         told, _ = self._store.settings_models.get(user_id, (0, None))
         if told < version:
             self._store.settings_models[user_id] = (version, model)
 
-    async def sealed_otherwise(self, key_id: str) -> AsyncIterator[StoredSettings]:
+    async def sealed_under_other_key(self, key_id: str) -> AsyncIterator[StoredSettings]:
         for stored in list(self._store.settings.values()):
             if any(sealed.key_id != key_id for sealed in stored.secrets.values()):
                 yield stored

@@ -88,7 +88,7 @@ class MongoBackgroundCommands:
             over = await self._read({"session_id": session_id, "open": None}, ended) if ended else []
         return [*running, *over]
 
-    async def want_stop(self, session_id: SessionId, background_id: str | None = None) -> list[BackgroundCommand]:
+    async def request_end(self, session_id: SessionId, background_id: str | None = None) -> list[BackgroundCommand]:
         """A write only where there is something to end. One that may not have begun yet is looked at no sooner."""
         wanted: Document = {"session_id": session_id, "open": True}
         if background_id is not None:
@@ -129,7 +129,9 @@ class MongoBackgroundCommands:
 
         async def work(transaction: AsyncClientSession) -> list[Event]:
             closed = await self._commands.find_one_and_update(
-                {"_id": command.id, "open": True}, [{"$set": _ended(told)}, {"$unset": "look_at"}], session=transaction
+                {"_id": command.id, "open": True},
+                [{"$set": _end_of(told)}, {"$unset": "look_at"}],
+                session=transaction,
             )
             if closed is None:
                 raise AbandonedError
@@ -163,7 +165,7 @@ class MongoBackgroundCommands:
         return [_command(one) async for one in found]
 
 
-def _ended(told: Recorded) -> Document:
+def _end_of(told: Recorded) -> Document:
     finished = told.payload
     assert isinstance(finished, BackgroundFinished)
     return {

@@ -79,7 +79,7 @@ async def _keep_usage(session_id: SessionId) -> None:
         wanted = {"session_id": session_id, "used": {"$exists": True}}
         found = await runs.find(wanted, session=transaction).limit(_AT_ONCE).to_list()
         if found:
-            await past.insert_many([_past(run, run["_id"], run["user_id"]) for run in found], session=transaction)
+            await past.insert_many([_past_usage(run, run["_id"], run["user_id"]) for run in found], session=transaction)
             await runs.delete_many({"_id": {"$in": [run["_id"] for run in found]}}, session=transaction)
         return len(found)
 
@@ -92,7 +92,7 @@ async def _keep_usage(session_id: SessionId) -> None:
         ):
             using = found["using"]
             user_id = found.get("owner") or found["user_id"]
-            await past.insert_one(_past(using, using["run_id"], user_id), session=transaction)
+            await past.insert_one(_past_usage(using, using["run_id"], user_id), session=transaction)
 
     await add_used(database, {"session_id": session_id})
     await in_transaction(database, move_cut)
@@ -100,5 +100,5 @@ async def _keep_usage(session_id: SessionId) -> None:
         pass
 
 
-def _past(used: Document, run_id: str, user_id: str) -> Document:
+def _past_usage(used: Document, run_id: str, user_id: str) -> Document:
     return {"_id": run_id, "user_id": user_id, "created_at": used["created_at"], "used": used["used"]}

@@ -419,7 +419,7 @@ class ScheduleDocument(Document):
 
 
 class OpenedPortDocument(Document):
-    """A port of a session's computer that is open to its user's browser."""
+    """A port of a session's sandbox that is open to its user's browser."""
 
     id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- ids are opaque strings
     session_id: str

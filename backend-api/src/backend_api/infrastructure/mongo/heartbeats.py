@@ -57,7 +57,7 @@ class Heartbeats:
             return
         for beat in beats:
             if not beat.messages.done():
-                _tell(beat, found.get(beat.lease.run.id))
+                _resolve(beat, found.get(beat.lease.run.id))
 
     async def _renew(self, leases: Sequence[Lease], lease_s: float) -> dict[str, Document]:
         longer = [{"$set": {"lease_expires_at": {"$add": ["$$NOW", round(lease_s * 1000)]}}}]
@@ -72,7 +72,7 @@ class Heartbeats:
         return {run["_id"]: run async for run in looked}
 
 
-def _tell(beat: _Beat, run: Document | None) -> None:
+def _resolve(beat: _Beat, run: Document | None) -> None:
     if run is not None and leased_run(beat.lease).items() <= run.items():
         beat.messages.set_result(messages_from(run))
     else:

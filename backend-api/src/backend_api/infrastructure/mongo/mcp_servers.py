@@ -17,7 +17,7 @@ from backend_api.infrastructure.mongo.beanie_updates import find_one_and_update
 from backend_api.infrastructure.mongo.database import Document
 from backend_api.infrastructure.mongo.documents import McpServersDocument
 from backend_api.infrastructure.mongo.transactions import store_errors
-from backend_api.infrastructure.mongo.user_settings import tell_of_settings
+from backend_api.infrastructure.mongo.user_settings import notify_of_settings
 
 
 class MongoMcpServers:
@@ -27,14 +27,14 @@ class MongoMcpServers:
     async def of(self, user_id: UserId) -> Sequence[OwnMcpServer]:
         async with store_errors():
             document = await McpServersDocument.find_one({"_id": user_id})
-        return sorted(map(_own_from, document.servers), key=lambda own: own.server.name) if document else ()
+        return sorted(map(_server_from, document.servers), key=lambda own: own.server.name) if document else ()
 
     async def put(self, user_id: UserId, own: OwnMcpServer) -> None:
         name = own.server.name
         has_room = [{"servers.name": name}, {f"servers.{MAX_OWN_SERVERS - 1}": {"$exists": False}}]
-        change = {"servers": {"$concatArrays": [_others(name), {"$literal": [_document_of(own)]}]}}
+        change = {"servers": {"$concatArrays": [_without_server(name), {"$literal": [_document_of(own)]}]}}
         async with store_errors():
-            await tell_of_settings(user_id)
+            await notify_of_settings(user_id)
             with suppress(DuplicateKeyError):
                 await McpServersDocument(id=user_id).insert()
             wanted: Document = {"_id": user_id, "$or": has_room}
@@ -45,7 +45,7 @@ class MongoMcpServers:
         as_tried = {name: value for name, value in _document_of(tried).items() if name != "trial"}
         return await self._changed(user_id, as_tried, {"servers.$.trial": _trial_of(trial)})
 
-    async def sealed_otherwise(self, key_id: str) -> AsyncIterator[tuple[UserId, OwnMcpServer]]:
+    async def sealed_under_other_key(self, key_id: str) -> AsyncIterator[tuple[UserId, OwnMcpServer]]:
         wanted: Document = {"servers": {"$elemMatch": {"sealed.key_id": {"$exists": True, "$ne": key_id}}}}
         async with store_errors():
             users = [document.id async for document in McpServersDocument.find(wanted)]
@@ -64,12 +64,12 @@ class MongoMcpServers:
             return await find_one_and_update(McpServersDocument, wanted, {"$set": change}) is not None
 
     async def delete(self, user_id: UserId, name: str) -> bool:
-        wanted, change = {"_id": user_id, "servers.name": name}, {"servers": _others(name)}
+        wanted, change = {"_id": user_id, "servers.name": name}, {"servers": _without_server(name)}
         async with store_errors():
             return await find_one_and_update(McpServersDocument, wanted, [{"$set": change}]) is not None
 
 
-def _others(name: str) -> Document:
+def _without_server(name: str) -> Document:
     return {"$filter": {"input": "$servers", "cond": {"$ne": ["$$this.name", {"$literal": name}]}}}
 
 
@@ -105,7 +105,7 @@ def _trial_of(trial: McpTrial) -> Document:
     }
 
 
-def _own_from(stored: dict[str, Any]) -> OwnMcpServer:
+def _server_from(stored: dict[str, Any]) -> OwnMcpServer:
     tools, sealed, trial = stored["tools"], stored["sealed"], stored["trial"]
     server = McpServer(
         name=str(stored["name"]),

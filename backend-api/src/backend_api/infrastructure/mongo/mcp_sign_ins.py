@@ -15,7 +15,7 @@ from backend_api.infrastructure.mongo.beanie_updates import find_one_and_delete,
 from backend_api.infrastructure.mongo.database import Document
 from backend_api.infrastructure.mongo.documents import McpSignInDocument
 from backend_api.infrastructure.mongo.transactions import store_errors
-from backend_api.infrastructure.mongo.user_settings import tell_of_settings
+from backend_api.infrastructure.mongo.user_settings import notify_of_settings
 
 
 class MongoSignIns:
@@ -27,7 +27,7 @@ class MongoSignIns:
 
     async def put(self, sign_in: SignIn) -> None:
         async with store_errors():
-            await tell_of_settings(sign_in.user_id)
+            await notify_of_settings(sign_in.user_id)
             await McpSignInDocument(id=_id_of(sign_in.user_id, sign_in.server), **_fields_of(sign_in)).save()
 
     async def replace(self, former: SignIn | None, fresh: SignIn) -> bool:
@@ -65,7 +65,7 @@ class MongoSignIns:
             found = await find_one_and_delete(McpSignInDocument, {"_id": _id_of(user_id, server)})
             return None if found is None else _sign_in_from(found)
 
-    async def sealed_otherwise(self, key_id: str) -> AsyncIterator[SignIn]:
+    async def sealed_under_other_key(self, key_id: str) -> AsyncIterator[SignIn]:
         wanted: Document = {"sealed.key_id": {"$exists": True, "$ne": key_id}}
         async with store_errors():
             found = [_sign_in_from(one) async for one in McpSignInDocument.find(wanted)]

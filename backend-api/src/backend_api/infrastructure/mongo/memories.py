@@ -9,7 +9,7 @@ from backend_api.domain.memories.entity import Memories
 from backend_api.infrastructure.mongo.beanie_updates import find_one_and_update
 from backend_api.infrastructure.mongo.documents import MemoriesDocument
 from backend_api.infrastructure.mongo.transactions import store_errors
-from backend_api.infrastructure.mongo.user_settings import tell_of_settings
+from backend_api.infrastructure.mongo.user_settings import notify_of_settings
 
 
 class MongoMemories:
@@ -29,7 +29,7 @@ class MongoMemories:
         version = fresh.version + 1
         async with store_errors():
             if fresh.version == 0:
-                await tell_of_settings(fresh.user_id)
+                await notify_of_settings(fresh.user_id)
                 try:
                     await MemoriesDocument(id=fresh.user_id, version=version, files=files).insert()
                 except DuplicateKeyError:

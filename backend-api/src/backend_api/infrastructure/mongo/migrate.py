@@ -49,13 +49,13 @@ async def migrate(database: Database, migrations: Sequence[Migration]) -> None:
                 )
             async with _lock(database) as is_ours:
                 if is_ours:
-                    await _go_on(database, migrations)
+                    await _run_pending(database, migrations)
     except PyMongoError as error:
         logger.exception("a change of what is stored failed")
         raise StoreUnavailableError("The database refused a migration. The log has the details.") from error
 
 
-async def _go_on(database: Database, migrations: Sequence[Migration]) -> None:
+async def _run_pending(database: Database, migrations: Sequence[Migration]) -> None:
     version = await _version(database, len(migrations))
     for number, migration in list(enumerate(migrations, start=1))[version:]:
         logger.info("data is changed", extra={"version": number, "change": migration.what})
@@ -81,7 +81,7 @@ async def _version(database: Database, newest: int) -> int:
 async def _lock(database: Database) -> AsyncGenerator[bool]:
     """Whether the lock was free; by the database's clock it is again `LEASE_S` after its holder was last there."""
     owner = uuid.uuid4().hex
-    if not await _take(database, owner):
+    if not await _acquire_lock(database, owner):
         await asyncio.sleep(LOOK_S)
         yield False
         return
@@ -99,7 +99,7 @@ async def _lock(database: Database) -> AsyncGenerator[bool]:
         await database["schema"].delete_one({"_id": _LOCK, "owner": owner})
 
 
-async def _take(database: Database, owner: str) -> bool:
+async def _acquire_lock(database: Database, owner: str) -> bool:
     is_free = {"$lt": [{"$ifNull": ["$until", _EPOCH]}, "$$NOW"]}
     mine = {"owner": {"$cond": [is_free, owner, "$owner"]}, "until": {"$cond": [is_free, _UNTIL, "$until"]}}
     try:

@@ -12,9 +12,9 @@ from backend_api.domain.agent.events import Event
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.errors import SessionNotFoundError
 from backend_api.domain.identity.entity import UserId
+from backend_api.domain.previews.change_events import EVENTS_OF_A_CHANGE, ChangeEvents, closing_events, opening_events
 from backend_api.domain.previews.entity import OpenedPort, PortId
 from backend_api.domain.previews.errors import PortNotFoundError, TooManyPortsError
-from backend_api.domain.previews.told import EVENTS_OF_A_CHANGE, Told, told_of_closing, told_of_opening
 from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.event_documents import insert_events, number
 from backend_api.infrastructure.mongo.transactions import AbandonedError, in_transaction, store_errors
@@ -42,7 +42,7 @@ class MongoOpenedPorts:
             await self._ports.insert_one(_document(port), session=transaction)
             # Read as it is kept: a time is cut to milliseconds, which decides the order.
             now_open = await self._read(port.session_id, transaction)
-            return await self._tell(transaction, session, told_of_opening(port, now_open))
+            return await self._record_events(transaction, session, opening_events(port, now_open))
 
         with suppress(AbandonedError):
             return port, await in_transaction(self._database, work)
@@ -62,7 +62,7 @@ class MongoOpenedPorts:
                 raise PortNotFoundError("This port is not open.")
             session = await self._write_session(transaction, session_id, user_id)
             now_open = await self._read(session_id, transaction)
-            return await self._tell(transaction, session, told_of_closing(_port(found), now_open))
+            return await self._record_events(transaction, session, closing_events(_port(found), now_open))
 
         return await in_transaction(self._database, work)
 
@@ -100,9 +100,11 @@ class MongoOpenedPorts:
             raise SessionNotFoundError("There is no such session.")
         return session
 
-    async def _tell(self, transaction: AsyncClientSession, session: Document, told: Told) -> list[Event]:
+    async def _record_events(
+        self, transaction: AsyncClientSession, session: Document, changes: ChangeEvents
+    ) -> list[Event]:
         first = session["last_seq"] - EVENTS_OF_A_CHANGE + 1
-        events = number(session["_id"], first, session["updated_at"], session.get("active_run_id"), told)
+        events = number(session["_id"], first, session["updated_at"], session.get("active_run_id"), changes)
         await insert_events(self._database, transaction, events)
         return events
 

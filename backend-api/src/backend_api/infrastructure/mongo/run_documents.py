@@ -41,7 +41,7 @@ def messages_from(document: Document) -> tuple[InboxMessage, ...]:
     )
 
 
-def left_in_inbox(kind: str, seq: int) -> Document:
+def put_in_inbox(kind: str, seq: int) -> Document:
     """An update that leaves a message; a later one of the same kind says all that an earlier one said."""
     number = {"$add": [{"$ifNull": ["$inbox_last", 0]}, 1]}
     others: Document = {"$filter": {"input": {"$ifNull": ["$inbox", []]}, "cond": {"$ne": ["$$this.kind", kind]}}}
@@ -73,7 +73,7 @@ def queued_run(
     }
 
 
-def taken_run(queued: Document, claimant: Claimant) -> Document:
+def claimed_run(queued: Document, claimant: Claimant) -> Document:
     """The same run taken in the moment it was queued."""
     at: datetime = queued["created_at"]
     return queued | {

@@ -18,7 +18,7 @@ from backend_api.domain.conversation.errors import LeaseLostError, SessionNotFou
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.event_documents import from_document, insert_recorded, number, read_events
-from backend_api.infrastructure.mongo.run_documents import left_in_inbox, queued_run, run_from
+from backend_api.infrastructure.mongo.run_documents import put_in_inbox, queued_run, run_from
 from backend_api.infrastructure.mongo.run_queries import leased_session, more_unread, unseen_after
 from backend_api.infrastructure.mongo.run_waits import over, waits_of
 from backend_api.infrastructure.mongo.transactions import in_transaction
@@ -128,7 +128,7 @@ class RunEndings:
                 return None
             run = await self._database["runs"].find_one_and_update(
                 {"_id": active},
-                [left_in_inbox("stop", session["last_seq"])],
+                [put_in_inbox("stop", session["last_seq"])],
                 return_document=ReturnDocument.AFTER,
                 session=transaction,
             )
@@ -170,7 +170,7 @@ class RunEndings:
             run_id=run["_id"],
             status="stopped",
             reason=STOPPED if is_begun else STOPPED_BEFORE_START,
-            usage=await self._used(transaction, session_id, run["_id"]) if is_begun else Usage(),
+            usage=await self._last_usage(transaction, session_id, run["_id"]) if is_begun else Usage(),
         )
         none_left: Document = {"$set": {"waits": [], "wait_until": None}}
         await self._database["runs"].update_one({"_id": run["_id"]}, none_left | over(what), session=transaction)
@@ -194,7 +194,7 @@ class RunEndings:
         found = events.find(of_run | wanted, _NEEDED, sort=[("seq", 1)], session=transaction)
         return await read_events(self._database, await found.to_list())
 
-    async def _used(self, transaction: AsyncClientSession, session_id: SessionId, run_id: str) -> Usage:
+    async def _last_usage(self, transaction: AsyncClientSession, session_id: SessionId, run_id: str) -> Usage:
         """What a run told last of its usage."""
         query = {"session_id": session_id, "type": "usage.updated", "run_id": run_id}
         last = await self._database["events"].find_one(query, sort=[("seq", -1)], session=transaction)

@@ -51,11 +51,11 @@ from backend_api.infrastructure.mongo.event_documents import (
 from backend_api.infrastructure.mongo.heartbeats import Heartbeats
 from backend_api.infrastructure.mongo.run_compactions import compact_session
 from backend_api.infrastructure.mongo.run_documents import (
-    left_in_inbox,
+    claimed_run,
     message_origin,
+    put_in_inbox,
     queued_run,
     run_from,
-    taken_run,
 )
 from backend_api.infrastructure.mongo.run_endings import RunEndings
 from backend_api.infrastructure.mongo.run_queries import (
@@ -64,14 +64,14 @@ from backend_api.infrastructure.mongo.run_queries import (
     IS_FREE,
     TAKEN_FIELDS,
     assigned_to,
-    begun_by,
     claimable,
+    claimed_by,
     lease_of,
     leased_run,
     leased_session,
     more_unread,
+    run_started_by,
     started_of,
-    taken_by,
     unconfirmed,
     unhandled,
     unseen_after,
@@ -110,9 +110,9 @@ class MongoRunLedger(RunEndings):
     ) -> Accepted:
         """Session, events, run: three writes and a commit that waits for the journal."""
         new_run = uuid.uuid4().hex
-        if claimant is not None and await self._has_enough(user_id):
+        if claimant is not None and await self._is_at_limit(user_id):
             claimant = None
-        begun = begun_by(claimant)
+        begun = run_started_by(claimant)
         origin, asked_at = message_origin(), time.monotonic()
 
         async def work(transaction: AsyncClientSession) -> Accepted:
@@ -147,17 +147,17 @@ class MongoRunLedger(RunEndings):
                 run = queued_run(new_run, session_id, user_id, message.message_id, at, origin=origin)
                 payloads.append(RunQueued(run_id=run_id, message_id=message.message_id))
                 if claimant is not None:
-                    run = taken_run(run, claimant) | assigned_to(claimant, session)
+                    run = claimed_run(run, claimant) | assigned_to(claimant, session)
                     payloads.append(started_of(run, session, claimant.model))
                     lease = lease_of(run, session, asked_at)
                 await self._runs.insert_one(run, session=transaction)
             elif interrupt:
                 has_begun = {"_id": run_id, "attempt": {"$gt": 0}}
-                await self._runs.update_one(has_begun, [left_in_inbox("redirect", seq)], session=transaction)
+                await self._runs.update_one(has_begun, [put_in_inbox("redirect", seq)], session=transaction)
             events = number(session_id, seq, at, run_id, payloads)
             await insert_events(self._database, transaction, events)
             if interrupt and session["status"] == SessionStatus.WAITING.value:
-                events += await self._wake(transaction, run_id, message)
+                events += await self._end_waits(transaction, run_id, message)
             if 0 < self._unseen_most < len(session["waiting"]):
                 raise TooManyWaitingError.of(self._unseen_most)
             return Accepted(
@@ -181,7 +181,7 @@ class MongoRunLedger(RunEndings):
             message_id=sent.message_id, run_id=RunId(first.run_id or ""), seq=first.seq or 0, duplicate=True
         )
 
-    async def _wake(self, transaction: AsyncClientSession, run_id: str, message: MessageUser) -> list[Event]:
+    async def _end_waits(self, transaction: AsyncClientSession, run_id: str, message: MessageUser) -> list[Event]:
         """A message that interrupts ends all that the run waits for."""
         run = await self._runs.find_one({"_id": run_id}, session=transaction)
         if run is None or run["status"] != RunStatus.WAITING.value:
@@ -209,7 +209,7 @@ class MongoRunLedger(RunEndings):
             with giving_way() if run_id is not None else nullcontext():
                 run = await self._runs.find_one_and_update(
                     wanted,
-                    [{"$set": taken_by(worker, lease_s)}],
+                    [{"$set": claimed_by(worker, lease_s)}],
                     sort=[("created_at", 1)],
                     return_document=ReturnDocument.AFTER,
                     session=transaction,
@@ -266,7 +266,7 @@ class MongoRunLedger(RunEndings):
         async with store_errors():
             return await self._runs.find_one(wanted, projection={"_id": 1}) is not None
 
-    async def _has_enough(self, user_id: UserId) -> bool:
+    async def _is_at_limit(self, user_id: UserId) -> bool:
         if not self._runs_per_user:
             return False
         at_work = {"user_id": user_id, "active": True, "status": RunStatus.RUNNING.value}
@@ -298,9 +298,9 @@ class MongoRunLedger(RunEndings):
         """The lease lapsed a moment ago, and a heartbeat that is still on its way finds no worker to renew it for."""
         releases = {"$add": [{"$ifNull": ["$handovers", 0]}, 1]}
         lapsed = {"lease_expires_at": {"$subtract": ["$$NOW", 1]}, "worker": None}
-        await self._set(lease, lapsed | {"handovers": releases})
+        await self._update_leased(lease, lapsed | {"handovers": releases})
 
-    async def _set(self, lease: Lease, changes: Document) -> None:
+    async def _update_leased(self, lease: Lease, changes: Document) -> None:
         async with store_errors():
             changed = await self._runs.update_one(leased_run(lease), [{"$set": changes}])
         if not changed.matched_count:
@@ -310,7 +310,7 @@ class MongoRunLedger(RunEndings):
         """The fence is checked by the same write that takes the numbers."""
         if not items:
             if handled:
-                await self._set(lease, {"inbox": unhandled(handled)})
+                await self._update_leased(lease, {"inbox": unhandled(handled)})
             return []
         told = [item.payload for item in items]
         changes = more_unread(told) | using_of(lease.run, told)

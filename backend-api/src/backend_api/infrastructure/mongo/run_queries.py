@@ -23,7 +23,7 @@ TAKEN_FIELDS = dict.fromkeys((*_OF_SESSION, "last_seq", "updated_at"), 1)
 """What a claim reads of the session whose run it took."""
 
 
-def begun_by(claimant: Claimant | None) -> Document:
+def run_started_by(claimant: Claimant | None) -> Document:
     """What a session becomes when its run begins; as it was where one is active."""
     if claimant is None:
         return {"status": {"$cond": [IS_FREE, SessionStatus.QUEUED.value, "$status"]}}
@@ -110,7 +110,7 @@ def users_with(runs: int) -> list[Document]:
     ]
 
 
-def taken_by(worker: str, lease_s: float) -> dict[str, Any]:
+def claimed_by(worker: str, lease_s: float) -> dict[str, Any]:
     """What a run becomes when a worker takes it."""
     return {
         "status": RunStatus.RUNNING.value,

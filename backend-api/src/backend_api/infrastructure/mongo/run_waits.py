@@ -30,8 +30,8 @@ from backend_api.domain.conversation.entity import Lease, RunId, RunStatus, Sess
 from backend_api.domain.conversation.errors import (
     LeaseLostError,
     SessionNotFoundError,
-    came_too_late,
-    nothing_waits_for,
+    already_over,
+    no_open_wait,
 )
 from backend_api.domain.conversation.ports import Resolved
 from backend_api.domain.conversation.session_changes import changed_names
@@ -60,18 +60,18 @@ def _subject(wait: Document) -> Subject:
             calls=calls,
             agent_id=wait.get("agent_id"),
             is_held_back=wait.get("is_held_back", False),
-            decided=_past(wait["decided"]),
+            decided=_past_decisions(wait["decided"]),
         )
     if wait["kind"] == "plan":
         return Plan(call_id=wait["call_id"], plan=wait["plan"])
     return Questions(call_id=wait["call_id"], questions=[Question(**question) for question in wait["questions"]])
 
 
-def _past(decided: Sequence[Document]) -> list[PastDecision]:
+def _past_decisions(decided: Sequence[Document]) -> list[PastDecision]:
     return [PastDecision(**one) for one in decided]
 
 
-def _stored(waits: Sequence[OpenWait]) -> list[Document]:
+def _stored_waits(waits: Sequence[OpenWait]) -> list[Document]:
     return [{"id": wait.id, "deadline": wait.deadline, **asdict(wait.kept().subject)} for wait in waits]
 
 
@@ -90,7 +90,7 @@ async def begin_waiting(database: Database, lease: Lease, waits: Sequence[Wait],
             raise LeaseLostError("The run was taken over after an interruption, or it ended.")
         begun = [wait.begun(session["updated_at"]) for wait in waits]
         stored: Document = {
-            "waits": _stored(begun),
+            "waits": _stored_waits(begun),
             "wait_until": min(wait.deadline for wait in begun),
             "status": RunStatus.WAITING.value,
             "worker": None,
@@ -102,14 +102,14 @@ async def begin_waiting(database: Database, lease: Lease, waits: Sequence[Wait],
             session=transaction,
         )
         if run is None:
-            raise WaitRefusedError(await _refused_by(database, transaction, lease))
+            raise WaitRefusedError(await _who_refused(database, transaction, lease))
         items = [wait.asked() for wait in begun]
         return await _store(database, transaction, session, lease.run.id, items)
 
     return await in_transaction(database, work)
 
 
-async def _refused_by(database: Database, transaction: AsyncClientSession, lease: Lease) -> RefusedBy:
+async def _who_refused(database: Database, transaction: AsyncClientSession, lease: Lease) -> RefusedBy:
     run = await database["runs"].find_one(leased_run(lease), projection={"inbox": 1}, session=transaction)
     if run is None:
         raise LeaseLostError("The run was taken over after an interruption, or it ended.")
@@ -128,7 +128,7 @@ async def end_waits(
     """End these waits of a run, and queue it again if they are its last ones."""
     what = end(waits_of(run), ended, by, answer)
     change: Document = {
-        "waits": _stored(what.left),
+        "waits": _stored_waits(what.left),
         "wait_until": min((wait.deadline for wait in what.left), default=None),
         "status": (RunStatus.WAITING if what.left else RunStatus.QUEUED).value,
     }
@@ -202,7 +202,7 @@ class MongoWaits:
             waits = waits_of(run)
             wait = next(wait for wait in waits if wait.id == wait_id)
             if wait.deadline < run["now"]:
-                raise came_too_late(answer, wait.lapsed)
+                raise already_over(answer, wait.lapsed)
             return await self._end(transaction, run, answered(wait, waits, answer, run["now"]), "user", answer)
 
         return await in_transaction(self._database, work)
@@ -220,8 +220,8 @@ class MongoWaits:
         # What an earlier version stored has no kind, and is an approval.
         kind = past[0].get("kind", "approval") if past else "question"
         if run is None or kind != answer.kind:
-            raise nothing_waits_for(answer)
-        raise came_too_late(answer, _past(past[0]["decided"]) if past else ())
+            raise no_open_wait(answer)
+        raise already_over(answer, _past_decisions(past[0]["decided"]) if past else ())
 
     async def due(self) -> list[RunId]:
         """A look that finds nothing, as most of them do, begins no transaction."""

@@ -18,7 +18,7 @@ from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.documents import SessionDocument
 from backend_api.infrastructure.mongo.event_documents import insert_events, number
 from backend_api.infrastructure.mongo.run_documents import message_origin, queued_run
-from backend_api.infrastructure.mongo.run_queries import ACCEPTED_FIELDS, IS_FREE, begun_by, unseen_after
+from backend_api.infrastructure.mongo.run_queries import ACCEPTED_FIELDS, IS_FREE, run_started_by, unseen_after
 from backend_api.infrastructure.mongo.schedule_documents import missed_document
 from backend_api.infrastructure.mongo.transactions import AbandonedError, giving_way, in_transaction, store_errors
 from backend_api.infrastructure.mongo.user_settings import mark_new_session, settings_of_new_session
@@ -46,7 +46,7 @@ class ScheduleFirings:
             await self._refuse_disabled(transaction, schedule)
             if is_new:
                 await self._open_session(transaction, schedule, session_id, present)
-            return await self._tell(transaction, schedule, firing, session_id, new_run)
+            return await self._store_firing(transaction, schedule, firing, session_id, new_run)
 
         with suppress(AbandonedError):
             fired = await in_transaction(self._database, work)
@@ -118,14 +118,14 @@ class ScheduleFirings:
         stored = document.model_dump(by_alias=True, exclude={"revision_id"}) | settings
         await self._database["sessions"].insert_one(stored, session=transaction)
 
-    async def _tell(
+    async def _store_firing(
         self, transaction: AsyncClientSession, schedule: Schedule, firing: Firing, session_id: SessionId, new_run: str
     ) -> Fired:
         """The message, and a run for it where none is active."""
         message, origin = firing.message, message_origin()
         session = await self._database["sessions"].find_one_and_update(
             {"_id": session_id, "user_id": schedule.user_id},
-            [{"$set": _told(message.message_id, origin, new_run)}],
+            [{"$set": _session_update(message.message_id, origin, new_run)}],
             projection=ACCEPTED_FIELDS,
             return_document=ReturnDocument.AFTER,
             session=transaction,
@@ -135,7 +135,7 @@ class ScheduleFirings:
         if 0 < self._unseen_most < len(session["waiting"]):
             raise TooManyWaitingError.of(self._unseen_most)
         run_id, at = session["active_run_id"], session["updated_at"]
-        payloads: list[StoredPayload] = [firing.told_by(schedule), message]
+        payloads: list[StoredPayload] = [firing.event_of(schedule), message]
         if run_id == new_run:
             payloads.append(RunQueued(run_id=run_id, message_id=message.message_id, cause="schedule"))
             run = queued_run(new_run, session_id, schedule.user_id, message.message_id, at, origin=origin)
@@ -148,7 +148,7 @@ class ScheduleFirings:
         return Fired(session_id=session_id, run_id=RunId(run_id), begins_run=run_id == new_run, events=events)
 
 
-def _told(message_id: str, origin: Document, new_run: str) -> Document:
+def _session_update(message_id: str, origin: Document, new_run: str) -> Document:
     """What a session becomes, as when a person says something."""
     return {
         "last_seq": {"$add": ["$last_seq", {"$cond": [IS_FREE, 3, 2]}]},
@@ -157,7 +157,7 @@ def _told(message_id: str, origin: Document, new_run: str) -> Document:
         "last_user_origin": {"$literal": origin},
         "background_wakes": 0,
         "waiting": {"$concatArrays": [unseen_after(0), [{"$add": ["$last_seq", 2]}]]},
-        **begun_by(None),
+        **run_started_by(None),
         "active_run_id": {"$ifNull": ["$active_run_id", new_run]},
         "updated_at": "$$NOW",
         "active_at": "$$NOW",

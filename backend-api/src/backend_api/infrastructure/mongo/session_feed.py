@@ -128,7 +128,7 @@ class MongoSessionFeed:
                 await self._watch()
             except PyMongoError as error:
                 if isinstance(error, OperationFailure) and error.code in _HISTORY_LOST:
-                    self._lose()
+                    self._disconnect_readers()
                 logger.warning("feed interrupted; coming back", extra={"backoff_s": backoff}, exc_info=True)
             except Exception:
                 logger.exception("feed failed; coming back", extra={"backoff_s": backoff})
@@ -148,7 +148,7 @@ class MongoSessionFeed:
                         await self._command(session, {"killCursors": "sessions", "cursors": [cursor["id"]]})
                 raise
         # The collection is gone, and its changes with it.
-        self._lose()
+        self._disconnect_readers()
         self._kept_s = 0
 
     async def _read(self, session: AsyncClientSession, cursor: Document) -> None:
@@ -157,7 +157,7 @@ class MongoSessionFeed:
         is_behind = False
         while True:
             for change in changes:
-                await self._take(change)
+                await self._apply_change(change)
                 self._token = change["_id"]
             self._token = cursor.get("postBatchResumeToken", self._token)
             if not changes or changes[-1]["clusterTime"] >= self._opened_at:
@@ -179,7 +179,7 @@ class MongoSessionFeed:
     async def _open(self, session: AsyncClientSession) -> Document:
         if self._token is not None:
             return await self._changes(session, {"resumeAfter": self._token}, batch_size=self._kept_changes)
-        now = await self._now()
+        now = await self._read_time()
         start = Timestamp(now.time - self._kept_s, 1) if self._kept_s else now
         try:
             # All in one answer: only of the first one the time is bounded.
@@ -190,14 +190,14 @@ class MongoSessionFeed:
             if error.code not in _HISTORY_LOST | {_TOOK_TOO_LONG}:
                 raise
             logger.info("feed begins without what was before", extra={"reason": error.code})
-            start = await self._now()
+            start = await self._read_time()
             # It answers at once: what was written meanwhile is not gone through before somebody may follow.
             cursor = await self._changes(session, {"startAtOperationTime": start}, batch_size=0)
         self._floor = number_of(start) - 1
         self._position = max(self._position, self._floor)
         return cursor
 
-    async def _now(self) -> Timestamp:
+    async def _read_time(self) -> Timestamp:
         """The store's time; what is newer is no history."""
         hello = await self._database.client.admin.command("hello")
         self._opened_at = hello["operationTime"]
@@ -218,7 +218,7 @@ class MongoSessionFeed:
         # By itself a command answers times without their zone, whatever the client says.
         return await self._database.command(command, session=session, codec_options=self._database.codec_options)
 
-    def _lose(self) -> None:
+    def _disconnect_readers(self) -> None:
         """Whoever reads must come again, and is told that there is a gap."""
         self._ready.clear()
         self._token = self._last = None
@@ -227,7 +227,7 @@ class MongoSessionFeed:
             for reader in readers:
                 reader.lose()
 
-    async def _take(self, document: Mapping[str, Any]) -> None:
+    async def _apply_change(self, document: Mapping[str, Any]) -> None:
         user_id = await self._owner(document)
         number = self._number(document["clusterTime"])
         self._position = number

@@ -20,7 +20,7 @@ from backend_api.domain.skills.errors import (
 )
 from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.transactions import DURABLE, in_transaction, store_errors
-from backend_api.infrastructure.mongo.user_settings import tell_of_settings
+from backend_api.infrastructure.mongo.user_settings import notify_of_settings
 from backend_api.infrastructure.skills.archives import pack, read_zip
 from backend_api.infrastructure.skills.records import LIMIT, entry_of
 
@@ -51,7 +51,7 @@ class MongoSkillStore:
             raise SkillUnreadableError(name, error.detail) from error
 
     async def put(
-        self, user_id: UserId, skill: Skill, *, source: str | None, most: int, beside_others: bool = False
+        self, user_id: UserId, skill: Skill, *, source: str | None, most: int, only_same_source: bool = False
     ) -> SkillEntry:
         entry = entry_of(skill, "user", source=source, created_at=datetime.now(UTC))
         document: dict[str, Any] = {
@@ -74,12 +74,12 @@ class MongoSkillStore:
             known = await self._skills.find_one(wanted, {"source": 1}, session=session)
             if known is None and await self._skills.count_documents({"user_id": user_id}, session=session) >= most:
                 raise SkillLimitError(LIMIT.format(most=most))
-            if known is not None and beside_others and known["source"] != source:
+            if known is not None and only_same_source and known["source"] != source:
                 raise SkillTakenError(skill.name)
             await self._skills.replace_one(wanted, document, upsert=True, session=session)
 
         async with store_errors():
-            await tell_of_settings(user_id)
+            await notify_of_settings(user_id)
         await in_transaction(self._database, work)
         return entry
 

@@ -46,8 +46,10 @@ class MongoSpending:
         rows: list[Document] = found["items"][:limit]
         has_more = query.by == "session" and len(found["items"]) > limit
         return SpentPage(
-            items=[SpentRow(key=row["_id"] or None, title=titles.get(row["_id"]), spent=_spent(row)) for row in rows],
-            total=_spent(found["total"][0]) if found["total"] else Spent(),
+            items=[
+                SpentRow(key=row["_id"] or None, title=titles.get(row["_id"]), spent=_to_spent(row)) for row in rows
+            ],
+            total=_to_spent(found["total"][0]) if found["total"] else Spent(),
             next_cursor=_encode(rows[-1]) if has_more else None,
         )
 
@@ -87,7 +89,7 @@ def _rows(query: SpentQuery, limit: int) -> list[Document]:
             tokens = {"$set": {"tokens": {"$add": ["$input", "$output"]}}}
             return [{"$unwind": "$used.models"}, _sums("$used.models.model", "$used.models"), tokens, by_tokens, most]
         case "session":
-            after = [_after(query.cursor)] if query.cursor is not None else []
+            after = [_match_after(query.cursor)] if query.cursor is not None else []
             by_session = _sums({"$ifNull": ["$session_id", ""]}, "$used")
             return [by_session, *after, {"$sort": {"last": -1, "_id": -1}}, most]
 
@@ -105,7 +107,7 @@ def _sums(key: Any, of: str) -> Document:
     }
 
 
-def _spent(row: Document) -> Spent:
+def _to_spent(row: Document) -> Spent:
     known = round(float(row["known_cost"]), _DECIMALS)
     counts = {name: int(row[name]) for name in SUMMED}
     return Spent(runs=row["runs"], **counts, cost=None if row["unknown"] else known, known_cost=known)
@@ -116,7 +118,7 @@ def _encode(row: Document) -> str:
     return base64.urlsafe_b64encode(f"{millis}:{row['_id']}".encode()).decode()
 
 
-def _after(cursor: str) -> Document:
+def _match_after(cursor: str) -> Document:
     try:
         millis, _, last_id = base64.urlsafe_b64decode(cursor.encode()).decode().partition(":")
         at = datetime.fromtimestamp(int(millis) / 1000, UTC)

@@ -15,7 +15,7 @@ from backend_api.infrastructure.mongo.beanie_updates import find_one_and_update
 from backend_api.infrastructure.mongo.database import Document
 from backend_api.infrastructure.mongo.documents import SubagentKindsDocument
 from backend_api.infrastructure.mongo.transactions import store_errors
-from backend_api.infrastructure.mongo.user_settings import tell_of_settings
+from backend_api.infrastructure.mongo.user_settings import notify_of_settings
 
 
 class MongoSubagentKinds:
@@ -29,9 +29,9 @@ class MongoSubagentKinds:
 
     async def put(self, user_id: UserId, kind: SubagentKind) -> None:
         has_room = [{"kinds.name": kind.name}, {f"kinds.{MAX_KINDS - 1}": {"$exists": False}}]
-        change = {"kinds": {"$concatArrays": [_others(kind.name), {"$literal": [_document_of(kind)]}]}}
+        change = {"kinds": {"$concatArrays": [_without_kind(kind.name), {"$literal": [_document_of(kind)]}]}}
         async with store_errors():
-            await tell_of_settings(user_id)
+            await notify_of_settings(user_id)
             with suppress(DuplicateKeyError):
                 await SubagentKindsDocument(id=user_id).insert()
             wanted: Document = {"_id": user_id, "$or": has_room}
@@ -39,12 +39,12 @@ class MongoSubagentKinds:
                 raise TooManyKindsError
 
     async def delete(self, user_id: UserId, name: str) -> bool:
-        wanted, change = {"_id": user_id, "kinds.name": name}, {"kinds": _others(name)}
+        wanted, change = {"_id": user_id, "kinds.name": name}, {"kinds": _without_kind(name)}
         async with store_errors():
             return await find_one_and_update(SubagentKindsDocument, wanted, [{"$set": change}]) is not None
 
 
-def _others(name: str) -> Document:
+def _without_kind(name: str) -> Document:
     return {"$filter": {"input": "$kinds", "cond": {"$ne": ["$$this.name", {"$literal": name}]}}}
 
 

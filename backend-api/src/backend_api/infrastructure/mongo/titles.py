@@ -80,7 +80,7 @@ class MongoTitles:
             if title is not None:
                 change |= {"$set": {"title": title}, "$inc": {"last_seq": 1}, "$currentDate": {"updated_at": True}}
             session = await self._sessions.find_one_and_update(
-                _held(due),
+                _due_query(due),
                 change,
                 projection={"last_seq": 1, "updated_at": 1},
                 return_document=ReturnDocument.AFTER,
@@ -95,7 +95,7 @@ class MongoTitles:
 
         return await in_transaction(self._database, work)
 
-    async def put_off(self, due: DueTitle, used: Usage, *, for_s: float | None) -> None:
+    async def postpone(self, due: DueTitle, used: Usage, *, for_s: float | None) -> None:
         """The same, without an event."""
         later: Document = {"title_due.next": {"$add": ["$$NOW", round((for_s or 0) * 1000)]}}
         if for_s is None:
@@ -105,7 +105,7 @@ class MongoTitles:
         async def work(transaction: AsyncClientSession) -> None:
             await self._count(transaction, due, used)
             change = [{"$unset": "title_due"}] if is_last else [{"$set": later}]
-            await self._sessions.update_one(_held(due), change, session=transaction)
+            await self._sessions.update_one(_due_query(due), change, session=transaction)
 
         await in_transaction(self._database, work)
 
@@ -130,15 +130,15 @@ class MongoTitles:
         if change := used_of(total):
             fields: Document = {"user_id": {"$literal": due.user_id}, "created_at": "$$NOW"} if known is None else {}
             await past.update_one(
-                wanted, [{"$set": {**_literally(change), **fields}}], upsert=True, session=transaction
+                wanted, [{"$set": {**_as_literals(change), **fields}}], upsert=True, session=transaction
             )
 
 
-def _literally(values: Document) -> Document:
+def _as_literals(values: Document) -> Document:
     """In a pipeline a text may be an expression."""
     return {name: {"$literal": value} for name, value in values.items()}
 
 
-def _held(due: DueTitle) -> Document:
+def _due_query(due: DueTitle) -> Document:
     """The session as long as this attempt may write its title."""
     return {"_id": due.session_id, "user_id": due.user_id, "title_due.token": due.token}

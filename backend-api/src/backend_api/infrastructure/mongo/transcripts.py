@@ -53,7 +53,7 @@ class MongoTranscripts:
 
     async def tasks(self, session_id: SessionId, *, up_to: int) -> list[Task]:
         """Those of the highest version."""
-        told = await self._told("tasks.updated", session_id, up_to, _AT_ONCE)
+        told = await self._find_payloads("tasks.updated", session_id, up_to, _AT_ONCE)
         lists = [one for one in told if isinstance(one, TasksUpdated)]
         return max(lists, key=lambda one: one.version, default=NO_TASKS).tasks
 
@@ -70,10 +70,10 @@ class MongoTranscripts:
 
     async def _last(self, type_: str, session_id: SessionId, up_to: int) -> Payload | None:
         """What the main agent told last of this type."""
-        told = await self._told(type_, session_id, up_to, 1)
+        told = await self._find_payloads(type_, session_id, up_to, 1)
         return told[0] if told else None
 
-    async def _told(self, type_: str, session_id: SessionId, up_to: int, limit: int) -> list[Payload]:
+    async def _find_payloads(self, type_: str, session_id: SessionId, up_to: int, limit: int) -> list[Payload]:
         wanted = {"session_id": session_id, "type": type_, "agent_id": None, "seq": {"$lte": up_to}}
         async with store_errors():
             found = await self._database["events"].find(wanted).sort("seq", -1).limit(limit).to_list()

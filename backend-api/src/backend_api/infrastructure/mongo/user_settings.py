@@ -39,19 +39,19 @@ class MongoSettingsStore:
 
     async def change(self, user_id: UserId, name: str, value: Any, *, invalidates: str = "") -> StoredSettings:
         async with store_errors():
-            await tell_of_settings(user_id)
+            await notify_of_settings(user_id)
             change = _change(name, value, invalidates)
             document = await find_one_and_update(UserSettingsDocument, {"_id": user_id}, [{"$set": change}])
         assert document is not None, "settings go with nobody but their user"
         return _settings_from(document)
 
-    async def tell_sessions(self, user_id: UserId, version: int, model: str | None) -> None:
+    async def notify_sessions(self, user_id: UserId, version: int, model: str | None) -> None:
         async with store_errors():
             older = {"_id": user_id, "model_version": {"$lt": version}}
             await update_many(UserSettingsDocument, older, {"$set": {"model": model, "model_version": version}})
-            await _tell({"user_id": user_id}, version, model)
+            await _mark_sessions({"user_id": user_id}, version, model)
 
-    async def sealed_otherwise(self, key_id: str) -> AsyncIterator[StoredSettings]:
+    async def sealed_under_other_key(self, key_id: str) -> AsyncIterator[StoredSettings]:
         wanted: Document = {"secrets": {"$elemMatch": {"key_id": {"$ne": key_id}}}}
         async with store_errors():
             users = [document.id async for document in UserSettingsDocument.find(wanted)]
@@ -68,12 +68,12 @@ class MongoSettingsStore:
             return await find_one_and_update(UserSettingsDocument, wanted, {"$set": change}) is not None
 
 
-async def tell_of_settings(user_id: UserId) -> None:
+async def notify_of_settings(user_id: UserId) -> None:
     """All sessions of the user know that there is something to look for. See `MongoSettingsStore`."""
     if await UserSettingsDocument.find_one({"_id": user_id, "is_told": True}) is None:
         with suppress(DuplicateKeyError):
             await UserSettingsDocument(id=user_id, version=FIRST).insert()
-        unmarked = {"user_id": user_id, **_before(FIRST)}
+        unmarked = {"user_id": user_id, **_older_than(FIRST)}
         await update_many(SessionDocument, unmarked, {"$set": {"settings_version": FIRST}})
 
 
@@ -82,7 +82,7 @@ async def mark_new_session(session_id: str, user_id: UserId) -> None:
     document = await UserSettingsDocument.find_one({"_id": user_id})
     if document is not None:
         version = max(document.model_version, FIRST)
-        await _tell({"_id": session_id}, version, document.model)
+        await _mark_sessions({"_id": session_id}, version, document.model)
 
 
 async def settings_of_new_session(database: Database, transaction: AsyncClientSession, user_id: str) -> Document:
@@ -93,12 +93,12 @@ async def settings_of_new_session(database: Database, transaction: AsyncClientSe
     return {"settings_version": max(found.get("model_version") or 0, FIRST), "settings_model": found.get("model")}
 
 
-async def _tell(sessions: Document, version: int, model: str | None) -> None:
+async def _mark_sessions(sessions: Document, version: int, model: str | None) -> None:
     told = {"$set": {"settings_version": version, "settings_model": model}}
-    await update_many(SessionDocument, {**sessions, **_before(version)}, told)
+    await update_many(SessionDocument, {**sessions, **_older_than(version)}, told)
 
 
-def _before(version: int) -> Document:
+def _older_than(version: int) -> Document:
     """Sessions of former versions of the program have none."""
     return {"settings_version": {"$not": {"$gte": version}}}
 

@@ -76,7 +76,7 @@ class MongoUsers:
             beside = await self._revoked_beside(families) if document.more_revoked_until else ()
         return _account_from(document, beside)
 
-    async def standings(self, families: Mapping[UserId, Collection[str]]) -> dict[UserId, Account]:
+    async def find_accounts(self, families: Mapping[UserId, Collection[str]]) -> dict[UserId, Account]:
         """By primary key, in few round trips."""
         async with store_errors():
             found = self._users.find({"_id": {"$in": list(families)}})
@@ -102,7 +102,7 @@ class MongoUsers:
                 await find_one_and_update(UserDocument, {"_id": user_id}, _NEXT_GENERATION)
             return
         noted = {"id": {"$literal": family}, "until": until}
-        change = {"revoked_families": {"$concatArrays": [_still_noted({"$ne": ["$$this.id", noted["id"]]}), [noted]]}}
+        change = {"revoked_families": {"$concatArrays": [_unexpired({"$ne": ["$$this.id", noted["id"]]}), [noted]]}}
         async with store_errors():
             document = await find_one_and_update(
                 UserDocument,
@@ -132,7 +132,7 @@ class MongoUsers:
         moved = {"$literal": [entry["_id"] for entry in entries]}
         last = max(entry["until"] for entry in entries)
         change: Document = {
-            "revoked_families": _still_noted({"$not": {"$in": ["$$this.id", moved]}}),
+            "revoked_families": _unexpired({"$not": {"$in": ["$$this.id", moved]}}),
             "more_revoked_until": {"$max": ["$more_revoked_until", last]},
         }
         await find_one_and_update(UserDocument, {"_id": user_id}, [{"$set": change}])
@@ -142,7 +142,7 @@ class MongoUsers:
         return frozenset([str(document["_id"]) async for document in found])
 
 
-def _still_noted(wanted: Document) -> Document:
+def _unexpired(wanted: Document) -> Document:
     noted: Document = {"$ifNull": ["$revoked_families", []]}
     return {"$filter": {"input": noted, "cond": {"$and": [{"$gt": ["$$this.until", "$$NOW"]}, wanted]}}}
 

@@ -9,10 +9,6 @@ from typing import Any, Protocol, cast
 import redis.asyncio
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import TimeoutError as RedisTimeoutError
-
-from backend_api.application import measures
 
 
 class Script(Protocol):
@@ -56,28 +52,17 @@ class Redis(Protocol):
     def aclose(self) -> Awaitable[None]: ...
 
 
-class _CountedRetry(Retry):
-    """Once more at once, and then it is a failure that counts."""
-
-    def __init__(self, use: str) -> None:
-        super().__init__(NoBackoff(), 1)
-        self._use = use
-
-    async def call_with_retry(self, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return await super().call_with_retry(*args, **kwargs)
-        except (RedisConnectionError, RedisTimeoutError):
-            measures.REDIS_FAILURES.labels(self._use).inc()
-            raise
-
-
 def connect_redis(url: str, *, connect_s: float, reads_for_s: float | None) -> Redis:
-    """A client; it connects at its first command. `reads_for_s` is None for one that listens."""
+    """A client; it connects at its first command. `reads_for_s` is None for one that listens.
+
+    A command whose connection fails is sent once more at once, over a new one. What fails then is counted by
+    `count_failure` of its caller.
+    """
     client = redis.asyncio.Redis.from_url(  # pyright: ignore[reportUnknownMemberType] -- its keywords are untyped
         url,
         socket_timeout=reads_for_s,
         socket_connect_timeout=connect_s,
-        retry=_CountedRetry("listen" if reads_for_s is None else "command"),
+        retry=Retry(NoBackoff(), 1),
         max_connections=200,
     )
     return cast("Redis", client)

@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import RedisError
 
 from backend_api.infrastructure.redis.client import PubSub, Redis
+from backend_api.infrastructure.redis.failures import ERRORS, count_failure
 
 logger = logging.getLogger(__name__)
 
@@ -29,11 +29,12 @@ class Listener(NamedTuple):
 
 
 @asynccontextmanager
-async def _or_away(message: str) -> AsyncGenerator[None]:
+async def _tolerate_loss(message: str) -> AsyncGenerator[None]:
     try:
-        async with asyncio.timeout(_SUBSCRIBE_TIMEOUT_S):
-            yield
-    except (TimeoutError, RedisError, OSError):
+        with count_failure("listen"):
+            async with asyncio.timeout(_SUBSCRIBE_TIMEOUT_S):
+                yield
+    except ERRORS:
         logger.warning(message)
 
 
@@ -66,7 +67,7 @@ class Hub:
         self._wanted.set()
         if confirmed.is_set() or self._is_away:
             return
-        async with _or_away("live channel is away; reading from the store"):
+        async with _tolerate_loss("live channel is away; reading from the store"):
             if self._pubsub is not None:
                 await self._pubsub.subscribe(channel)
             await confirmed.wait()
@@ -75,7 +76,7 @@ class Hub:
         self._listeners.pop(channel, None)
         self._confirmed.pop(channel, None)
         if self._pubsub is not None:
-            async with _or_away("live channel is away; nothing to unsubscribe"):
+            async with _tolerate_loss("live channel is away; nothing to unsubscribe"):
                 await self._pubsub.unsubscribe(channel)
 
     async def receive_messages(self) -> None:
@@ -85,16 +86,17 @@ class Hub:
         while True:
             await self._wanted.wait()
             try:
-                async with self._redis.pubsub() as pubsub:
-                    channels = list(self._listeners) or ["hub"]
-                    await pubsub.subscribe(*channels)
-                    self._pubsub = pubsub
-                    if late := self._listeners.keys() - channels:
-                        await pubsub.subscribe(*late)
-                    backoff = 0.05
-                    self._is_away = False
-                    await self._read(pubsub, was_lost=was_lost)
-            except (RedisError, OSError):
+                with count_failure("listen"):
+                    async with self._redis.pubsub() as pubsub:
+                        channels = list(self._listeners) or ["hub"]
+                        await pubsub.subscribe(*channels)
+                        self._pubsub = pubsub
+                        if late := self._listeners.keys() - channels:
+                            await pubsub.subscribe(*late)
+                        backoff = 0.05
+                        self._is_away = False
+                        await self._read(pubsub, was_lost=was_lost)
+            except ERRORS:
                 logger.warning("live channel lost; coming back", extra={"backoff_s": backoff})
             finally:
                 self._pubsub = None
@@ -114,9 +116,9 @@ class Hub:
                 await pubsub.ping()
             is_asked = message is None
             if message is not None and message["type"] in ("subscribe", "message"):
-                self._hand_on(message["channel"].decode(), message, was_lost=was_lost)
+                self._dispatch(message["channel"].decode(), message, was_lost=was_lost)
 
-    def _hand_on(self, channel: str, message: dict[str, Any], *, was_lost: bool) -> None:
+    def _dispatch(self, channel: str, message: dict[str, Any], *, was_lost: bool) -> None:
         """To those who listen to its channel: a message, or that it is subscribed to anew."""
         listeners = tuple(self._listeners.get(channel, ()))
         if message["type"] == "message":

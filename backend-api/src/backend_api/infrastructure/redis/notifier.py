@@ -7,11 +7,10 @@ import uuid
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
-from redis.exceptions import RedisError
-
 from backend_api.domain.notifier import Subscription, Topic
 from backend_api.infrastructure.memory.notifier import MemoryNotifier
 from backend_api.infrastructure.redis.client import Redis
+from backend_api.infrastructure.redis.failures import ERRORS, count_failure
 from backend_api.infrastructure.redis.hub import Hub, Listener
 
 logger = logging.getLogger(__name__)
@@ -32,24 +31,25 @@ class RedisNotifier:
     @asynccontextmanager
     async def listening(self) -> AsyncGenerator[RedisNotifier]:
         """For the length of the block. After a lost connection every subscriber looks for itself."""
-        async with self._hub.listen(_CHANNEL, Listener(self._heard, self._here.tell_all)):
+        async with self._hub.listen(_CHANNEL, Listener(self._receive, self._here.notify_all)):
             yield self
 
     async def notify(self, topic: Topic, about: str | None = None) -> None:
         """This process first, which does not hear it again."""
-        self._here.tell(topic, about)
+        self._here.notify_here(topic, about)
         try:
-            await self._redis.publish(_CHANNEL, f"{self._me} {topic.value} {about or ''}")
-        except (RedisError, OSError, TimeoutError):
+            with count_failure():
+                await self._redis.publish(_CHANNEL, f"{self._me} {topic.value} {about or ''}")
+        except ERRORS:
             logger.warning("not notified; whoever waits looks by itself", extra={"topic": topic.value, "about": about})
 
     def subscribe(self, topic: Topic, about: str | None = None) -> AbstractAsyncContextManager[Subscription]:
         """Of this process and of others."""
         return self._here.subscribe(topic, about)
 
-    def _heard(self, data: bytes) -> None:
+    def _receive(self, data: bytes) -> None:
         sender, _, rest = data.decode("utf-8", "replace").partition(" ")
         name, _, about = rest.partition(" ")
         # Another version may have topics that this one does not know.
         if sender != self._me and (topic := _TOPICS.get(name)) is not None:
-            self._here.tell(topic, about or None)
+            self._here.notify_here(topic, about or None)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 
-from redis.exceptions import RedisError
-
 from backend_api.domain.errors import UnavailableError
 from backend_api.domain.settings.entity import Sealed
 from backend_api.infrastructure.redis.client import Redis
+from backend_api.infrastructure.redis.failures import ERRORS, count_failure
 
 
 class RedisPendingSignIns:
@@ -20,13 +19,15 @@ class RedisPendingSignIns:
     async def keep(self, digest: str, sealed: Sealed, *, ttl_s: int) -> None:
         text = json.dumps({"key_id": sealed.key_id, "text": sealed.text})
         try:
-            await self._redis.set(f"mcp-sign-in:{digest}", text, ex=ttl_s)
-        except (RedisError, OSError, TimeoutError) as error:
+            with count_failure():
+                await self._redis.set(f"mcp-sign-in:{digest}", text, ex=ttl_s)
+        except ERRORS as error:
             raise UnavailableError("Nobody can sign in right now. Try again in a moment.") from error
 
     async def take(self, digest: str) -> Sealed | None:
         try:
-            found: bytes | None = await self._redis.getdel(f"mcp-sign-in:{digest}")
-        except (RedisError, OSError, TimeoutError) as error:
+            with count_failure():
+                found: bytes | None = await self._redis.getdel(f"mcp-sign-in:{digest}")
+        except ERRORS as error:
             raise UnavailableError("Nobody can sign in right now. Try again in a moment.") from error
         return Sealed(**json.loads(found)) if found else None

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 
-from redis.exceptions import RedisError
-
 from backend_api.domain.errors import LimitError
 from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
 from backend_api.infrastructure.redis.client import Redis
+from backend_api.infrastructure.redis.failures import ERRORS, count_failure
 
 _HIT = """
 local count = redis.call('INCR', KEYS[1])
@@ -31,8 +30,9 @@ class RedisRateLimiter:
             return
         await self._own.hit(key, limit=limit, window_s=window_s)
         try:
-            count, ttl = await self._hit(keys=[f"limit:{key}"], args=[window_s])
-        except (RedisError, OSError, TimeoutError):
+            with count_failure():
+                count, ttl = await self._hit(keys=[f"limit:{key}"], args=[window_s])
+        except ERRORS:
             return
         if int(count) > limit:
             raise LimitError("Too many attempts. Try again later.", retry_after_s=max(int(ttl), 1))
@@ -41,13 +41,14 @@ class RedisRateLimiter:
         """One round trip; the larger of what all replicas and this process know."""
         own = await self._own.count(key, window_s=window_s)
         try:
-            count, _ = await self._hit(keys=[f"limit:{key}"], args=[window_s])
-        except (RedisError, OSError, TimeoutError):
+            with count_failure():
+                count, _ = await self._hit(keys=[f"limit:{key}"], args=[window_s])
+        except ERRORS:
             return own
         return max(own, int(count))
 
     async def forget(self, key: str) -> None:
         """One round trip. Other replicas' own counts end with their window."""
         await self._own.forget(key)
-        with contextlib.suppress(RedisError, OSError, TimeoutError):
+        with contextlib.suppress(*ERRORS), count_failure():
             await self._redis.delete(f"limit:{key}")

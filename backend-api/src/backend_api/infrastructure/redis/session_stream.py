@@ -14,8 +14,6 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, NamedTuple, cast
 
-from redis.exceptions import RedisError
-
 from backend_api.application.conversation.event_json import event_from, event_json
 from backend_api.domain.agent.events import Event, LivePayload
 from backend_api.domain.conversation.entity import RunId, SessionId
@@ -30,6 +28,7 @@ from backend_api.domain.conversation.live_text import (
 )
 from backend_api.domain.conversation.ports import StreamListener
 from backend_api.infrastructure.redis.client import Redis
+from backend_api.infrastructure.redis.failures import ERRORS, count_failure
 from backend_api.infrastructure.redis.hub import Hub, Listener
 from backend_api.infrastructure.redis.stream_scripts import APPEND, END
 
@@ -39,7 +38,6 @@ TTL_S = 3600
 _TTL = b"%d" % TTL_S
 MAX_KEPT = 400_000
 _AWAY_S = 1.0
-_ERRORS = (RedisError, OSError, TimeoutError)
 
 
 def _encode(text: str) -> bytes:
@@ -124,17 +122,18 @@ class RedisSessionStream:
         is_over = any(ends_all_texts(event.payload) for event in events)
         if is_over:
             self._texts.pop(session_id, None)
-        self._tell_here(session_id, events)
+        self._deliver_here(session_id, events)
         if self._is_away():
             return
         channel, message = _channel(session_id), self._message(events)
         try:
-            if ended or is_over:
-                await self._end(keys=[_index(session_id)], args=[channel, message, int(is_over), *ended])
-            else:
-                await self._redis.publish(channel, message)
-        except _ERRORS:
-            self._lost()
+            with count_failure():
+                if ended or is_over:
+                    await self._end(keys=[_index(session_id)], args=[channel, message, int(is_over), *ended])
+                else:
+                    await self._redis.publish(channel, message)
+        except ERRORS:
+            self._mark_away()
 
     async def show(self, session_id: SessionId, run_id: RunId, payload: LivePayload) -> None:
         """One round trip that keeps the piece and tells of it, together with what others show in the same moment."""
@@ -142,17 +141,18 @@ class RedisSessionStream:
         key = text_key(payload)
         text = None if key is None else self._text(session_id, run_id, key, cast("TextPayload", payload))
         piece = text.append(cast("TextPayload", payload).text) if text is not None else b""
-        self._tell_here(session_id, [event])
+        self._deliver_here(session_id, [event])
         if self._is_away():
             return
         message = self._message([event])
         try:
             if key is None or text is None or text.characters > MAX_KEPT:
-                await self._redis.publish(_channel(session_id), message)
+                with count_failure():
+                    await self._redis.publish(_channel(session_id), message)
             elif not await self._keep(session_id, key, text, piece, message):
                 await self._keep_whole(session_id, key, text)
-        except _ERRORS:
-            self._lost()
+        except ERRORS:
+            self._mark_away()
 
     def forget(self, session_id: SessionId, texts: Collection[TextKey]) -> None:
         """What Redis has of them stays until whoever takes the run over begins."""
@@ -168,7 +168,7 @@ class RedisSessionStream:
         listeners = self._listeners.setdefault(session_id, set())
         listeners.add(listener)
         try:
-            heard = Listener(partial(self._heard, session_id, listener), listener.restored)
+            heard = Listener(partial(self._receive, session_id, listener), listener.restored)
             async with self._hub.listen(_channel(session_id), heard):
                 yield
         finally:
@@ -180,10 +180,10 @@ class RedisSessionStream:
         """What this process writes, whole, as what Redis has of it may be on its way; of other processes what Redis
         keeps."""
         found: dict[str, _Text] = {}
-        with suppress(*_ERRORS):
-            found = await self._kept(session_id)
+        with suppress(*ERRORS), count_failure():
+            found = await self._read_texts(session_id)
         found |= self._texts.get(session_id, {})
-        return [_whole(session_id, key, text) for key, text in found.items() if text.pieces]
+        return [_whole_text(session_id, key, text) for key, text in found.items() if text.pieces]
 
     def _text(self, session_id: str, run_id: str, key: str, payload: TextPayload) -> _Text | None:
         texts = self._texts.setdefault(session_id, {})
@@ -192,14 +192,14 @@ class RedisSessionStream:
         text = texts.get(key)
         return text if text is not None and text.characters == payload.offset else None
 
-    def _tell_here(self, session_id: str, events: Sequence[Event]) -> None:
+    def _deliver_here(self, session_id: str, events: Sequence[Event]) -> None:
         for listener in self._listeners.get(session_id, ()):
             listener.deliver(events)
 
     def _message(self, events: Sequence[Event]) -> bytes:
         return b"%b[%b]" % (self._me, b",".join([event_json(event, is_new=True) for event in events]))
 
-    def _heard(self, session_id: str, listener: StreamListener, data: bytes) -> None:
+    def _receive(self, session_id: str, listener: StreamListener, data: bytes) -> None:
         """Of another process, read once for all listeners here; what this process sent they have."""
         if data.startswith(self._me):
             return
@@ -213,7 +213,7 @@ class RedisSessionStream:
     def _is_away(self) -> bool:
         return time.monotonic() < self._away_until
 
-    def _lost(self) -> None:
+    def _mark_away(self) -> None:
         self._away_until = time.monotonic() + _AWAY_S
         logger.warning("live streams are away; readers poll the store")
 
@@ -232,7 +232,8 @@ class RedisSessionStream:
         pieces, self._waiting = self._waiting, []
         keys = [piece.key for piece in pieces]
         try:
-            answers = await self._append(keys=keys, args=[_TTL, *(arg for piece in pieces for arg in piece.args)])
+            with count_failure():
+                answers = await self._append(keys=keys, args=[_TTL, *(arg for piece in pieces for arg in piece.args)])
         except Exception as error:  # noqa: BLE001 -- each writer is told what became of its piece
             for piece in pieces:
                 if not piece.fits.done():
@@ -249,10 +250,11 @@ class RedisSessionStream:
         pipeline.set(f"{index}:{key}", _encode(text.whole), ex=TTL_S)
         pipeline.hset(index, key, text.meta)
         pipeline.expire(index, TTL_S)
-        pipeline.publish(_channel(session_id), self._message([_whole(session_id, key, text)]))
-        await pipeline.execute()
+        pipeline.publish(_channel(session_id), self._message([_whole_text(session_id, key, text)]))
+        with count_failure():
+            await pipeline.execute()
 
-    async def _kept(self, session_id: str) -> dict[str, _Text]:
+    async def _read_texts(self, session_id: str) -> dict[str, _Text]:
         """All that is being written, by key."""
         index = _index(session_id)
         found: dict[bytes, bytes] = await self._redis.hgetall(index)
@@ -288,6 +290,6 @@ def _kept_text(meta: dict[str, Any], value: bytes) -> _Text:
     return _Text(meta["run_id"], meta.get("seen_seq", 0), [value.decode("utf-8", "surrogatepass")])
 
 
-def _whole(session_id: str, key: str, text: _Text) -> Event:
+def _whole_text(session_id: str, key: str, text: _Text) -> Event:
     payload = live_text(key, 0, text.whole, text.seen_seq)
     return Event(seq=None, at=datetime.now(UTC), session_id=session_id, run_id=text.run_id, payload=payload)

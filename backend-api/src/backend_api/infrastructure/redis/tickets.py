@@ -6,11 +6,10 @@ import json
 import secrets
 from dataclasses import asdict
 
-from redis.exceptions import RedisError
-
 from backend_api.domain.errors import UnavailableError
 from backend_api.domain.sandbox.tickets import ScreenTicket
 from backend_api.infrastructure.redis.client import Redis
+from backend_api.infrastructure.redis.failures import ERRORS, count_failure
 
 
 class RedisTickets:
@@ -23,15 +22,17 @@ class RedisTickets:
         """A secret that stands for the ticket."""
         secret = secrets.token_urlsafe(32)
         try:
-            await self._redis.set(f"ticket:{secret}", json.dumps(asdict(ticket)), ex=ttl_s)
-        except (RedisError, OSError, TimeoutError) as error:
+            with count_failure():
+                await self._redis.set(f"ticket:{secret}", json.dumps(asdict(ticket)), ex=ttl_s)
+        except ERRORS as error:
             raise UnavailableError("Tickets can't be issued right now. Try again in a moment.") from error
         return secret
 
     async def redeem(self, secret: str) -> ScreenTicket | None:
         """The ticket, the first time."""
         try:
-            found: bytes | None = await self._redis.getdel(f"ticket:{secret}")
-        except (RedisError, OSError, TimeoutError):
+            with count_failure():
+                found: bytes | None = await self._redis.getdel(f"ticket:{secret}")
+        except ERRORS:
             return None
         return ScreenTicket(**json.loads(found)) if found else None

@@ -74,11 +74,11 @@ class SandboxManagerClient:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def ensure(self, session_id: str, user_id: str, *, queue_s: float | None = None) -> Sandbox:
-        if (sandbox := self._believed(session_id)) is not None:
+        if (sandbox := self._cached(session_id)) is not None:
             return sandbox
         lock = self._locks.setdefault(session_id, asyncio.Lock())
         until = None if queue_s is None else self._clock() + queue_s
-        await self._turn(lock, session_id, queue_s)
+        await self._acquire_turn(lock, session_id, queue_s)
         starting = asyncio.ensure_future(self._start(session_id, user_id, until))
         # One that is cancelled gives up its place in the line before the next one asks for another.
         starting.add_done_callback(lambda _: lock.release())
@@ -89,7 +89,7 @@ class SandboxManagerClient:
 
     async def running(self, session_id: str) -> Sandbox | None:
         """See `RunningSandboxes`."""
-        if (sandbox := self._believed(session_id)) is not None:
+        if (sandbox := self._cached(session_id)) is not None:
             return sandbox
         usable = (WireStatus.READY, WireStatus.PAUSED)
         try:
@@ -108,7 +108,7 @@ class SandboxManagerClient:
         self._sandboxes[session_id] = _Believed(_sandbox(newest), self._clock() + BELIEVE_FOR_S)
         return _sandbox(newest)
 
-    async def _turn(self, lock: asyncio.Lock, session_id: str, queue_s: float | None) -> None:
+    async def _acquire_turn(self, lock: asyncio.Lock, session_id: str, queue_s: float | None) -> None:
         """Take the lock, or raise `SandboxQueuedError` where who has it stands in line for longer than `queue_s`."""
         while True:
             try:
@@ -121,13 +121,13 @@ class SandboxManagerClient:
             else:
                 return
 
-    def _believed(self, session_id: str) -> Sandbox | None:
+    def _cached(self, session_id: str) -> Sandbox | None:
         believed = self._sandboxes.get(session_id)
         return believed.sandbox if believed is not None and self._clock() < believed.until else None
 
     async def _start(self, session_id: str, user_id: str, queue_until: float | None) -> Sandbox:
-        if (sandbox := self._believed(session_id)) is None:
-            sandbox = _sandbox(await self._ready(session_id, user_id, queue_until))
+        if (sandbox := self._cached(session_id)) is None:
+            sandbox = _sandbox(await self._start_until_ready(session_id, user_id, queue_until))
             make_room(self._sandboxes, MAX_CACHED)
             self._sandboxes[session_id] = _Believed(sandbox, self._clock() + BELIEVE_FOR_S)
         return sandbox
@@ -135,11 +135,11 @@ class SandboxManagerClient:
     async def status(self, session_id: str) -> SandboxStatus:
         try:
             async with asyncio.timeout(self._look_s):
-                return await self._looked_at(session_id)
+                return await self._find_status(session_id)
         except TimeoutError as error:
             raise SandboxUnavailableError(UNREACHED) from error
 
-    async def _looked_at(self, session_id: str) -> SandboxStatus:
+    async def _find_status(self, session_id: str) -> SandboxStatus:
         found = await self._find(session_id, reach_for_s=0.0)
         if not found:
             return SandboxStatus(status="none")
@@ -208,16 +208,16 @@ class SandboxManagerClient:
         for key in [key for key in self._tokens if key[0] == sandbox.id]:
             del self._tokens[key]
 
-    async def _ready(self, session_id: str, user_id: str, queue_until: float | None) -> WireSandbox:
+    async def _start_until_ready(self, session_id: str, user_id: str, queue_until: float | None) -> WireSandbox:
         """A start that failed for a passing reason, such as the end of the manager that made it, is begun once more."""
-        sandbox, may_repeat = await self._started(session_id, user_id, queue_until)
+        sandbox, may_repeat = await self._start_once(session_id, user_id, queue_until)
         if may_repeat:
-            sandbox, _ = await self._started(session_id, user_id, queue_until)
+            sandbox, _ = await self._start_once(session_id, user_id, queue_until)
         if sandbox.status is not WireStatus.READY:
             raise SandboxUnavailableError(sandbox.reason or f"The computer is {sandbox.status.value}.")
         return sandbox
 
-    async def _started(self, session_id: str, user_id: str, queue_until: float | None) -> tuple[WireSandbox, bool]:
+    async def _start_once(self, session_id: str, user_id: str, queue_until: float | None) -> tuple[WireSandbox, bool]:
         """The sandbox once it no longer starts, and whether another start may help."""
         deadline = self._clock() + START_DEADLINE_S
         response = await self._send("POST", "/sandboxes", json={"session_id": session_id, "user_id": user_id})

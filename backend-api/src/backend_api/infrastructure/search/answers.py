@@ -31,9 +31,9 @@ def members_of(response: httpx.Response, provider: str) -> dict[str, Any]:
     try:
         found: object = response.json()
     except (ValueError, RecursionError) as error:
-        raise _unexpected(provider) from error
+        raise _malformed(provider) from error
     if not isinstance(found, dict):
-        raise _unexpected(provider)
+        raise _malformed(provider)
     return cast("dict[str, Any]", found)
 
 
@@ -48,7 +48,7 @@ def hits_of(
     """The first of them that are pages; `url`, `title` and `snippet` are how the provider names these. Raises
     `SearchUnavailableError` for what is no list."""
     if not isinstance(results, list):
-        raise _unexpected(provider)
+        raise _malformed(provider)
     found = _hits(cast("list[object]", results), url, title, snippet)
     return [hit for hit, _ in zip(found, range(limit), strict=False)]
 
@@ -68,5 +68,5 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _unexpected(provider: str) -> SearchUnavailableError:
+def _malformed(provider: str) -> SearchUnavailableError:
     return SearchUnavailableError(f"{provider} answered something unexpected.")

@@ -46,10 +46,10 @@ async def ask(
                 response = await http.send(request, stream=True)
                 try:
                     if response.next_request is None:
-                        return await _whole(response, provider)
+                        return await _read_bounded(response, provider)
                 finally:
                     await response.aclose()
-                if not _is_at_home(request.url, response.next_request.url):
+                if not _is_same_origin(request.url, response.next_request.url):
                     break
                 request = response.next_request
     except TimeoutError as error:
@@ -59,11 +59,11 @@ async def ask(
     raise SearchUnavailableError(f"{provider} can't be reached: it sends whoever asks elsewhere.")
 
 
-def _is_at_home(asked: httpx.URL, sent_to: httpx.URL) -> bool:
+def _is_same_origin(asked: httpx.URL, sent_to: httpx.URL) -> bool:
     return sent_to.host == asked.host and sent_to.port == asked.port and sent_to.scheme == asked.scheme
 
 
-async def _whole(response: httpx.Response, provider: str) -> httpx.Response:
+async def _read_bounded(response: httpx.Response, provider: str) -> httpx.Response:
     if response.headers.get("content-encoding", "identity").strip().lower() != "identity":
         # Nobody asked for it, and a few bytes of it can become gigabytes.
         raise SearchUnavailableError(f"{provider} sent a compressed response.")

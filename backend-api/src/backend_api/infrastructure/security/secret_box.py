@@ -23,7 +23,7 @@ class AesSecretBox:
 
     def __init__(self, secrets: Sequence[str]) -> None:
         self._keys = {
-            _derived(secret, b"id", _ID_BYTES).hex(): AESGCM(_derived(secret, b"key", 32)) for secret in secrets
+            _derive_key(secret, b"id", _ID_BYTES).hex(): AESGCM(_derive_key(secret, b"key", 32)) for secret in secrets
         }
         self._first = next(iter(self._keys), None)
 
@@ -49,7 +49,7 @@ class AesSecretBox:
             raise SecretUnreadableError("The secret was changed, or belongs elsewhere.") from error
 
 
-def _derived(secret: str, purpose: bytes, length: int) -> bytes:
+def _derive_key(secret: str, purpose: bytes, length: int) -> bytes:
     return HKDF(algorithm=SHA256(), length=length, salt=None, info=b"settings of users, " + purpose).derive(
         secret.encode()
     )

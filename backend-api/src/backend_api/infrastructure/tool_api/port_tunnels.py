@@ -82,18 +82,18 @@ class TunnelStream(httpcore.AsyncNetworkStream):
 
     def fault(self, reason: str, port: int) -> DomainError:
         """Why there was no answer over it: what the sandbox says of the port, else `reason`."""
-        return _BY_CODE.get(self._socket.close_code or 0, _of_app)(reason, port)
+        return _BY_CODE.get(self._socket.close_code or 0, _app_failed)(reason, port)
 
 
-def _of_app(reason: str, port: int) -> DomainError:
+def _app_failed(reason: str, port: int) -> DomainError:
     return AppFailedError(f"The app at port {port} gave no answer that can be passed on: {reason[:200]}.")
 
 
-def _nothing(_: str, port: int) -> DomainError:
+def _nothing_listens(_: str, port: int) -> DomainError:
     return NothingListensError(f"Nothing listens at port {port} yet.")
 
 
-def _refused(_: str, port: int) -> DomainError:
+def _port_refused(_: str, port: int) -> DomainError:
     return PortRefusedError(f"Port {port} belongs to a service of the computer's own.", field="port")
 
 
@@ -106,8 +106,8 @@ def _unavailable(_reason: str, _port: int) -> DomainError:
 
 
 _BY_CODE: dict[int, Callable[[str, int], DomainError]] = {
-    CloseCode.NOTHING_LISTENS: _nothing,
-    CloseCode.REFUSED_PORT: _refused,
+    CloseCode.NOTHING_LISTENS: _nothing_listens,
+    CloseCode.REFUSED_PORT: _port_refused,
     CloseCode.TOO_MANY: _too_many,
     CloseCode.UNAUTHENTICATED: _unavailable,
 }

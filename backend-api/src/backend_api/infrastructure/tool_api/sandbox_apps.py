@@ -44,7 +44,7 @@ class StreamedAppAnswer:
         self._stream = stream
         self._port = port
         self.status = response.status
-        self.headers = _framed(response)
+        self.headers = _framing_headers(response)
 
     async def pieces(self) -> AsyncIterator[bytes]:
         try:
@@ -60,7 +60,7 @@ def _can_be_passed_on(response: httpcore.Response) -> bool:
     return is_clean and 200 <= response.status < 600 and len(response.headers) <= MAX_HEADERS
 
 
-def _framed(response: httpcore.Response) -> Headers:
+def _framing_headers(response: httpcore.Response) -> Headers:
     """Names in small letters. What tells a length goes on only where it is the only thing that does."""
     headers = [(name.lower(), value) for name, value in response.headers]
     is_chunked = any(name == b"transfer-encoding" for name, _ in headers)
@@ -193,7 +193,7 @@ async def _socket_over(stream: TunnelStream) -> AsyncGenerator[socket.socket]:
     end, inner = socket.socketpair()
     inner.setblocking(False)
     reader, writer = await asyncio.open_unix_connection(sock=inner, limit=SENT_BYTES)
-    tasks = [asyncio.create_task(_down(stream, writer)), asyncio.create_task(_up(stream, reader))]
+    tasks = [asyncio.create_task(_pump_down(stream, writer)), asyncio.create_task(_pump_up(stream, reader))]
     try:
         yield end
     finally:
@@ -204,7 +204,7 @@ async def _socket_over(stream: TunnelStream) -> AsyncGenerator[socket.socket]:
         end.close()
 
 
-async def _down(stream: TunnelStream, writer: asyncio.StreamWriter) -> None:
+async def _pump_down(stream: TunnelStream, writer: asyncio.StreamWriter) -> None:
     with suppress(OSError, *_LIBRARY_FAULTS):
         while piece := await stream.read(SENT_BYTES):
             writer.write(piece)
@@ -212,7 +212,7 @@ async def _down(stream: TunnelStream, writer: asyncio.StreamWriter) -> None:
     writer.close()
 
 
-async def _up(stream: TunnelStream, reader: asyncio.StreamReader) -> None:
+async def _pump_up(stream: TunnelStream, reader: asyncio.StreamReader) -> None:
     with suppress(OSError, *_LIBRARY_FAULTS):
         while piece := await reader.read(SENT_BYTES):
             await stream.write(piece)

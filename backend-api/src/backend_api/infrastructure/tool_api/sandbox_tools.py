@@ -89,9 +89,9 @@ class ToolApiSandboxTools:
             self._endpoints.open(sandbox, SCOPES) as endpoint,
         ):
             call.mark_begun(True)
-            return await self._over(endpoint, call, current)
+            return await self._send_call(endpoint, call, current)
 
-    async def _over(self, endpoint: Endpoint, call: ToolCall, current: Span) -> Done | None:
+    async def _send_call(self, endpoint: Endpoint, call: ToolCall, current: Span) -> Done | None:
         body = WireCall(call_id=call.call_id, arguments=call.arguments).model_dump(exclude_none=True)
         began = time.time()
         try:

@@ -45,13 +45,13 @@ class ToolApiScreen:
                     if piece:
                         yield piece
         except ConnectionClosed as error:
-            self._tell_refused(error)
+            self._log_refusal(error)
             code = self._connection.close_code
             if code in NORMAL:
                 return
             raise _error_of(error) from error
 
-    def _tell_refused(self, error: ConnectionClosed) -> None:
+    def _log_refusal(self, error: ConnectionClosed) -> None:
         sent = error.sent.reason if error.sent is not None and not error.rcvd_then_sent else None
         if (reason := self._connection.refused or sent) is not None:
             fields = {"sandbox_id": self._sandbox.id, "session_id": self._sandbox.session_id, "reason": reason}

@@ -56,7 +56,7 @@ class ToolApiWorkspace:
         self._bounds = bounds
 
     async def list(self, sandbox: Sandbox, path: str) -> list[FileEntry]:
-        entries = await self._get(sandbox, "/files", {"path": path}, self._bounds.listing, _ENTRIES)
+        entries = await self._get_json(sandbox, "/files", {"path": path}, self._bounds.listing, _ENTRIES)
         if not all(_is_named(entry) for entry in entries):
             raise SandboxLostError(_NOT_ANSWERED)
         return [
@@ -67,7 +67,7 @@ class ToolApiWorkspace:
         ]
 
     async def preview(self, sandbox: Sandbox, path: str) -> FilePreview:
-        found = await self._get(sandbox, "/files/content", {"path": path}, self._bounds.preview, _CONTENT)
+        found = await self._get_json(sandbox, "/files/content", {"path": path}, self._bounds.preview, _CONTENT)
         return FilePreview(**found.model_dump())
 
     @asynccontextmanager
@@ -93,7 +93,7 @@ class ToolApiWorkspace:
         ) as answer:
             return _read(_UPLOADED, await answer.whole()).uploaded
 
-    async def _get(
+    async def _get_json(
         self, sandbox: Sandbox, path: str, params: dict[str, str], bounds: Bounds, kind: TypeAdapter[_T]
     ) -> _T:
         async with self._stream(sandbox, "GET", path, bounds, params=params) as answer:

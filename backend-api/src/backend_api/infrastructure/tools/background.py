@@ -39,7 +39,7 @@ RUN, CHECK, STOP = "background_run", "check_background", "background_stop"
 NAMES = frozenset({RUN, CHECK, STOP})
 
 
-def told_specs(specs: Sequence[ToolSpec], timeout_s: int) -> list[ToolSpec]:
+def background_specs(specs: Sequence[ToolSpec], timeout_s: int) -> list[ToolSpec]:
     """Those of the manifest as an agent is told of them: the id is given, and the time-out is the deployment's."""
     return [_without_id(spec, timeout_s) if spec.name == RUN else spec for spec in specs if spec.name in NAMES]
 
@@ -84,7 +84,7 @@ class BackgroundCalls:
             known = await self.commands.of_session(SessionId(call.session_id), ended=20)
             ids = ", ".join(one.id for one in known) or "none"
             return Done(success=False, output=f"There is no such background command. Known: {ids}.")
-        return await self._looked_at(sandbox, call, command)
+        return await self._check(sandbox, call, command)
 
     async def _start(self, sandbox: Sandbox, call: ToolCall) -> Done:
         command = BackgroundCommand(
@@ -98,7 +98,7 @@ class BackgroundCalls:
             began_at=self.clock(),
         )
         try:
-            return await self._started(sandbox, call, command)
+            return await self._start_command(sandbox, call, command)
         except TooManyBackgroundError as error:
             return Done(success=False, output=f"{error.detail} Wait for one ({CHECK}) or end one ({STOP}).")
         except asyncio.CancelledError:
@@ -106,11 +106,11 @@ class BackgroundCalls:
             await asyncio.shield(self._leave_to_be_stopped(command))
             raise
 
-    async def _started(self, sandbox: Sandbox, call: ToolCall, command: BackgroundCommand) -> Done:
+    async def _start_command(self, sandbox: Sandbox, call: ToolCall, command: BackgroundCommand) -> Done:
         await self.commands.begin(command)
         given = {"timeout_s": self.timeout_s, **call.arguments, "background_id": command.id}
         try:
-            outcome = await self.tools.call(sandbox, _with(call, given))
+            outcome = await self.tools.call(sandbox, _with_arguments(call, given))
         except SandboxUnavailableError:
             # Nothing ran: it is tried again, as another one.
             await self.commands.drop(command.id)
@@ -128,42 +128,42 @@ class BackgroundCalls:
     async def _leave_to_be_stopped(self, command: BackgroundCommand) -> None:
         try:
             await self.commands.confirm(command.id)
-            await self.commands.want_stop(command.session_id, command.id)
+            await self.commands.request_end(command.session_id, command.id)
         except DomainError as error:
             # It is looked at all the same, once its start must be over.
             fields = {"session_id": command.session_id, "background_id": command.id, "reason": error.detail}
             logger.warning("a background command whose start was cut off is not stopped yet", extra=fields)
 
-    async def _looked_at(self, sandbox: Sandbox, call: ToolCall, command: BackgroundCommand) -> Done:
+    async def _check(self, sandbox: Sandbox, call: ToolCall, command: BackgroundCommand) -> Done:
         """One that has ended is told of here and nowhere else, unless that was told already."""
         if command.state is not None:
-            return _past(command)
+            return _ended_again(command)
         # From here on whoever watches may tell of it first: then it is told so, and not here as well.
         outcome = LOST
         if sandbox.generation == command.generation:
             outcome = await self.tools.call(sandbox, call)
         state = state_of(outcome)
         if state is not None and not await self.look.settle(command, outcome, state, read_by=call.call_id):
-            return _told_elsewhere(await self.commands.get(command.session_id, command.id))
+            return _reported_elsewhere(await self.commands.get(command.session_id, command.id))
         return outcome
 
 
-def _past(command: BackgroundCommand) -> Done:
+def _ended_again(command: BackgroundCommand) -> Done:
     """As it may be asked for again, such as after a summary."""
     how = "was told to you before" if command.read_by is not None else "is told to you by itself, too"
-    return Done(success=True, output=f"{command.preview}\n[{_ended(command)}; this {how}]")
+    return Done(success=True, output=f"{command.preview}\n[{_end_text(command)}; this {how}]")
 
 
-def _told_elsewhere(command: BackgroundCommand) -> Done:
+def _reported_elsewhere(command: BackgroundCommand) -> Done:
     where = "by itself" if command.read_by is None else "by another call"
-    return Done(success=True, output=f"[{_ended(command)}; what it wrote is told to you {where}]")
+    return Done(success=True, output=f"[{_end_text(command)}; what it wrote is told to you {where}]")
 
 
-def _ended(command: BackgroundCommand) -> str:
+def _end_text(command: BackgroundCommand) -> str:
     return f"{command.state}" if command.exit_code is None else f"{command.state}, exit code {command.exit_code}"
 
 
-def _with(call: ToolCall, arguments: dict[str, Any]) -> ToolCall:
+def _with_arguments(call: ToolCall, arguments: dict[str, Any]) -> ToolCall:
     return ToolCall(
         session_id=call.session_id,
         user_id=call.user_id,

@@ -40,7 +40,7 @@ def read_custom_tools(folder: Path | None, taken: Iterable[str]) -> list[Tool]:
     as part of the deployment. `taken` are the names of the product's own tools. Raises `ToolFileError`."""
     where_of = dict.fromkeys(taken, "the product")
     found: list[Tool] = []
-    for where, exported in _exported(folder):
+    for where, exported in _find_exports(folder):
         for tool in _tools(exported, where):
             name = tool.spec.name
             if name in where_of:
@@ -65,11 +65,11 @@ def _checked(tool: Tool) -> Callable[[ToolCall], Awaitable[Done | Waits]]:
     return run_call
 
 
-def _exported(folder: Path | None) -> Iterator[tuple[str, object]]:
-    for path in _listed(folder) if folder is not None else ():
+def _find_exports(folder: Path | None) -> Iterator[tuple[str, object]]:
+    for path in _tool_files(folder) if folder is not None else ():
         yield str(path), getattr(_loaded(path), EXPORTED, None)
     for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda one: one.name):
-        yield f"entry point {point.name} ({point.value})", _pointed_to(point)
+        yield f"entry point {point.name} ({point.value})", _load_entry_point(point)
 
 
 def _tools(exported: object, where: str) -> Sequence[Tool]:
@@ -85,14 +85,12 @@ def _tools(exported: object, where: str) -> Sequence[Tool]:
                 f"{where}: a tool can't be named {name[:80]!r}. A name is a letter, then at most 63 letters, digits, _ "
                 f"or -, and does not begin with {FOREIGN_PREFIX}"
             )
-        if tool.spec.needs_computer:
-            raise ToolFileError(
-                f"{where}: {name} runs in the gateway, where there is no computer: needs_computer=False"
-            )
+        if tool.spec.needs_sandbox:
+            raise ToolFileError(f"{where}: {name} runs in the gateway, where there is no computer: needs_sandbox=False")
     return cast("Sequence[Tool]", tools)
 
 
-def _listed(folder: Path) -> list[Path]:
+def _tool_files(folder: Path) -> list[Path]:
     """Files and packages; what begins with `_` or `.` is for them to import or for nobody."""
     try:
         entries = sorted(path for path in folder.iterdir() if path.name[0] not in "_.")
@@ -116,16 +114,16 @@ def _loaded(path: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[name]
-        raise ToolFileError(f"{path}: it can't be imported: {_said(error)}") from error
+        raise ToolFileError(f"{path}: it can't be imported: {_text_of(error)}") from error
     return module
 
 
-def _pointed_to(point: EntryPoint) -> object:
+def _load_entry_point(point: EntryPoint) -> object:
     try:
         return point.load()
     except Exception as error:
-        raise ToolFileError(f"entry point {point.name} ({point.value}) can't be imported: {_said(error)}") from error
+        raise ToolFileError(f"entry point {point.name} ({point.value}) can't be imported: {_text_of(error)}") from error
 
 
-def _said(error: Exception) -> str:
+def _text_of(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:500]

@@ -54,7 +54,7 @@ def generate_download_url(sign: LinkSigner) -> Tool:
         description="Make a link under which one file of the workspace can be downloaded for a while without log-in.",
         arguments=DownloadUrlArguments,
         phrase="Making a link for {path}",
-        needs_computer=True,
+        needs_sandbox=True,
         run_call=run_call,
         # It changes no file, but whoever has the link reads one without a log-in.
         effect="writes",

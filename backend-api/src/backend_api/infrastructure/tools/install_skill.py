@@ -39,7 +39,7 @@ def install_skill(install: InstallSkill | None) -> Tool:
     async def run_call(call: ToolCall, arguments: InstallSkillArguments) -> Done:
         assert install is not None
         try:
-            entry = await install.beside_others(UserId(call.user_id), arguments.url, name=arguments.name)
+            entry = await install.add_from_agent(UserId(call.user_id), arguments.url, name=arguments.name)
         except (ConflictError, InvalidError, TooLargeError, UpstreamError) as refused:
             return Done(success=False, output=f"Nothing was installed. {refused.detail}")
         return Done(

@@ -96,7 +96,7 @@ def memory_tools(memories: ChangeMemories | None) -> list[Tool]:
             name = checked_path(folder)
             if below := [one for one in present.files if one.path.startswith(f"{name}/")]:
                 return Done(success=True, output=listed(below, len(below)))
-            return _shown(present.file(name), arguments.view_range)
+            return _show_lines(present.file(name), arguments.view_range)
         except (InvalidError, NotFoundError) as refused:
             return Done(success=False, output=refused.detail)
 
@@ -176,7 +176,7 @@ def memory_tools(memories: ChangeMemories | None) -> list[Tool]:
     ]
 
 
-def _shown(file: MemoryFile, view_range: Sequence[int] | None) -> Done:
+def _show_lines(file: MemoryFile, view_range: Sequence[int] | None) -> Done:
     first, last = view_range or (1, -1)
     return Done(success=True, output=numbered(file, first, MAX_FILE_BYTES if last == -1 else last))
 

@@ -27,7 +27,7 @@ class ExitArguments(Arguments):
     )
 
 
-async def _enter(call: ToolCall, arguments: EnterArguments) -> Done:
+async def _enter_plan_mode(call: ToolCall, arguments: EnterArguments) -> Done:
     output = f"You are in plan mode. Look and read, then propose the plan with {EXIT_TOOL}."
     return Done(success=True, output=output, events=[PlanEntered()])
 
@@ -47,7 +47,7 @@ def plan_mode_tools(*, expires_s: float = EXPIRES_S) -> list[Tool]:
         ),
         arguments=EnterArguments,
         phrase="Planning first",
-        run_call=_enter,
+        run_call=_enter_plan_mode,
     )
     leave = local_tool(
         name="exit_plan_mode",

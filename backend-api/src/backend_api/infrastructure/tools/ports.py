@@ -69,7 +69,7 @@ def port_tools(open_port: OpenPort | None = None, close_port: ClosePort | None =
             arguments=ExposePortArguments,
             phrase="Opening port {port}",
             run_call=expose,
-            needs_computer=True,
+            needs_sandbox=True,
             # It changes no file, but lets a browser in.
             effect="writes",
         ),
@@ -79,7 +79,7 @@ def port_tools(open_port: OpenPort | None = None, close_port: ClosePort | None =
             arguments=ClosePortArguments,
             phrase="Closing port {port}",
             run_call=close,
-            needs_computer=True,
+            needs_sandbox=True,
             effect="writes",
         ),
     ]

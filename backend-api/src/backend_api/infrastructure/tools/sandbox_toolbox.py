@@ -105,15 +105,15 @@ class SandboxToolSource:
         if call.agent_id is not None and call.name in self._of_shells:
             call.arguments = {"shell": shell_of(call.agent_id)} | call.arguments
         try:
-            async with self._in_use(call.session_id):
-                outcome, sandbox = await self._called(call, skills_read())
+            async with self._keep_in_use(call.session_id):
+                outcome, sandbox = await self._call_once_ready(call, skills_read())
         except SandboxLostError as error:
             return Done(success=False, output=LOST.format(detail=error.detail))
-        if self._is_another(sandbox):
+        if self._was_rebuilt(sandbox):
             return replace(outcome, output=f"{RESTARTED}\n{outcome.output}")
         return outcome
 
-    async def _called(self, call: ToolCall, skills: Sequence[str]) -> tuple[Done, Sandbox]:
+    async def _call_once_ready(self, call: ToolCall, skills: Sequence[str]) -> tuple[Done, Sandbox]:
         until = asyncio.get_running_loop().time() + self._rebuilt_within_s
         while True:
             call.mark_begun(False)
@@ -132,7 +132,7 @@ class SandboxToolSource:
                     raise
             await asyncio.sleep(REBUILT_LOOK_S)
 
-    def _is_another(self, sandbox: Sandbox) -> bool:
+    def _was_rebuilt(self, sandbox: Sandbox) -> bool:
         """Whether the last call of this session was answered by one that is gone, or was lost with it."""
         known = self._last.get(sandbox.session_id, sandbox.generation)
         self._remember(sandbox.session_id, sandbox.generation)
@@ -145,16 +145,16 @@ class SandboxToolSource:
         self._last[session_id] = generation
 
     @asynccontextmanager
-    async def _in_use(self, session_id: str) -> AsyncGenerator[None]:
+    async def _keep_in_use(self, session_id: str) -> AsyncGenerator[None]:
         """A command that runs for long is activity all the while."""
-        beating = asyncio.create_task(self._beat(session_id))
+        beating = asyncio.create_task(self._keep_alive_until_cancelled(session_id))
         try:
             yield
         finally:
             beating.cancel()
             await asyncio.wait({beating})
 
-    async def _beat(self, session_id: str) -> None:
+    async def _keep_alive_until_cancelled(self, session_id: str) -> None:
         while True:
             await self._keep_alive(session_id)
             await asyncio.sleep(self._keep_alive_s)
@@ -164,4 +164,4 @@ class SandboxToolSource:
             await self._sandboxes.keep_alive(session_id)
         except SandboxUnavailableError:
             # The endpoint may answer all the same; if not, the call says so.
-            logger.warning("a computer's use could not be told to the manager", extra={"session_id": session_id})
+            logger.warning("a sandbox's use could not be reported to the manager", extra={"session_id": session_id})

@@ -58,7 +58,7 @@ def skill_tools(reading: SkillReading) -> list[Tool]:
         except SkillUnreadableError as error:
             return Done(success=False, output=error.detail)
         reading.forget(call.session_id, skill.name)
-        return Done(success=True, output=_told(skill))
+        return Done(success=True, output=_render_skill(skill))
 
     return [
         local_tool(
@@ -83,7 +83,7 @@ def skill_tools(reading: SkillReading) -> list[Tool]:
     ]
 
 
-def _told(skill: Skill) -> str:
+def _render_skill(skill: Skill) -> str:
     others = [path for path in skill.paths if path != "SKILL.md"]
     more = f" and {len(others) - MAX_PATHS_TOLD} more" if len(others) > MAX_PATHS_TOLD else ""
     files = f"\nFiles in it: {', '.join(others[:MAX_PATHS_TOLD])}{more}." if others else ""

@@ -63,7 +63,7 @@ def task_tool(delegate: Delegate | None, kinds: Sequence[SubagentKind] = BUILT_I
     # takes the run over calls it again, and the agent goes on where it was.
     return local_tool(
         name="task",
-        description=_DESCRIPTION.format(kinds=_told(kinds)),
+        description=_DESCRIPTION.format(kinds=_describe_kinds(kinds)),
         arguments=TaskArguments,
         phrase="Handing on: {description}",
         run_call=run_call,
@@ -72,6 +72,6 @@ def task_tool(delegate: Delegate | None, kinds: Sequence[SubagentKind] = BUILT_I
     )
 
 
-def _told(kinds: Sequence[SubagentKind]) -> str:
+def _describe_kinds(kinds: Sequence[SubagentKind]) -> str:
     # A sentence of each is enough: how it works is told to the agent itself.
     return "; ".join(f"`{kind.name}` {kind.description.rstrip('.')}" for kind in kinds)

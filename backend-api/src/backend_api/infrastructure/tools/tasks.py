@@ -147,7 +147,9 @@ def task_tools(board: TaskBoard, mirror: Mirror = no_mirror) -> list[Tool]:
         task_id, status = arguments.task_id, arguments.status
         if status == "deleted":
             return await changed(
-                call, lambda known: without_task(known, task_id), lambda told: f"Deleted task {task_id}. {_left(told)}"
+                call,
+                lambda known: without_task(known, task_id),
+                lambda told: f"Deleted task {task_id}. {_count(told)}",
             )
         change = TaskChange(
             status=status,
@@ -161,7 +163,7 @@ def task_tools(board: TaskBoard, mirror: Mirror = no_mirror) -> list[Tool]:
         )
 
         def said(told: TasksUpdated) -> str:
-            return f"Updated task {task_id}. {_unblocked(told, task_id)}".rstrip()
+            return f"Updated task {task_id}. {_describe_unblocked(told, task_id)}".rstrip()
 
         return await changed(call, lambda known: with_change(known, task_id, change), said)
 
@@ -208,12 +210,12 @@ def task_tools(board: TaskBoard, mirror: Mirror = no_mirror) -> list[Tool]:
     ]
 
 
-def _unblocked(told: TasksUpdated, task_id: str) -> str:
+def _describe_unblocked(told: TasksUpdated, task_id: str) -> str:
     """What may begin where this one is completed; until then it blocks all of them."""
     after = task_of(told.tasks, task_id).blocks
     free = [task.id for task in told.tasks if task.id in after and not open_blockers(told.tasks, task)]
     return f"No longer blocked: {', '.join(free)}." if free else ""
 
 
-def _left(told: TasksUpdated) -> str:
+def _count(told: TasksUpdated) -> str:
     return f"{len(told.tasks)} left."

@@ -114,7 +114,7 @@ def lead_tools(member: Membership, most: int = MAX_TEAMMATES) -> list[Tool]:
     """What is told is stored with the call's result, and read from the log alone."""
 
     async def spawn(call: ToolCall, arguments: SpawnArguments) -> Done:
-        return _told(
+        return _apply(
             lambda team: [
                 spawned(
                     team, call.call_id, name=arguments.name, role=arguments.role, prompt=arguments.prompt, most=most
@@ -129,20 +129,20 @@ def lead_tools(member: Membership, most: int = MAX_TEAMMATES) -> list[Tool]:
         return Done(success=True, output=listed(list(member.team().members.values())))
 
     async def shut_down(call: ToolCall, arguments: ShutdownArguments) -> Done:
-        return _asked(lambda team: shutdown_requested(team, call.call_id, arguments.teammate), member)
+        return _request(lambda team: shutdown_requested(team, call.call_id, arguments.teammate), member)
 
     async def check(call: ToolCall, arguments: ProtocolArguments) -> Done:
         del call
         try:
             asked = request_with(member.team(), arguments.request_id)
         except TeamRefusedError as refused:
-            return _refused(refused)
+            return _refusal(refused)
         said = f" They said: {asked.feedback}" if asked.feedback else ""
         output = f"{asked.id}: {asked.kind} request of {asked.sender} to {asked.recipient}, {asked.status}.{said}"
         return Done(success=True, output=output)
 
     async def review(call: ToolCall, arguments: ReviewArguments) -> Done:
-        return _told(
+        return _apply(
             lambda team: [
                 plan_reviewed(
                     team,
@@ -203,10 +203,12 @@ def teammate_tools(member: Membership) -> list[Tool]:
     """As those of the lead."""
 
     async def submit(call: ToolCall, arguments: PlanArguments) -> Done:
-        return _asked(lambda team: plan_submitted(team, call.call_id, sender=member.name, plan=arguments.plan), member)
+        return _request(
+            lambda team: plan_submitted(team, call.call_id, sender=member.name, plan=arguments.plan), member
+        )
 
     async def answer(call: ToolCall, arguments: AnswerArguments) -> Done:
-        return _told(
+        return _apply(
             lambda team: shutdown_answered(
                 team,
                 call.call_id,
@@ -251,7 +253,7 @@ def _messages(member: Membership) -> list[Tool]:
     """What everybody in a team has."""
 
     async def send(call: ToolCall, arguments: SendArguments) -> Done:
-        return _told(
+        return _apply(
             lambda team: [
                 sent(
                     team,
@@ -267,7 +269,7 @@ def _messages(member: Membership) -> list[Tool]:
         )
 
     async def send_all(call: ToolCall, arguments: BroadcastArguments) -> Done:
-        return _told(
+        return _apply(
             lambda team: [broadcast(team, call.call_id, sender=member.name, content=arguments.content)],
             member,
             "Sent to all others of the team.",
@@ -306,22 +308,22 @@ def _messages(member: Membership) -> list[Tool]:
     ]
 
 
-def _told(events: Callable[[Team], Sequence[StoredPayload]], member: Membership, said: str) -> Done:
+def _apply(events: Callable[[Team], Sequence[StoredPayload]], member: Membership, said: str) -> Done:
     try:
         return Done(success=True, output=said, events=events(member.team()))
     except TeamRefusedError as refused:
-        return _refused(refused)
+        return _refusal(refused)
 
 
-def _asked(message: Callable[[Team], TeamMessage], member: Membership) -> Done:
+def _request(message: Callable[[Team], TeamMessage], member: Membership) -> Done:
     try:
         asked = message(member.team())
     except TeamRefusedError as refused:
-        return _refused(refused)
+        return _refusal(refused)
     return Done(success=True, output=f"Asked: {asked.request_id}. The answer comes as a message.", events=[asked])
 
 
-def _refused(refused: TeamRefusedError) -> Done:
+def _refusal(refused: TeamRefusedError) -> Done:
     return Done(success=False, output=f"Nothing was done: {refused}")
 
 

@@ -72,14 +72,14 @@ def todo_tools(known: Callable[[], Sequence[Todo]] = tuple) -> list[Tool]:
     call's result, so that one that was cut has changed nothing."""
 
     async def write(call: ToolCall, arguments: WriteArguments) -> Done:
-        return _changed(lambda: [todo.as_todo() for todo in arguments.todos])
+        return _apply(lambda: [todo.as_todo() for todo in arguments.todos])
 
     async def add(call: ToolCall, arguments: AddArguments) -> Done:
-        return _changed(lambda: [*known(), arguments.as_todo()], lambda todos: f"Added as {len(todos)}. ")
+        return _apply(lambda: [*known(), arguments.as_todo()], lambda todos: f"Added as {len(todos)}. ")
 
     async def complete(call: ToolCall, arguments: CompleteArguments) -> Done:
         number = arguments.number
-        return _changed(lambda: completed(known(), number), lambda todos: f"Completed: {todos[number - 1].content}. ")
+        return _apply(lambda: completed(known(), number), lambda todos: f"Completed: {todos[number - 1].content}. ")
 
     async def tell(call: ToolCall, arguments: ListArguments) -> Done:
         return Done(success=True, output=numbered(known()))
@@ -121,7 +121,7 @@ def todo_tools(known: Callable[[], Sequence[Todo]] = tuple) -> list[Tool]:
     ]
 
 
-def _changed(change: Callable[[], Sequence[Todo]], said: Callable[[Sequence[Todo]], str] = lambda _: "") -> Done:
+def _apply(change: Callable[[], Sequence[Todo]], said: Callable[[Sequence[Todo]], str] = lambda _: "") -> Done:
     """The list as changed, or why it stays as it is."""
     try:
         todos = checked(change())

@@ -50,14 +50,14 @@ def web_fetch(fetcher: PageFetcher, reader: PageReader) -> Tool:
                 fetched = await fetcher.get(arguments.url, LIMITS, accept=ACCEPT)
                 page = await reader.read(fetched)
         except AddressRefusedError as error:
-            return _nothing(f"Not fetched: {error.detail} {NOT_PUBLIC}")
+            return _failed(f"Not fetched: {error.detail} {NOT_PUBLIC}")
         except FetchFailedError as error:
-            return _nothing(f"Not fetched: {error.detail} Try again later, or another page.")
+            return _failed(f"Not fetched: {error.detail} Try again later, or another page.")
         except FetchTooLargeError as error:
-            return _nothing(f"Not fetched: {error.detail} {INSTEAD}")
+            return _failed(f"Not fetched: {error.detail} {INSTEAD}")
         except UnreadableError as error:
-            return _nothing(f"Not readable here: {error} {INSTEAD}")
-        return _told(fetched, page, arguments.start)
+            return _failed(f"Not readable here: {error} {INSTEAD}")
+        return _render_page(fetched, page, arguments.start)
 
     return local_tool(
         name="web_fetch",
@@ -72,14 +72,14 @@ def web_fetch(fetcher: PageFetcher, reader: PageReader) -> Tool:
     )
 
 
-def _nothing(reason: str) -> Done:
+def _failed(reason: str) -> Done:
     return Done(success=False, output=reason)
 
 
-def _told(fetched: Fetched, page: PageText, start: int) -> Done:
+def _render_page(fetched: Fetched, page: PageText, start: int) -> Done:
     is_found = fetched.status < 400
     if is_found and start and start >= len(page.text):
-        return _nothing(f"The text of {fetched.url} has {len(page.text)} characters: there is nothing at {start}.")
+        return _failed(f"The text of {fetched.url} has {len(page.text)} characters: there is nothing at {start}.")
     text = page.text[start:] if is_found else page.text[:ERROR_CHARACTERS]
     lines = [
         *([] if is_found else [f"The server answered with an error: {fetched.status}."]),

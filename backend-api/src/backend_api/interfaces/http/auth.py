@@ -31,7 +31,7 @@ from backend_api.interfaces.http.use_cases import Calls, Options, UseCases
 router = APIRouter(prefix="/api/auth", tags=["accounts"])
 
 
-def _granted(request: Request, response: Response, grant: Grant, *, by_cookie: bool) -> GrantBody:
+def _grant_response(request: Request, response: Response, grant: Grant, *, by_cookie: bool) -> GrantBody:
     response.headers["Cache-Control"] = "no-store"
     if by_cookie:
         set_cookie(request, response, grant)
@@ -46,7 +46,7 @@ async def register(body: RegisterBody, request: Request, response: Response, cal
     grant = await calls.register(
         body.username, body.password, body.email, address=address_of(request), for_page=body.cookie
     )
-    return _granted(request, response, grant, by_cookie=body.cookie)
+    return _grant_response(request, response, grant, by_cookie=body.cookie)
 
 
 @router.post("/login", responses={401: {}, 403: {}, 429: {}})
@@ -55,7 +55,7 @@ async def log_in(body: LogInBody, request: Request, response: Response, calls: C
     if body.cookie:
         require_own_page(request)
     grant = await calls.log_in(body.username, body.password, address=address_of(request), for_page=body.cookie)
-    return _granted(request, response, grant, by_cookie=body.cookie)
+    return _grant_response(request, response, grant, by_cookie=body.cookie)
 
 
 @router.post("/refresh", responses={401: {}, 403: {}, 429: {}})
@@ -71,7 +71,7 @@ async def refresh(body: RefreshBody, request: Request, response: Response, calls
         raise TokenInvalidError("There is no refresh token. Log in again.")
     user_id = UserId(body.user_id) if body.user_id else None
     grant = await calls.refresh(*brought, address=address_of(request), for_page=by_cookie, user_id=user_id)
-    return _granted(request, response, grant, by_cookie=by_cookie)
+    return _grant_response(request, response, grant, by_cookie=by_cookie)
 
 
 @router.post("/password", responses={403: {}, 409: {}, 429: {}})
@@ -82,7 +82,7 @@ async def change_password(
     if body.cookie:
         require_own_page(request)
     grant = await calls.change_password(caller, body.old_password, body.new_password, for_page=body.cookie)
-    return _granted(request, response, grant, by_cookie=body.cookie)
+    return _grant_response(request, response, grant, by_cookie=body.cookie)
 
 
 @router.post("/logout", status_code=204, responses={401: {}})
@@ -96,7 +96,7 @@ async def log_out(request: Request, calls: Calls, bearer: Bearer, body: LogOutBo
     else:
         named = body.refresh_token if body else None
         await calls.log_out(caller.user.id, caller.family, [named] if named else cookies)
-    return _left(request)
+    return _log_out_response(request)
 
 
 async def _caller_who_leaves(calls: UseCases, bearer: str | None, *, has_cookie: bool) -> Caller | None:
@@ -111,7 +111,7 @@ async def _caller_who_leaves(calls: UseCases, bearer: str | None, *, has_cookie:
         return None
 
 
-def _left(request: Request) -> Response:
+def _log_out_response(request: Request) -> Response:
     response = Response(status_code=204)
     clear_cookie(request, response)
     return response
@@ -121,7 +121,7 @@ def _left(request: Request) -> Response:
 async def log_out_everywhere(caller: CurrentCaller, request: Request, calls: Calls) -> Response:
     """End all log-ins of this user."""
     await calls.log_out.everywhere(caller.user.id)
-    return _left(request)
+    return _log_out_response(request)
 
 
 @router.get("/me")

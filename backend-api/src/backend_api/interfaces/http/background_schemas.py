@@ -10,7 +10,7 @@ from backend_api.interfaces.http.schemas import AnswerBody, Time
 
 class BackgroundCommandBody(AnswerBody):
     """`state` is running, or how it ended: by itself (ended), at its time-out (timed_out), by somebody (stopped), or
-    with its computer (lost). `exit_code` is null unless it ended by itself."""
+    with its sandbox (lost). `exit_code` is null unless it ended by itself."""
 
     background_id: str
     call_id: str

@@ -140,6 +140,6 @@ async def presets(caller: CurrentCaller, calls: Calls) -> list[PresetBody]:
     default = rules.presets.layered(rules.defaults, NO_OPTIONS)[0]
     ordered = sorted(rules.presets.all, key=lambda preset: preset.id != default.id)
     return [
-        PresetBody.of(preset, is_default=preset.id == default.id, has_computer=preset.has_computer(rules.tools))
+        PresetBody.of(preset, is_default=preset.id == default.id, has_computer=preset.has_sandbox(rules.tools))
         for preset in ordered
     ]

@@ -49,7 +49,7 @@ class Edge:
             await self._app(scope, receive, send)
             return
         limit = self._limit_of(scope)
-        if _declared(scope) > limit:
+        if _declared_length(scope) > limit:
             await problem(413, TOO_LARGE, OVER_LIMIT)(scope, receive, send)
             return
 
@@ -126,7 +126,7 @@ def _of_few_values(receive: Receive) -> Receive:
     return receive_checked
 
 
-def _declared(scope: Scope) -> int:
+def _declared_length(scope: Scope) -> int:
     length = Headers(scope=scope).get("content-length", "0")
     return int(length) if length.isdecimal() and len(length) < 20 else 0
 

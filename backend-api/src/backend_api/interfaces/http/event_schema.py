@@ -38,7 +38,7 @@ def event_schema() -> dict[str, Any]:
         mapping[schema["properties"]["type"]["const"]] = reference
     for definition in definitions.values():
         if "properties" in definition:
-            definition["required"] = _required(definition["properties"])
+            definition["required"] = _required_fields(definition["properties"])
             for value in definition["properties"].values():
                 value.pop("title", None)
     return {
@@ -51,7 +51,7 @@ def event_schema() -> dict[str, Any]:
     }
 
 
-def _required(properties: dict[str, Any]) -> list[str]:
+def _required_fields(properties: dict[str, Any]) -> list[str]:
     if properties.get("type", {}).get("const") in CHANGE_TYPES:
         return [name for name in properties if name in _ENVELOPE]
     return [name for name in properties if name not in FIELDS_OF_AGENTS]

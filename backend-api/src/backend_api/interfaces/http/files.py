@@ -54,7 +54,7 @@ async def preview_file(session_id: str, caller: CurrentCaller, calls: Calls, pat
 async def download_file(session_id: str, caller: CurrentCaller, calls: Calls, path: Path = "") -> Response:
     """Download a file, or a folder as a zip archive; the whole workspace without a path."""
     async with AsyncExitStack() as opening:
-        file = await _opened(calls, SessionId(session_id), caller.user.id, path, opening)
+        file = await _open(calls, SessionId(session_id), caller.user.id, path, opening)
         headers = await file.headers()
         return _Closing(file.sent(opening.pop_all()), headers=headers)
 
@@ -67,7 +67,7 @@ async def open_link(token: str, request: Request, calls: Calls, options: Options
     """
     is_own = is_content_origin(options.user_content_origin, request.headers.get("host", ""))
     async with AsyncExitStack() as opening:
-        file = await _linked(calls, token, opening)
+        file = await _open_link(calls, token, opening)
         headers = await file.headers(shown=is_own and not download, has_own_origin=is_own)
         return _Closing(file.sent(opening.pop_all()), headers=headers)
 
@@ -79,7 +79,7 @@ async def look_at_link(
     """What opening the link would say of the file."""
     is_own = is_content_origin(options.user_content_origin, request.headers.get("host", ""))
     async with AsyncExitStack() as opening:
-        file = await _linked(calls, token, opening)
+        file = await _open_link(calls, token, opening)
         headers = await file.headers(shown=is_own and not download, has_own_origin=is_own)
     answer = Response(headers=headers)
     if "Content-Length" not in headers:
@@ -159,15 +159,15 @@ class _File:
                 yield chunk
 
 
-async def _opened(calls: UseCases, session_id: SessionId, user_id: UserId, path: str, opening: AsyncExitStack) -> _File:
+async def _open(calls: UseCases, session_id: SessionId, user_id: UserId, path: str, opening: AsyncExitStack) -> _File:
     sandbox = await calls.own_sandbox(session_id, user_id)
     return _File(await opening.enter_async_context(calls.workspace.download(sandbox, path)))
 
 
-async def _linked(calls: UseCases, token: str, opening: AsyncExitStack) -> _File:
+async def _open_link(calls: UseCases, token: str, opening: AsyncExitStack) -> _File:
     """A file that became a folder since its link was made is none."""
     link = calls.links.read(token)
-    file = await _opened(calls, SessionId(link.session_id), UserId(link.user_id), link.path, opening)
+    file = await _open(calls, SessionId(link.session_id), UserId(link.user_id), link.path, opening)
     if file.download.is_folder and not link.is_folder:
         raise FileMissingError("The path of this link is a folder now, not a file.")
     return file

@@ -103,14 +103,14 @@ class _Form:
             self._parser = MultipartParser(
                 boundary,
                 {
-                    "on_part_begin": self._begins,
+                    "on_part_begin": self._on_part_begin,
                     "on_header_field": self._header_field,
                     "on_header_value": self._header_value,
                     "on_header_end": self._header_ends,
                     "on_headers_finished": self._headers_end,
                     "on_part_data": self._data,
                     "on_part_end": self._part_ends,
-                    "on_end": self._ends,
+                    "on_end": self._on_end,
                 },
             )
         except FormParserError as error:
@@ -159,7 +159,7 @@ class _Form:
         if self._before > MAX_FIELD_BYTES:
             raise HTTPException(400, "Invalid multipart data.")
 
-    def _begins(self) -> None:
+    def _on_part_begin(self) -> None:
         self._has_begun = True
         self._part = _Begin()
 
@@ -206,7 +206,7 @@ class _Form:
         if self._part.field == self._name:
             self._found.append(data[start:end])
 
-    def _ends(self) -> None:
+    def _on_end(self) -> None:
         self._has_ended = True
 
 

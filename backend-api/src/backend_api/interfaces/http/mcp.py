@@ -78,7 +78,7 @@ class ClientBody(RequestBody):
 
 
 class ChangeMcpServerBody(RequestBody):
-    """As an entry of `mcp.json`: a server with a `url`, or a program, which runs in the computers of the caller's
+    """As an entry of `mcp.json`: a server with a `url`, or a program, which runs in the sandboxes of the caller's
     conversations, with a `command`. `${NAME}` in these, in `args` and headers stands for a value of `env`, and for no
     other variable. A value that is null stays what it was, as long as the address stays on the same server, or the
     command and its arguments stay as they are."""
@@ -143,7 +143,7 @@ async def delete_mcp_server(server: Name, caller: CurrentCaller, calls: Calls) -
 async def try_mcp_server(
     server: Name, caller: CurrentCaller, calls: Calls, session_id: Annotated[str | None, Query(max_length=100)] = None
 ) -> McpServerBody:
-    """Connect to one and list its tools. One that is a program is started for that in the computer of the session,
+    """Connect to one and list its tools. One that is a program is started for that in the sandbox of the session,
     which has to be the caller's. What is wrong with it stands in `error`."""
     session = SessionId(session_id) if session_id is not None else None
     return _body_of(await calls.change_mcp_servers.test(caller.user.id, server, session))

@@ -55,8 +55,8 @@ async def list_memories(caller: CurrentCaller, calls: Calls) -> MemoryListBody:
     try:
         present = await calls.change_memories.read(caller.user.id)
     except MemoryDisabledError:
-        return _listed(None)
-    return _listed(present)
+        return _list_body(None)
+    return _list_body(present)
 
 
 @router.get("/{path:path}")
@@ -81,7 +81,7 @@ async def write_memory(
     def change(present: Memories) -> Memories:
         if etag is None:
             return present.created(path, body.content)
-        return present.written(path, body.content, _meant(present, path, etag))
+        return present.written(path, body.content, _resolve_etag(present, path, etag))
 
     return _answer(await calls.change_memories(caller.user.id, change), path, response)
 
@@ -94,13 +94,13 @@ async def delete_memory(path: Name, caller: CurrentCaller, calls: Calls, if_matc
     def change(present: Memories) -> Memories:
         if etag is None:
             raise MemoryChangedError("Say by If-Match as which ETag it was read, or * to delete it as it is.")
-        return present.deleted(path, _meant(present, path, etag))
+        return present.deleted(path, _resolve_etag(present, path, etag))
 
     await calls.change_memories(caller.user.id, change)
     return Response(status_code=204)
 
 
-def _listed(present: Memories | None) -> MemoryListBody:
+def _list_body(present: Memories | None) -> MemoryListBody:
     return MemoryListBody(
         is_enabled=present is not None,
         items=[ListedMemoryBody.model_validate(one) for one in present.files] if present else [],
@@ -116,7 +116,7 @@ def _answer(present: Memories, path: str, response: Response) -> MemoryBody:
     return MemoryBody.model_validate(file)
 
 
-def _meant(present: Memories, path: str, etag: str) -> str:
+def _resolve_etag(present: Memories, path: str, etag: str) -> str:
     return present.file(path).etag if etag == ANY else etag
 
 

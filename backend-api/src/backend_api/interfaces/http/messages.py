@@ -116,11 +116,11 @@ async def stream_run(
         auth = taking.enter_context(calls.stream_slots.claim_slot(caller.claims, "sse"))
         accepted = await calls.follow_run.send_first(SessionId(session_id), caller.user.id, body.message())
         events = calls.follow_run.follow_events_of(SessionId(session_id), caller.user.id, accepted)
-        return EventStream(events, event_frame, slot=_kept(auth, taking.pop_all()), heartbeat_s=options.heartbeat_s)
+        return EventStream(events, event_frame, slot=_holding(auth, taking.pop_all()), heartbeat_s=options.heartbeat_s)
 
 
 @contextmanager
-def _kept(auth: ConnectionAuth, taken: ExitStack) -> Generator[ConnectionAuth]:
+def _holding(auth: ConnectionAuth, taken: ExitStack) -> Generator[ConnectionAuth]:
     """The slot that was taken before, given back at the end of the block."""
     with taken:
         yield auth

@@ -54,16 +54,16 @@ def read_cookies(request: Request) -> list[str]:
 
 def set_cookie(request: Request, response: Response, grant: Grant) -> None:
     """Give the page its refresh token."""
-    _set(request, response, grant.refresh_token, grant.refresh_expires_in)
+    _write_cookie(request, response, grant.refresh_token, grant.refresh_expires_in)
 
 
 def clear_cookie(request: Request, response: Response) -> None:
     """Take it away, if there is one."""
     if _name(request) in request.cookies:
-        _set(request, response, "", 0)
+        _write_cookie(request, response, "", 0)
 
 
-def _set(request: Request, response: Response, value: str, max_age_s: int) -> None:
+def _write_cookie(request: Request, response: Response, value: str, max_age_s: int) -> None:
     response.set_cookie(
         _name(request),
         value,

@@ -1,4 +1,4 @@
-"""Ports of a session's computer that are open to its user's browser."""
+"""Ports of a session's sandbox that are open to its user's browser."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def request_rules(*, follows_callers: bool) -> RequestRules:
     return RequestRules(
         service="backend-api",
         count=_count,
-        work=_work,
+        work=_work_of,
         span=lambda scope, _: "request" if scope["path"].startswith("/api/") else None,
         follows_callers=follows_callers,
         # A signed link is a key.
@@ -37,7 +37,7 @@ def request_rules(*, follows_callers: bool) -> RequestRules:
     )
 
 
-def _work(scope: Scope, headers: Headers) -> Work:
+def _work_of(scope: Scope, headers: Headers) -> Work:
     offered = headers.get(REQUEST_ID_HEADER, "")
     session = _SESSION.match(scope["path"])
     return Work(

@@ -120,7 +120,7 @@ async def create_schedule(body: CreateScheduleBody, caller: CurrentCaller, calls
     """Have a message sent once, at `at`, or by `cron`: into the session of the caller's, where its runs read it like
     any other, or into a new one each time. While no server runs nothing is sent; then one message makes up for all
     that were missed, and says so."""
-    chosen = _sent(body) | {"options": body.options.chosen()}
+    chosen = _sent_fields(body) | {"options": body.options.chosen()}
     return ScheduleBody.of(await calls.create_schedule(caller.user.id, chosen))
 
 
@@ -129,7 +129,7 @@ async def update_schedule(
     schedule_id: str, body: UpdateScheduleBody, caller: CurrentCaller, calls: Calls
 ) -> ScheduleBody:
     """Change, pause or go on with a schedule."""
-    chosen = _sent(body)
+    chosen = _sent_fields(body)
     if "options" in chosen:
         chosen["options"] = body.options.chosen() if body.options else {}
     kept_where_null = ("text", "timezone", "paused")
@@ -150,5 +150,5 @@ async def run_schedule(schedule_id: str, caller: CurrentCaller, calls: Calls) ->
     return ScheduleBody.of(await calls.run_schedule(ScheduleId(schedule_id), caller.user.id))
 
 
-def _sent(body: CreateScheduleBody | UpdateScheduleBody) -> dict[str, Any]:
+def _sent_fields(body: CreateScheduleBody | UpdateScheduleBody) -> dict[str, Any]:
     return {name: getattr(body, name) for name in body.model_fields_set}

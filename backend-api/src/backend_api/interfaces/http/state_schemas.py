@@ -1,4 +1,4 @@
-"""Bodies of what a session is at: its messages, run, plan, todos, commands, opened ports, usage and computer."""
+"""Bodies of what a session is at: its messages, run, plan, todos, commands, opened ports, usage and sandbox."""
 
 from __future__ import annotations
 
@@ -126,9 +126,9 @@ class StateBody(AnswerBody):
     todos: list[TodoBody]
     """The agent's own working list, as `todos.updated` told last."""
     background: list[BackgroundCommandBody]
-    """The commands that run in the background of its computer; `GET .../background` has those that ended, too."""
+    """The commands that run in the background of its sandbox; `GET .../background` has those that ended, too."""
     resources: list[PortResourceBody]
-    """What is open of its computer to the person's browser, as `resources.updated` tells with each change; the one
+    """What is open of its sandbox to the person's browser, as `resources.updated` tells with each change; the one
     opened last comes last."""
     usage: UsageBody
     sandbox: SandboxBody

@@ -80,7 +80,7 @@ async def _request(scope: Scope, receive: Receive, send: Send, reach: ReachPort,
         if port_id is None:
             raise PortNotFoundError("There is no such port.")
         check_origin(scope)
-        entered = await _entered(scope, reach, port_id)
+        entered = await _enter_with_token(scope, reach, port_id)
         if entered is None:
             await _pass(exchange, scope, reach, port_id)
             return
@@ -101,7 +101,7 @@ async def _pass(exchange: Exchange, scope: Scope, reach: ReachPort, port_id: Por
             raise PortNotFoundError("This port is not open any more.")
 
 
-async def _entered(scope: Scope, reach: ReachPort, port_id: PortId) -> Response | None:
+async def _enter_with_token(scope: Scope, reach: ReachPort, port_id: PortId) -> Response | None:
     """An address with a token leads to itself without it, so that it stands in no history and no referrer; None of any
     other."""
     request = Request(scope)

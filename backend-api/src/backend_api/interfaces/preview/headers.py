@@ -80,7 +80,7 @@ def to_program(headers: Iterable[tuple[bytes, bytes]], origins: Origins) -> Head
             passed.append((name, _moved(value, (origins.public,), origins.of_program)))
         elif name != b"cookie":
             passed.append((name, value))
-        elif kept := _without_own(value):
+        elif kept := _without_own_cookies(value):
             passed.append((name, kept))
     return passed
 
@@ -124,7 +124,7 @@ def _end_to_end(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
     return [(name, value) for name, value in lowered if name not in HOP_BY_HOP and name not in named]
 
 
-def _without_own(cookies: bytes) -> bytes:
+def _without_own_cookies(cookies: bytes) -> bytes:
     return b"; ".join(one.strip() for one in cookies.split(b";") if one.strip() and _name_of(one) not in OWN_COOKIES)
 
 

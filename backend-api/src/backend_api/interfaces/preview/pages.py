@@ -12,11 +12,11 @@ from starlette.types import Scope
 from backend_api.domain.errors import DomainError, LimitError, UnauthenticatedError, UnavailableError
 from backend_api.domain.previews.errors import (
     AppFailedError,
-    ComputerNotRunningError,
     NothingListensError,
     PortNotFoundError,
     PortRefusedError,
     PreviewTokenError,
+    SandboxNotRunningError,
 )
 from backend_api.interfaces.http.accept_language import wants_chinese
 from backend_api.interfaces.preview.origin import ForeignRequestError
@@ -70,7 +70,7 @@ _PAGES: dict[type[DomainError], _Page] = {
                "another port."),
         _Words("无法访问这个端口", "它属于电脑自身的服务。请让应用使用另一个端口。"),
     ),
-    ComputerNotRunningError: (
+    SandboxNotRunningError: (
         409,
         _Words("The computer is not running", "Its apps ended with it. Go on with the conversation, and have the app "
                "started again."),

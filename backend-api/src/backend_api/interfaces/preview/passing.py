@@ -58,7 +58,7 @@ class Exchange:
         """Until the answer is over, the client has gone, or `ended` is done: then the tunnel is closed. Raises what
         `SandboxApps` raises, which can be told as long as the answer has not begun."""
         passing = asyncio.create_task(self._pass(apps, sandbox, port), name="preview")
-        gone = asyncio.create_task(self._until_gone(), name="preview client")
+        gone = asyncio.create_task(self._wait_for_disconnect(), name="preview client")
         try:
             await asyncio.wait({passing, gone, ended}, return_when=asyncio.FIRST_COMPLETED)
             if passing.done():
@@ -104,7 +104,7 @@ class Exchange:
                 self._is_sent.set()
                 return
 
-    async def _until_gone(self) -> None:
+    async def _wait_for_disconnect(self) -> None:
         """Only one may wait for the client: until the body is sent, that is who reads it."""
         await self._is_sent.wait()
         while (await self._receive())["type"] != "http.disconnect":

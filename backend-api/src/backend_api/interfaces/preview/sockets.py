@@ -29,23 +29,23 @@ async def pass_socket(
     headers = [one for one in asked.headers if not one[0].startswith(_OF_THE_HANDSHAKE) and one[0] != b"host"]
     offered: list[str] = socket.scope.get("subprotocols", [])
     opening = apps.connect(sandbox, port.port, replace(asked, headers=headers), offered)
-    carrying = asyncio.create_task(_carry(socket, opening), name="preview socket")
+    carrying = asyncio.create_task(_relay(socket, opening), name="preview socket")
     try:
         await asyncio.wait({carrying, ended}, return_when=asyncio.FIRST_COMPLETED)
         end = carrying.result() if carrying.done() else (_GOING_AWAY, "")
     finally:
         carrying.cancel()
         await asyncio.gather(carrying, return_exceptions=True)
-    await close_socket(socket, *_passed_on(*end))
+    await close_socket(socket, *_sendable_close(*end))
 
 
-async def _carry(socket: WebSocket, opening: AbstractAsyncContextManager[AppSocket]) -> tuple[int, str]:
+async def _relay(socket: WebSocket, opening: AbstractAsyncContextManager[AppSocket]) -> tuple[int, str]:
     """How the program closed it, where it did."""
     async with opening as app:
         await socket.accept(subprotocol=app.subprotocol)
         directions = {
-            asyncio.create_task(_down(socket, app), name="preview messages"),
-            asyncio.create_task(_up(socket, app), name="preview input"),
+            asyncio.create_task(_relay_to_browser(socket, app), name="preview messages"),
+            asyncio.create_task(_relay_to_app(socket, app), name="preview input"),
         }
         try:
             await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
@@ -62,13 +62,13 @@ async def close_socket(socket: WebSocket, code: int, reason: str = "") -> None:
         await socket.close(code, reason)
 
 
-async def _down(socket: WebSocket, app: AppSocket) -> None:
+async def _relay_to_browser(socket: WebSocket, app: AppSocket) -> None:
     async for message in app.messages():
         async with asyncio.timeout(SEND_S):
             await (socket.send_text(message) if isinstance(message, str) else socket.send_bytes(message))
 
 
-async def _up(socket: WebSocket, app: AppSocket) -> None:
+async def _relay_to_app(socket: WebSocket, app: AppSocket) -> None:
     while True:
         message = await socket.receive()
         if message["type"] == "websocket.disconnect":
@@ -77,7 +77,7 @@ async def _up(socket: WebSocket, app: AppSocket) -> None:
         await app.send(text if text is not None else message.get("bytes") or b"")
 
 
-def _passed_on(code: int, reason: str) -> tuple[int, str]:
+def _sendable_close(code: int, reason: str) -> tuple[int, str]:
     """Codes that say how a connection broke can't be sent (RFC 6455, section 7.4)."""
     can_be_sent = code in _SENDABLE or 3000 <= code < 5000
     return (code, reason) if can_be_sent else (_GOING_AWAY, "")

@@ -46,8 +46,8 @@ async def screen(socket: WebSocket, session_id: str, calls: Calls, ticket: str =
 async def _proxy(socket: WebSocket, opened: OpenedScreen, sandboxes: Sandboxes, session_id: str) -> int:
     ended = opened.auth.ended
     tasks = {
-        asyncio.create_task(_down(socket, opened.screen)),
-        asyncio.create_task(_up(socket, opened.screen)),
+        asyncio.create_task(_relay_to_viewer(socket, opened.screen)),
+        asyncio.create_task(_relay_to_screen(socket, opened.screen)),
         asyncio.create_task(_keep_alive(sandboxes, session_id)),
     }
     try:
@@ -65,13 +65,13 @@ async def _proxy(socket: WebSocket, opened: OpenedScreen, sandboxes: Sandboxes, 
     return end_code(ended) if ended.done() else 1000
 
 
-async def _down(socket: WebSocket, opened: Screen) -> None:
+async def _relay_to_viewer(socket: WebSocket, opened: Screen) -> None:
     async for frame in opened.frames():
         async with asyncio.timeout(SEND_DEADLINE_S):
             await socket.send_bytes(frame)
 
 
-async def _up(socket: WebSocket, opened: Screen) -> None:
+async def _relay_to_screen(socket: WebSocket, opened: Screen) -> None:
     while True:
         message = await socket.receive()
         if message["type"] == "websocket.disconnect":

@@ -25,7 +25,7 @@ async def carry_out(frame: Command, calls: UseCases, session_id: SessionId, user
     """What is answered at once, if anything; the rest is seen in the events. Raises domain errors."""
     match frame:
         case MessageFrame() | InterruptFrame():
-            return await _say(frame, calls, session_id, user_id)
+            return await _send_message(frame, calls, session_id, user_id)
         case CancelFrame():
             return {"type": "accepted", "frame": "cancel", "run_id": await calls.stop_run(session_id, user_id)}
         case OptionsFrame():
@@ -44,7 +44,7 @@ async def carry_out(frame: Command, calls: UseCases, session_id: SessionId, user
             return {"type": "pong"}
 
 
-async def _say(
+async def _send_message(
     frame: MessageFrame | InterruptFrame, calls: UseCases, session_id: SessionId, user_id: UserId
 ) -> dict[str, Any]:
     said = frame.message()

@@ -38,7 +38,7 @@ class InterruptFrame(MessageBody):
 
     @field_validator("interrupt")
     @classmethod
-    def _cuts(cls, value: bool) -> bool:
+    def _interrupts(cls, value: bool) -> bool:
         if not value:
             raise PydanticCustomError("contradiction", "An interrupt frame interrupts. Send a message frame instead.")
         return value

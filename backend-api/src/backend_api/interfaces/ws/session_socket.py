@@ -98,7 +98,10 @@ class _Conversation:
         await self._calls.sessions.get(self._session_id, user.id)
         events = self._calls.follow_events(self._session_id, user.id, after)
         with self._calls.stream_slots.claim_slot(caller.claims, "ws") as auth:
-            tasks = {asyncio.create_task(self._down(events)), asyncio.create_task(self._up(user, auth))}
+            tasks = {
+                asyncio.create_task(self._forward(events)),
+                asyncio.create_task(self._read_frames(user, auth)),
+            }
             try:
                 await asyncio.wait({*tasks, auth.ended}, return_when=asyncio.FIRST_COMPLETED)
             finally:
@@ -114,12 +117,12 @@ class _Conversation:
                 raise result
         return end_code(auth.ended) if auth.ended.done() else TRY_AGAIN
 
-    async def _down(self, events: AsyncGenerator[Event | None]) -> None:
+    async def _forward(self, events: AsyncGenerator[Event | None]) -> None:
         async for event in events:
             if event is not None:
                 await self._send(event_fields(event))
 
-    async def _up(self, user: User, auth: ConnectionAuth) -> None:
+    async def _read_frames(self, user: User, auth: ConnectionAuth) -> None:
         while True:
             try:
                 frame = await self._receive()

@@ -29,7 +29,7 @@ class MemoryRegistry:
         await self.check()
         if not self._is_free_for(sandbox):
             return False
-        await self._put(sandbox)
+        await self._store(sandbox)
         return True
 
     async def get(self, sandbox_id: str) -> Sandbox | None:
@@ -54,7 +54,7 @@ class MemoryRegistry:
         known = self._records.get(sandbox.id)
         if known is None or known.version != sandbox.version:
             return False
-        await self._put(
+        await self._store(
             replace(sandbox, version=sandbox.version + 1, lease_owner=known.lease_owner, lease_until=known.lease_until)
         )
         return True
@@ -83,7 +83,7 @@ class MemoryRegistry:
             return []
         stored = [replace(one, version=one.version + 1) if one.id in self._records else one for one in changed]
         for one in stored:
-            await self._put(one)
+            await self._store(one)
         return stored
 
     @asynccontextmanager
@@ -93,7 +93,7 @@ class MemoryRegistry:
             begin = len(self._changes) if after is None else int(after)
         except ValueError as error:
             raise MarkLostError("There is no such mark.") from error
-        yield self._from(begin)
+        yield self._changes_from(begin)
 
     async def check(self) -> None:
         if self.broken:
@@ -106,7 +106,7 @@ class MemoryRegistry:
             for known in self._records.values()
         )
 
-    async def _put(self, sandbox: Sandbox) -> None:
+    async def _store(self, sandbox: Sandbox) -> None:
         known = self._records.get(sandbox.id)
         self._records[sandbox.id] = sandbox
         if known is None or known.revision != sandbox.revision:
@@ -114,7 +114,7 @@ class MemoryRegistry:
             async with self._changed:
                 self._changed.notify_all()
 
-    async def _from(self, begin: int) -> AsyncIterator[Change]:
+    async def _changes_from(self, begin: int) -> AsyncIterator[Change]:
         for at in itertools.count(begin):
             async with self._changed:
                 while len(self._changes) <= at:

@@ -85,11 +85,11 @@ class MongoRegistry:
 
     async def admit(self, decide: Callable[[list[Sandbox], datetime], list[Sandbox]]) -> list[Sandbox]:
         async def work(session: AsyncClientSession) -> list[Sandbox]:
-            now = await self._alone(session)
+            now = await self._lock_admission(session)
             cursor = collection_of(SandboxDocument).find({"occupied": True}, session=session).sort("created_at", 1)
             known = [from_mongo(document) async for document in cursor]
             changed = decide(known, now)
-            return [await self._put(one, known, session) for one in changed]
+            return [await self._store(one, known, session) for one in changed]
 
         client = collection_of(SandboxDocument).database.client
         with registry_errors():
@@ -99,7 +99,7 @@ class MongoRegistry:
                 except (DuplicateKeyError, _SupersededError):
                     return []
 
-    async def _alone(self, session: AsyncClientSession) -> datetime:
+    async def _lock_admission(self, session: AsyncClientSession) -> datetime:
         """From here on no other admission can commit; answers the database's present."""
         written: Any = await collection_of(LeaseDocument).find_one_and_update(
             {"_id": _ADMISSION},
@@ -110,7 +110,7 @@ class MongoRegistry:
         )
         return written["until"]
 
-    async def _put(self, sandbox: Sandbox, known: list[Sandbox], session: AsyncClientSession) -> Sandbox:
+    async def _store(self, sandbox: Sandbox, known: list[Sandbox], session: AsyncClientSession) -> Sandbox:
         collection = collection_of(SandboxDocument)
         if all(one.id != sandbox.id for one in known):
             await collection.insert_one(to_mongo(sandbox), session=session)
@@ -134,7 +134,7 @@ class MongoRegistry:
                     max_await_time_ms=_LOOK_MS,
                 )
             except OperationFailure as error:
-                raise _named(error) from error
+                raise _domain_error(error) from error
         async with stream:
             yield _changes(stream)
 
@@ -152,10 +152,10 @@ async def _changes(stream: Any) -> AsyncIterator[Change]:
                 if event is not None and event.get("fullDocument"):
                     yield Change(mark=event["_id"]["_data"], sandbox=from_mongo(event["fullDocument"]))
         except OperationFailure as error:
-            raise _named(error) from error
+            raise _domain_error(error) from error
 
 
-def _named(error: OperationFailure) -> Exception:
+def _domain_error(error: OperationFailure) -> Exception:
     if error.code in _MARK_LOST:
         return MarkLostError(
             "The changes after this mark are no longer stored; list the sandboxes and follow from there."

@@ -58,12 +58,12 @@ class FakeRuntime:
         return Started(endpoint=f"http://fake-{identity.sandbox_id}:7000", has_desktop=True, has_network=True)
 
     async def pause(self, identity: Identity) -> None:
-        await self._hold(identity, self.fail_pause, paused=True)
+        await self._set_paused(identity, self.fail_pause, paused=True)
 
     async def resume(self, identity: Identity) -> None:
-        await self._hold(identity, self.fail_resume, paused=False)
+        await self._set_paused(identity, self.fail_resume, paused=False)
 
-    async def _hold(self, identity: Identity, failure: DomainError | None, *, paused: bool) -> None:
+    async def _set_paused(self, identity: Identity, failure: DomainError | None, *, paused: bool) -> None:
         await self.check()
         thing = self.things.get(identity.sandbox_id)
         if failure is not None:
@@ -72,7 +72,7 @@ class FakeRuntime:
             raise EngineUnavailableError("The sandbox does not run.")
         self.things[identity.sandbox_id] = replace(thing, paused=paused)
 
-    async def hand_over(self, identity: Identity) -> None:
+    async def assign_workspace(self, identity: Identity) -> None:
         await self.check()
         if identity.session_id in self.workspaces:
             raise WorkspaceExistsError

@@ -66,7 +66,7 @@ def desktop_of(ready_line: str) -> bool:
     return "desktop=yes" in ready_line
 
 
-def keep_line(token: str) -> str:
+def keep_alive_line(token: str) -> str:
     """What a sandbox is told, on its standard input, by who watches over it."""
     return json.dumps({"keep": token})
 

@@ -230,7 +230,7 @@ async def test_a_point_outside_of_the_screen_is_refused_and_nothing_is_done(desk
 
 async def test_while_a_person_has_control_the_agent_only_looks(desk: DesktopTools) -> None:
     await desk.page("log.length = 0")
-    with desk.control.held():
+    with desk.control.hold():
         refused = [
             await desk.call("mouse", action="click", x=100, y=400),
             await desk.call("keyboard", action="type", text="no"),
@@ -250,7 +250,7 @@ async def test_who_takes_control_ends_what_the_agent_is_doing(desk: DesktopTools
         while not desk.turn.locked():
             await asyncio.sleep(0.01)
     await asyncio.sleep(0.3)  # for the key to be down, so that it has to come up again
-    with desk.control.held():
+    with desk.control.hold():
         async with asyncio.timeout(5):
             result = await holding
 

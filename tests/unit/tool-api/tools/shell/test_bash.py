@@ -61,7 +61,7 @@ async def test_of_programs_that_write_for_ever_a_bounded_part_is_read_at_once_wh
     bash.run_command(command)
     while command.size < 20_000_000:
         assert not command.is_finished
-        assert await command.wait_for_news(5)
+        assert await command.wait_for_output(5)
     end_unheard(bash.pid)
     assert await command.wait(2)
     await bash.close()

@@ -29,7 +29,7 @@ class Presentation:
         title = slide.shapes.title
         if title is not None and title.text_frame.text.strip():
             yield f"# {_on_one_line(title.text_frame.text)}"
-        for shape in _shapes(slide.shapes):
+        for shape in _flatten(slide.shapes):
             if title is None or shape.shape_id != title.shape_id:
                 yield from _lines_of(shape)
         if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
@@ -37,10 +37,10 @@ class Presentation:
             yield from [f"Notes: {line}" for line in notes.splitlines() if line.strip()]
 
 
-def _shapes(shapes: Any, depth: int = 0) -> Iterator[Any]:
+def _flatten(shapes: Any, depth: int = 0) -> Iterator[Any]:
     for shape in shapes:
         if hasattr(shape, "shapes") and depth < _DEEPEST:
-            yield from _shapes(shape.shapes, depth + 1)
+            yield from _flatten(shape.shapes, depth + 1)
         else:
             yield shape
 

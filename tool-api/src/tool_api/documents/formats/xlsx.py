@@ -41,14 +41,14 @@ class Workbook:
         lettered, is_empty = 0, True
         pairs = zip_longest(values.iter_rows(values_only=True), formulas.iter_rows(values_only=True), fillvalue=())
         for row, (computed, written) in enumerate(pairs, 1):
-            cells = [_shown(*cell) for cell in zip_longest(computed, written)]
+            cells = [_cell_text(*cell) for cell in zip_longest(computed, written)]
             while cells and not cells[-1]:
                 cells.pop()
             if not cells:
                 continue
             is_empty = False
             if len(cells) > MOST_COLUMNS:
-                yield f"{row}, of many columns those with something in them: {_named(cells)}"
+                yield f"{row}, of many columns those with something in them: {_row_text(cells)}"
                 continue
             if len(cells) > lettered:
                 lettered = len(cells)
@@ -58,7 +58,7 @@ class Workbook:
             yield "[the sheet is empty]"
 
 
-def _shown(value: Any, formula: Any) -> str:
+def _cell_text(value: Any, formula: Any) -> str:
     found = formula if value is None else value
     if found is None:
         return ""
@@ -69,7 +69,7 @@ def _shown(value: Any, formula: Any) -> str:
     return found.isoformat() if isinstance(found, date | time) else str(found)
 
 
-def _named(cells: list[str]) -> str:
+def _row_text(cells: list[str]) -> str:
     named = (f"{get_column_letter(column)}: {_on_one_line(cell)}" for column, cell in enumerate(cells, 1) if cell)
     return "; ".join(named)
 

@@ -57,18 +57,18 @@ class BackgroundController:
     async def check(self, call: CallContext, arguments: CheckBackground) -> ToolResult:
         one = self.commands.find(arguments.background_id)
         if one is None:
-            return self._unknown(arguments.background_id)
+            return self._unknown_id(arguments.background_id)
         await one.wait(min(arguments.wait_s, max(0.0, call.remaining_s - _LAST_WORD_S)))
         return _result(one)
 
     async def stop(self, _: CallContext, arguments: BackgroundStop) -> ToolResult:
         one = self.commands.find(arguments.background_id)
         if one is None:
-            return self._unknown(arguments.background_id)
+            return self._unknown_id(arguments.background_id)
         await asyncio.shield(one.stop())
         return _result(one)
 
-    def _unknown(self, background_id: str) -> ToolResult:
+    def _unknown_id(self, background_id: str) -> ToolResult:
         known = ", ".join(self.commands.ids()) or "none"
         display = ShellDisplay(command="", shell=background_id, background="unknown")
         return failed(f"There is no background command {background_id} here. Known: {known}.", display=display)
@@ -77,10 +77,10 @@ class BackgroundController:
 def _result(one: BackgroundCommand) -> ToolResult:
     """What it wrote, and a line that says how it stands: a failed command is no failure of who looked at it."""
     output = one.command.output.rstrip() or "[no output]"
-    return done(f"{output}\n[{_standing(one)}]", display=_display(one))
+    return done(f"{output}\n[{_describe(one)}]", display=_display(one))
 
 
-def _standing(one: BackgroundCommand) -> str:
+def _describe(one: BackgroundCommand) -> str:
     match one.state:
         case "running":
             return f"still running, for {one.seconds:.0f} s"

@@ -81,7 +81,7 @@ class CdpConnection:
         """Hand out answers and events until the connection ends."""
         try:
             async for raw in self._socket:
-                self._take(cast("Payload", json.loads(raw)))
+                self._handle(cast("Payload", json.loads(raw)))
         except WebSocketException as error:
             sent = error.sent if isinstance(error, ConnectionClosed) else None
             self.was_overrun = sent is not None and sent.code == CloseCode.MESSAGE_TOO_BIG
@@ -92,7 +92,7 @@ class CdpConnection:
                 if not answer.done():
                     answer.set_exception(CdpClosedError("the connection to the browser is closed"))
 
-    def _take(self, message: Payload) -> None:
+    def _handle(self, message: Payload) -> None:
         if (number := message.get("id")) is None:
             if message["method"] == "Target.detachedFromTarget":
                 self._forget(str(message.get("params", {}).get("sessionId")))

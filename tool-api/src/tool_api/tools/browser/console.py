@@ -27,14 +27,14 @@ class Console:
         match method:
             case "Runtime.consoleAPICalled":
                 parts = parameters.get("args", [])[:MAX_PARTS]
-                self._add(str(parameters.get("type")), " ".join(_said(part) for part in parts), _place(parameters))
+                self._add(str(parameters.get("type")), " ".join(_part_text(part) for part in parts), _place(parameters))
             case "Runtime.exceptionThrown":
                 details: dict[str, Any] = parameters.get("exceptionDetails", {})
                 thrown: dict[str, Any] = details.get("exception", {})
-                self._add("exception", str(thrown.get("description") or details.get("text")), _where(details))
+                self._add("exception", str(thrown.get("description") or details.get("text")), _location(details))
             case "Log.entryAdded":
                 entry: dict[str, Any] = parameters.get("entry", {})
-                self._add(str(entry.get("level")), str(entry.get("text")), _where(entry))
+                self._add(str(entry.get("level")), str(entry.get("text")), _location(entry))
             case _:
                 pass
 
@@ -60,16 +60,16 @@ class Console:
         self._lines.append(f"[{kind[:20]}] {text[:MAX_MESSAGE]}{cut}{place}")
 
 
-def _said(part: Payload) -> str:
+def _part_text(part: Payload) -> str:
     value = part.get("value", part.get("unserializableValue", part.get("description", part.get("type"))))
     return str(value)[:MAX_MESSAGE]
 
 
 def _place(parameters: Payload) -> str:
     frames: list[Payload] = parameters.get("stackTrace", {}).get("callFrames", [])
-    return _where(frames[0]) if frames else ""
+    return _location(frames[0]) if frames else ""
 
 
-def _where(found: Payload) -> str:
+def _location(found: Payload) -> str:
     url = str(found.get("url") or "")
     return f" ({url[:200]}:{int(found.get('lineNumber') or 0) + 1})" if url else ""

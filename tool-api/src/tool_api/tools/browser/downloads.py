@@ -91,9 +91,9 @@ class Downloads:
             return None
         match parameters.get("state"):
             case "completed":
-                return self._keep(download)
+                return self._finish(download)
             case "canceled":
-                return self._dropped(download)
+                return self._end_cancelled(download)
             case _:
                 download.size = max(_count(parameters, "totalBytes"), _count(parameters, "receivedBytes"))
                 return None
@@ -120,15 +120,15 @@ class Downloads:
     async def forget(self) -> None:
         """Chrome is another one now: what was on its way never ends."""
         for download in list(self._running.values()):
-            await self._dropped(download)
+            await self._end_cancelled(download)
         await asyncio.to_thread(self._clean)
 
-    async def _dropped(self, download: Download) -> str:
+    async def _end_cancelled(self, download: Download) -> str:
         reason = download.refusal
         end = f"Its download was stopped: {reason}" if reason else f"The download of {download.name} was canceled."
         return self._end(download, end)
 
-    async def _keep(self, download: Download) -> str:
+    async def _finish(self, download: Download) -> str:
         try:
             path, size = await asyncio.to_thread(self._place, download)
         except (OSError, PathForbiddenError) as error:

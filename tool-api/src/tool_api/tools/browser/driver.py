@@ -77,11 +77,11 @@ class BrowserDriver:
         """The page in words and as a picture."""
         limits = json.dumps({"elements": MAX_ELEMENTS, "text": text})
         try:
-            found = await tab.call_afresh(f"view({limits})")
+            found = await tab.call_in_new_context(f"view({limits})")
         except StaleViewError:
             # It moved on to another page just now.
             await tab.settle(SETTLE_S)
-            found = await tab.call_afresh(f"view({limits})")
+            found = await tab.call_in_new_context(f"view({limits})")
         view = PageView.from_script(found)
         image = await tab.screenshot()
         display = BrowserDisplay(

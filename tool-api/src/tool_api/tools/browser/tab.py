@@ -119,7 +119,7 @@ class Tab:
             raise StaleViewError
         return await self._evaluate(self._world, f"globalThis.view.{expression}", timeout_s)
 
-    async def call_afresh(self, expression: str, *, timeout_s: float = 5.0) -> Any:
+    async def call_in_new_context(self, expression: str, *, timeout_s: float = 5.0) -> Any:
         """The same, in a new world where the old one has gone with its page."""
         if self._world is not None:
             try:
@@ -149,7 +149,7 @@ class Tab:
             try:
                 async with asyncio.timeout(left):
                     await self._idle.wait()
-                state = await self.call_afresh(f"settled({int(left * 1000)})", timeout_s=left + 1)
+                state = await self.call_in_new_context(f"settled({int(left * 1000)})", timeout_s=left + 1)
             except (StaleViewError, TimeoutError):
                 continue
             if self._idle.is_set() and state == "complete":

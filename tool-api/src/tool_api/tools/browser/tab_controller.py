@@ -30,7 +30,7 @@ class TabController:
         async def work() -> ToolResult:
             lines = await self._driver.tabs.list(CONNECT_S)
             notes = self._driver.tabs.take_notes()
-            return done("\n".join([*notes, _told(lines)]), changed_paths=self._driver.tabs.downloads.take_paths())
+            return done("\n".join([*notes, _list_tabs(lines)]), changed_paths=self._driver.tabs.downloads.take_paths())
 
         return await self._driver.work(context, work)
 
@@ -65,14 +65,14 @@ class TabController:
             tab = await self._tab(arguments.tab)
             await self._driver.tabs.close_tab(tab)
             lines = await self._driver.tabs.list(CONNECT_S)
-            return done(f"Closed tab {tab.number}.\n{_told(lines)}")
+            return done(f"Closed tab {tab.number}.\n{_list_tabs(lines)}")
 
         return await self._driver.work(context, work)
 
     async def restart(self, context: CallContext, _: types.BrowserRestart) -> ToolResult:
         async def work() -> ToolResult:
             try:
-                had = _told(await self._driver.tabs.list(LIST_S))
+                had = _list_tabs(await self._driver.tabs.list(LIST_S))
             except (CdpError, NoBrowserError, TimeoutError):
                 had = "Its tabs are not known: it did not answer."
             await self._driver.tabs.close()
@@ -85,10 +85,10 @@ class TabController:
     async def _tab(self, number: int) -> Tab:
         tab = await self._driver.tabs.find(number, CONNECT_S)
         if tab is None:
-            raise RefusedError(f"There is no tab {number}.\n{_told(await self._driver.tabs.list(CONNECT_S))}")
+            raise RefusedError(f"There is no tab {number}.\n{_list_tabs(await self._driver.tabs.list(CONNECT_S))}")
         return tab
 
 
-def _told(lines: list[TabLine]) -> str:
+def _list_tabs(lines: list[TabLine]) -> str:
     shown = [f"[{line.number}] {line.title or '(no title)'} {line.url}{' (shown)' * line.is_shown}" for line in lines]
     return "\n".join(["Tabs by number:", *shown])

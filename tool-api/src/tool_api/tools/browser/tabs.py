@@ -153,7 +153,7 @@ class Tabs:
         await self._stack.aclose()
 
     async def _connected(self, timeout_s: float) -> CdpConnection:
-        if self._connection is not None and await self._lives(self._connection):
+        if self._connection is not None and await self._answers(self._connection):
             return self._connection
         await self.close()
         connection = await self._connect(timeout_s)
@@ -165,7 +165,7 @@ class Tabs:
         await self._attach_all(connection)
         return connection
 
-    async def _lives(self, connection: CdpConnection) -> bool:
+    async def _answers(self, connection: CdpConnection) -> bool:
         try:
             await connection.send("Browser.getVersion", timeout_s=2)
         except (CdpError, TimeoutError):
@@ -214,7 +214,7 @@ class Tabs:
 
     def _on_event(self, method: str, parameters: Payload, session: str | None) -> None:
         if method == "Target.attachedToTarget":
-            self._attached(parameters)
+            self._on_attached(parameters)
         elif method == "Target.detachedFromTarget":
             self._tabs.pop(str(parameters.get("sessionId")), None)
         elif method == "Browser.downloadWillBegin":
@@ -229,7 +229,7 @@ class Tabs:
             else:
                 tab.on_event(method, parameters)
 
-    def _attached(self, parameters: Payload) -> None:
+    def _on_attached(self, parameters: Payload) -> None:
         info: dict[str, Any] = parameters["targetInfo"]
         if info.get("type") != "page" or (self._connection is None and not self._stack):
             return
@@ -264,11 +264,11 @@ class Tabs:
 
     def _progress(self, parameters: Payload) -> None:
         if (ending := self.downloads.progress(parameters)) is not None:
-            self._start(self._told(ending))
+            self._start(self._note_outcome(ending))
         elif (download := self.downloads.find(str(parameters.get("guid")))) is not None:
             self._start(self._bounded(download))
 
-    async def _told(self, ending: Coroutine[Any, Any, str | None]) -> None:
+    async def _note_outcome(self, ending: Coroutine[Any, Any, str | None]) -> None:
         if (outcome := await ending) is not None:
             self._notes.append(outcome)
 
@@ -277,11 +277,11 @@ class Tabs:
             await self._cancel(self._connection, download.guid)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(self._quietly(work))
+        task = asyncio.create_task(self._ignore_faults(work))
         self._work.add(task)
         task.add_done_callback(self._work.discard)
 
-    async def _quietly(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _ignore_faults(self, work: Coroutine[Any, Any, None]) -> None:
         # The tab may be gone before it was looked at.
         try:
             await work

@@ -47,7 +47,7 @@ class CodeController:
             )
         except ContextBusyError as busy:
             return failed(
-                f"The context {context.name} is still running: {_short(busy.execution.code)}\n"
+                f"The context {context.name} is still running: {_shorten(busy.execution.code)}\n"
                 "Wait, use another context, or end it (code_restart)."
             )
         except KernelStartError as error:
@@ -58,20 +58,20 @@ class CodeController:
                 if execution.ended is not None:
                     # What it had started is still there.
                     await asyncio.shield(context.close())
-                return self._noted(result_of(context, execution))
+                return self._with_notice(result_of(context, execution))
             kept = await context.abort(min(_GRACE_S, call.remaining_s))
         except asyncio.CancelledError:
             await asyncio.shield(context.abort())
             raise
         note = f"The code was interrupted, with all it had started, as it ran longer than {limit:.0f} s."
-        return self._noted(result_of(context, execution, note if kept else f"{note} {_GONE}"))
+        return self._with_notice(result_of(context, execution, note if kept else f"{note} {_GONE}"))
 
     async def contexts(self, _: CallContext, __: CodeContexts) -> ToolResult:
         lines = [f"- {context.name}: {context.spec.language}, {_state(context)}" for context in self.kernels.all()] or [
             "No context is open."
         ]
         specs = [spec for spec in await self.kernels.specs() if self._is_allowed(spec)]
-        return done("\n".join([*lines, f"Languages: {_named(specs)}."]))
+        return done("\n".join([*lines, f"Languages: {_list_kernels(specs)}."]))
 
     async def restart(self, _: CallContext, arguments: CodeRestart) -> ToolResult:
         context = self.kernels.find(arguments.context)
@@ -106,7 +106,7 @@ class CodeController:
         specs = await self.kernels.specs()
         spec = next((spec for spec in specs if spec.runs(language)), None)
         if spec is None:
-            raise _RefusedError(f"There is no kernel for {language} in this sandbox. There is: {_named(specs)}.")
+            raise _RefusedError(f"There is no kernel for {language} in this sandbox. There is: {_list_kernels(specs)}.")
         if not self._is_allowed(spec):
             raise _RefusedError(f"Code in {spec.language} is not allowed in this sandbox.")
         return spec
@@ -118,7 +118,7 @@ class CodeController:
         names = ", ".join(context.name for context in self.kernels.all()) or "none"
         return failed(f"There is no context {name}. Open: {names}.")
 
-    def _noted(self, result: ToolResult) -> ToolResult:
+    def _with_notice(self, result: ToolResult) -> ToolResult:
         notice = self.notice()
         return result.model_copy(update={"output": f"{result.output}\n[{notice}]"}) if notice is not None else result
 
@@ -128,24 +128,24 @@ async def _follow(call: CallContext, execution: Execution, limit_s: float) -> bo
     loop = asyncio.get_running_loop()
     until = loop.time() + limit_s
     while True:
-        has_news = await execution.wait_for_news(max(0.0, until - loop.time()))
+        has_output = await execution.wait_for_output(max(0.0, until - loop.time()))
         if text := execution.take_unread():
             await call.output(text)
         if execution.is_finished:
             return True
-        if not has_news or loop.time() >= until:
+        if not has_output or loop.time() >= until:
             return False
 
 
 def _state(context: Context) -> str:
     if context.is_busy and context.execution is not None:
-        return f"running: {_short(context.execution.code)}"
+        return f"running: {_shorten(context.execution.code)}"
     return "idle" if context.is_started else "not started"
 
 
-def _named(specs: Sequence[KernelSpec]) -> str:
+def _list_kernels(specs: Sequence[KernelSpec]) -> str:
     return ", ".join(f"{spec.language} ({spec.name})" for spec in specs) or "none"
 
 
-def _short(text: str, limit: int = 200) -> str:
+def _shorten(text: str, limit: int = 200) -> str:
     return text if len(text) <= limit else text[:limit] + "..."

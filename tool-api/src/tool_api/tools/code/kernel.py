@@ -97,17 +97,17 @@ class Kernel:
     async def _spawn(cls, command: tuple[str, ...], folder: Path, environment: Mapping[str, str]) -> Kernel:
         # Pipes of our own: what the bridge leaves behind may hold them, and nobody is to wait for that.
         theirs, ours = os.pipe()
-        said_ours, said_theirs = os.pipe()
+        own_output, kernel_output = os.pipe()
         with contextlib.ExitStack() as stack:
-            for fd in (theirs, said_theirs):
+            for fd in (theirs, kernel_output):
                 stack.callback(os.close, fd)
             with contextlib.ExitStack() as mine:
                 mine.callback(os.close, ours)
-                file = mine.enter_context(os.fdopen(said_ours, "rb", 0))
+                file = mine.enter_context(os.fdopen(own_output, "rb", 0))
                 process = await asyncio.create_subprocess_exec(
                     *command,
                     stdin=theirs,
-                    stdout=said_theirs,
+                    stdout=kernel_output,
                     stderr=asyncio.subprocess.DEVNULL,
                     start_new_session=True,
                     env=dict(environment),

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from contracts.tools import DesktopDisplay, ToolResult
-from tool_api.persons_control import PersonsControl
 from tool_api.tools.desktop.clipboard import ClipboardError
 from tool_api.tools.desktop.keys import UnknownKeyError
 from tool_api.tools.desktop.programs import ScreenError, capture, xdotool
 from tool_api.tools.desktop.scale import Scale
 from tool_api.tools.tool import CallContext, done, failed
+from tool_api.viewer_control import ViewerControl
 
 NO_DESKTOP = "This sandbox has no desktop, or it can't be started."
 TAKEN = (
@@ -63,7 +63,7 @@ Action = Callable[[ScaledDisplay], Awaitable[str]]
 class Screen:
     """`turn` is shared with the browser's tools: one of them all uses the desktop at a time."""
 
-    def __init__(self, desktop: Display | None, control: PersonsControl, turn: asyncio.Lock) -> None:
+    def __init__(self, desktop: Display | None, control: ViewerControl, turn: asyncio.Lock) -> None:
         self._desktop, self._control, self._turn = desktop, control, turn
         self._shown: Scale | None = None
 
@@ -100,7 +100,7 @@ class Screen:
 
     async def _unless_taken(self, work: Awaitable[str]) -> str | None:
         """None where a person took control in the middle."""
-        working, taken = asyncio.ensure_future(work), asyncio.ensure_future(self._control.taken())
+        working, taken = asyncio.ensure_future(work), asyncio.ensure_future(self._control.wait_until_taken())
         try:
             await asyncio.wait({working, taken}, return_when=asyncio.FIRST_COMPLETED)
             return working.result() if working.done() else None

@@ -56,7 +56,7 @@ class DesktopMouse(Arguments):
     keys: Keys | None = Field(default=None, description="Keys held meanwhile, such as ctrl or ctrl+shift.")
 
     @model_validator(mode="after")
-    def _fits(self) -> Self:
+    def _check_fields(self) -> Self:
         if (self.x is None) != (self.y is None):
             raise ValueError("give both x and y, or neither")
         if self.action == "move" and self.x is None:
@@ -90,7 +90,7 @@ class DesktopKeyboard(Arguments):
         return text
 
     @model_validator(mode="after")
-    def _fits(self) -> Self:
+    def _check_fields(self) -> Self:
         if (self.action == "type") != (self.text is not None):
             raise ValueError("type needs text, and nothing else takes it")
         if (self.action == "type") == (self.keys is not None):

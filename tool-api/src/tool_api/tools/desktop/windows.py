@@ -49,10 +49,10 @@ async def _describe(display: str, number: int, active: list[int]) -> Window | No
         return None  # it was closed meanwhile
     texts = dict(_TEXT.findall(said))
     place = {name: int(value) for name, value in _GEOMETRY.findall(placed)}
-    program = _quoted(texts.get("WM_CLASS", "")).rpartition('", "')[2]
+    program = _unquote(texts.get("WM_CLASS", "")).rpartition('", "')[2]
     return Window(
         number=number,
-        title=_quoted(texts.get("_NET_WM_NAME") or texts.get("WM_NAME") or "")[:MAX_TITLE],
+        title=_unquote(texts.get("_NET_WM_NAME") or texts.get("WM_NAME") or "")[:MAX_TITLE],
         program=program[:MAX_TITLE],
         x=place.get("X", 0),
         y=place.get("Y", 0),
@@ -62,7 +62,7 @@ async def _describe(display: str, number: int, active: list[int]) -> Window | No
     )
 
 
-def _quoted(value: str) -> str:
+def _unquote(value: str) -> str:
     """What stands in the quotes, in one line: a title is whatever its program likes."""
     text = value.strip().removeprefix('"').removesuffix('"')
     return "".join(character if character.isprintable() else " " for character in text)

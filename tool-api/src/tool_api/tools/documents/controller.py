@@ -60,7 +60,7 @@ _PAGE = TypeAdapter(_Page)
 _SEARCHABLE = TypeAdapter(_Searchable)
 
 
-def _explained(handler: _Handler[ArgumentsT]) -> _Handler[ArgumentsT]:
+def _explain_faults(handler: _Handler[ArgumentsT]) -> _Handler[ArgumentsT]:
     """What is wrong with a path, or what can't be made, becomes a result."""
 
     @functools.wraps(handler)
@@ -89,37 +89,37 @@ class DocumentController:
     printer: Printer
     room: Room
 
-    @_explained
+    @_explain_faults
     async def save_to_markdown(self, call: CallContext, arguments: SaveToMarkdown) -> ToolResult:
         del call
         data = arguments.text.encode()
-        path = await self._save(_named(arguments.file_name, ".md", ".markdown"), data)
+        path = await self._save(_with_suffix(arguments.file_name, ".md", ".markdown"), data)
         return done(
             f"Saved {path}, {len(data)} bytes.",
             display=DocumentDisplay(path=path, title=_first_line(arguments.text)),
             changed_paths=[path],
         )
 
-    @_explained
+    @_explain_faults
     async def save_to_pdf(self, call: CallContext, arguments: SaveToPdf) -> ToolResult:
-        name = _named(arguments.file_name, ".pdf")
+        name = _with_suffix(arguments.file_name, ".pdf")
         text = arguments.text
         folder = str(PurePosixPath(arguments.source or name).parent)
         if arguments.source is not None:
             text = await asyncio.to_thread(self._source, arguments.source)
         mark = secrets.token_hex(16)
-        made = await self._page(text, mark, _left(call, _PAGE_S))
+        made = await self._page(text, mark, _time_left(call, _PAGE_S))
         pictures = Pictures(self.workspace, folder)
         embedded = await asyncio.to_thread(pictures.embedded, made.pictures)
         title = made.title or PurePosixPath(name).stem
         content = with_pictures(made.html, mark, embedded)
         page = page_of(title=title, content=content, text=text, landscape=arguments.landscape)
-        printed = await self.printer.print_page(page, _left(call))
-        pages, data = await self._searchable(printed, _left(call, _SEARCHABLE_S))
+        printed = await self.printer.print_page(page, _time_left(call))
+        pages, data = await self._searchable(printed, _time_left(call, _SEARCHABLE_S))
         path = await self._save(name, data)
         counted = "" if pages is None else f"{pages} page{'' if pages == 1 else 's'}, "
         return done(
-            f"Saved {path}, {counted}{len(data)} bytes.{_told(pictures.left_out)}",
+            f"Saved {path}, {counted}{len(data)} bytes.{_list_left_out(pictures.left_out)}",
             display=DocumentDisplay(path=path, title=title[:300]),
             changed_paths=[path],
         )
@@ -165,11 +165,11 @@ class DocumentController:
         return await asyncio.to_thread(write)
 
 
-def _left(call: CallContext, most_s: float = 3600.0) -> float:
+def _time_left(call: CallContext, most_s: float = 3600.0) -> float:
     return max(1.0, min(call.remaining_s - _TO_TELL_S, most_s))
 
 
-def _named(name: str, suffix: str, *others: str) -> str:
+def _with_suffix(name: str, suffix: str, *others: str) -> str:
     """With its ending, whatever else the name ends in."""
     return name if name.lower().endswith((suffix, *others)) else f"{name}{suffix}"
 
@@ -179,7 +179,7 @@ def _first_line(text: str) -> str:
     return line.lstrip("# ").strip()[:300]
 
 
-def _told(left_out: list[str]) -> str:
+def _list_left_out(left_out: list[str]) -> str:
     if not left_out:
         return ""
     more = f"\n- and {len(left_out) - MOST_TOLD} more" if len(left_out) > MOST_TOLD else ""

@@ -35,9 +35,9 @@ class Pictures:
 
     def embedded(self, written: list[str]) -> list[str]:
         """Their addresses as the page has them, empty for one that is left out; blocking, for a thread."""
-        return [self._embedded(number, address) for number, address in enumerate(written)]
+        return [self._embed(number, address) for number, address in enumerate(written)]
 
-    def _embedded(self, number: int, written: str) -> str:
+    def _embed(self, number: int, written: str) -> str:
         try:
             if number >= MAX_PICTURES:
                 raise PictureError(f"there are more than {MAX_PICTURES} pictures")

@@ -32,7 +32,7 @@ _Handler = Callable[["FileController", CallContext, ArgumentsT], Awaitable[ToolR
 Room = Callable[[int], Awaitable[None]]
 
 
-def _explained(handler: _Handler[ArgumentsT]) -> _Handler[ArgumentsT]:
+def _explain_faults(handler: _Handler[ArgumentsT]) -> _Handler[ArgumentsT]:
     """What the model did wrong with paths becomes a result; faults of the machine stay exceptions."""
 
     @functools.wraps(handler)
@@ -49,7 +49,7 @@ def _explained(handler: _Handler[ArgumentsT]) -> _Handler[ArgumentsT]:
             if error.errno in ENVIRONMENT_FAULTS:
                 raise
             reason = error.strerror or str(error)
-            return failed(f"{reason}: {_named(arguments)}")
+            return failed(f"{reason}: {_paths_of(arguments)}")
 
     return explained
 
@@ -58,7 +58,7 @@ async def _any_room(_: int) -> None:
     return
 
 
-def _named(arguments: Arguments) -> str:
+def _paths_of(arguments: Arguments) -> str:
     values: dict[str, Any] = arguments.model_dump(include={"path", "source", "destination"})
     return ", ".join(str(value) for value in values.values())
 
@@ -72,11 +72,11 @@ class FileController:
     documents: DocumentReader
     room: Room = _any_room
 
-    @_explained
+    @_explain_faults
     async def read(self, call: CallContext, arguments: FileRead) -> ToolResult:
         return await read_file(self.workspace, self.documents, call, arguments)
 
-    @_explained
+    @_explain_faults
     async def write(self, _: CallContext, arguments: FileWrite) -> ToolResult:
         data = arguments.content.encode()
         await self.room(len(data))
@@ -90,7 +90,7 @@ class FileController:
         display = _file(path, "write", size=len(data))
         return done(f"Wrote {len(data)} bytes to {path}.", display=display, changed_paths=[path])
 
-    @_explained
+    @_explain_faults
     async def append(self, _: CallContext, arguments: FileAppend) -> ToolResult:
         await self.room(len(arguments.content.encode()))
 
@@ -102,7 +102,7 @@ class FileController:
         display = _file(path, "append", size=size)
         return done(f"Added to {path}, now {size} bytes.", display=display, changed_paths=[path])
 
-    @_explained
+    @_explain_faults
     async def edit(self, _: CallContext, arguments: FileEdit) -> ToolResult:
         await self.room(max(len(arguments.new.encode()) - len(arguments.old.encode()), 0))
 
@@ -122,7 +122,7 @@ class FileController:
         times = "once" if replaced.found == 1 else f"{replaced.found} times"
         return done(f"Replaced {times} in {path}.\n{replaced.diff}", display=display, changed_paths=[path])
 
-    @_explained
+    @_explain_faults
     async def list(self, _: CallContext, arguments: FileList) -> ToolResult:
         def work() -> tuple[str, tuple[list[str], bool]]:
             with self.workspace.locate(arguments.path) as place:
@@ -131,7 +131,7 @@ class FileController:
         path, (names, is_cut) = await asyncio.to_thread(work)
         return _entries(path, "list", names, is_cut=is_cut, nothing="[the folder is empty]")
 
-    @_explained
+    @_explain_faults
     async def find(self, _: CallContext, arguments: FileFind) -> ToolResult:
         def work() -> tuple[str, tuple[list[str], bool]]:
             with self.workspace.locate(arguments.path) as place:
@@ -140,7 +140,7 @@ class FileController:
         path, (names, is_cut) = await asyncio.to_thread(work)
         return _entries(path, "find", names, is_cut=is_cut, nothing="[nothing matches]")
 
-    @_explained
+    @_explain_faults
     async def search(self, _: CallContext, arguments: FileSearch) -> ToolResult:
         with self.workspace.locate(arguments.path) as place:
             try:
@@ -149,7 +149,7 @@ class FileController:
                 return failed(f"The pattern is not a valid regular expression: {error}")
             return _entries(place.path, "search", found.lines, is_cut=found.is_cut, nothing="[nothing matches]")
 
-    @_explained
+    @_explain_faults
     async def move(self, _: CallContext, arguments: FileMove) -> ToolResult:
         def work() -> tuple[str, str] | None:
             with self.workspace.locate(arguments.source, follow=False) as place:
@@ -165,7 +165,7 @@ class FileController:
         before, now = moved
         return done(f"Moved {before} to {now}.", display=_file(now, "move"), changed_paths=[before, now])
 
-    @_explained
+    @_explain_faults
     async def delete(self, call: CallContext, arguments: FileDelete) -> ToolResult:
         def work() -> str | None:
             with self.workspace.locate(arguments.path, follow=False) as place:

@@ -110,11 +110,11 @@ def delete(place: Located, *, recursive: bool, until: float) -> None:
         os.unlink(place.name, dir_fd=place.folder)
         return
     if recursive:
-        _empty(place.open_folder(), until)
+        _delete_files(place.open_folder(), until)
     os.rmdir(place.name, dir_fd=place.folder)
 
 
-def _empty(fd: int, until: float) -> None:
+def _delete_files(fd: int, until: float) -> None:
     with TreeCursor(fd) as cursor:
         left = [_without_files(cursor.fd, until)]
         while left:

@@ -23,16 +23,16 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 def _files(target: str) -> Generator[tuple[str, int]]:
     """The regular files of a target, each opened, for the reader to close."""
     if not os.path.isdir(target):
-        yield from _opened(target, target, None)
+        yield from _open_regular(target, target, None)
         return
     for folder in walk(os.open(target, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)):
         folder.folders[:] = [name for name in folder.folders if name not in _SKIPPED]
         path = f"{target}/{folder.path}" if folder.depth else target
         for name in folder.files:
-            yield from _opened(f"{path}/{name}", name, folder.fd)
+            yield from _open_regular(f"{path}/{name}", name, folder.fd)
 
 
-def _opened(path: str, name: str, folder: int | None) -> Generator[tuple[str, int]]:
+def _open_regular(path: str, name: str, folder: int | None) -> Generator[tuple[str, int]]:
     try:
         fd = os.open(name, _FILE, dir_fd=folder)
     except OSError:

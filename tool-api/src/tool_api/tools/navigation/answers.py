@@ -38,7 +38,7 @@ def symbols(path: str, answer: Answer, query: str, *, is_folder: bool) -> ToolRe
     if not is_folder and not answer.looked.files:
         return failed(f"{path} is no source code of a known language, which are: {', '.join(NAMES)}.")
     places = sorted(answer.places, key=lambda place: _rank(place, query)) if query else answer.places
-    lines = [f"{_where(place)} {place.kind} {_way(place)}" for place in places[:MAX_PLACES]]
+    lines = [f"{_location(place)} {place.kind} {_qualified_name(place)}" for place in places[:MAX_PLACES]]
     nothing = f"[no definition whose name holds {query}]" if query else "[no definitions]"
     advice = "name a smaller folder, or a longer part of the name" if query else "name a smaller folder"
     return _answer(path, query or path, places, lines, answer.looked, nothing, advice)
@@ -49,7 +49,7 @@ def definitions(path: str, answer: Answer, symbol: str) -> ToolResult:
     lines: list[str] = []
     room = _MOST_CHARACTERS
     for number, place in enumerate(answer.places[:MAX_PLACES]):
-        lines.append(f"{_where(place)} {place.kind} {_way(place)}")
+        lines.append(f"{_location(place)} {place.kind} {_qualified_name(place)}")
         code = place.text.split("\n")[:_MOST_LINES] if place.text else []
         if number < _MOST_WITH_CODE and len("\n".join(code)) <= room:
             room -= len("\n".join(code))
@@ -84,13 +84,13 @@ def _answer(
     display = NavigationDisplay(
         path=path,
         subject=subject,
-        places=[_shown(place) for place in places[:MAX_PLACES]],
+        places=[_to_wire(place) for place in places[:MAX_PLACES]],
         is_cut=left_out > 0 or not looked.is_whole,
     )
     return done("\n".join([("\n".join(lines).rstrip() or nothing), *notes]), display=display)
 
 
-def _shown(place: Place) -> CodePlace:
+def _to_wire(place: Place) -> CodePlace:
     return CodePlace(
         path=place.path,
         line=place.line,
@@ -108,9 +108,9 @@ def _notes(looked: Looked, left_out: int, advice: str) -> list[str]:
     if left_out:
         notes.append(f"[{left_out} more left out; {advice}]")
     if looked.large:
-        notes.append(f"[not read, as larger than {MAX_FILE_BYTES // 1024**2} MB: {_listed(looked.large)}]")
+        notes.append(f"[not read, as larger than {MAX_FILE_BYTES // 1024**2} MB: {_list_paths(looked.large)}]")
     if looked.hard:
-        notes.append(f"[not understood, as it takes too long: {_listed(looked.hard)}]")
+        notes.append(f"[not understood, as it takes too long: {_list_paths(looked.hard)}]")
     if not looked.is_whole:
         notes.append(
             f"[not all was looked through: it takes too long, after {looked.files} files; name a smaller folder]"
@@ -118,17 +118,17 @@ def _notes(looked: Looked, left_out: int, advice: str) -> list[str]:
     return notes
 
 
-def _listed(paths: list[str]) -> str:
+def _list_paths(paths: list[str]) -> str:
     more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
     return ", ".join(paths[:_MOST_NAMED]) + more
 
 
-def _where(place: Place) -> str:
+def _location(place: Place) -> str:
     lines = str(place.line) if place.line == place.end_line else f"{place.line}-{place.end_line}"
     return f"{place.path}:{lines}"
 
 
-def _way(place: Place) -> str:
+def _qualified_name(place: Place) -> str:
     return f"{place.container}.{place.name}" if place.container else place.name
 
 

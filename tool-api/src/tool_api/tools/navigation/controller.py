@@ -30,7 +30,7 @@ ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
 _Handler = Callable[["NavigationController", CallContext, ArgumentsT], Awaitable[ToolResult]]
 
 
-def _explained(handler: _Handler[ArgumentsT]) -> _Handler[ArgumentsT]:
+def _explain_faults(handler: _Handler[ArgumentsT]) -> _Handler[ArgumentsT]:
     """What is wrong with a path becomes a result."""
 
     @functools.wraps(handler)
@@ -61,29 +61,29 @@ class NavigationController:
     workspace: Workspace
     programs: SourcePrograms
 
-    @_explained
+    @_explain_faults
     async def symbols(self, call: CallContext, arguments: CodeSymbols) -> ToolResult:
         query = arguments.query.strip()
-        found = await self._look(call, arguments.path, Wanted.MATCHING if query else Wanted.SYMBOLS, query)
+        found = await self._run_query(call, arguments.path, Wanted.MATCHING if query else Wanted.SYMBOLS, query)
         return answers.symbols(found.path, found.answer, query, is_folder=found.is_folder)
 
-    @_explained
+    @_explain_faults
     async def definition(self, call: CallContext, arguments: CodeDefinition) -> ToolResult:
-        container, name = _named(arguments.symbol)
+        container, name = _split_name(arguments.symbol)
         if not name:
             return failed(answers.NO_NAME)
-        found = await self._look(call, arguments.path, Wanted.DEFINITIONS, name, container)
+        found = await self._run_query(call, arguments.path, Wanted.DEFINITIONS, name, container)
         return answers.definitions(found.path, found.answer, arguments.symbol.strip())
 
-    @_explained
+    @_explain_faults
     async def references(self, call: CallContext, arguments: CodeReferences) -> ToolResult:
-        _, name = _named(arguments.symbol)
+        _, name = _split_name(arguments.symbol)
         if not name:
             return failed(answers.NO_NAME)
-        found = await self._look(call, arguments.path, Wanted.REFERENCES, name)
+        found = await self._run_query(call, arguments.path, Wanted.REFERENCES, name)
         return answers.references(found.path, found.answer, name)
 
-    async def _look(self, call: CallContext, path: str, wanted: Wanted, name: str, container: str = "") -> _Looked:
+    async def _run_query(self, call: CallContext, path: str, wanted: Wanted, name: str, container: str = "") -> _Looked:
         with self.workspace.locate(path) as place:
             is_folder = stat.S_ISDIR(place.stat().st_mode)
             question = Question(
@@ -119,7 +119,7 @@ class NavigationController:
         return found
 
 
-def _named(symbol: str) -> tuple[str, str]:
+def _split_name(symbol: str) -> tuple[str, str]:
     """What a name belongs to, and the name itself; empty where there is none."""
     written = symbol.strip().removesuffix("()").lstrip("$&*")
     if not re.search(r"\w", written) or "\n" in written:

@@ -36,7 +36,7 @@ class ShellController:
             command = await shell.start_command(arguments.command, wait_s=min(_BUSY_WAIT_S, call.remaining_s))
         except ShellBusyError as busy:
             return failed(
-                f"The shell {arguments.shell} is still running: {_short(busy.command.text)}\n"
+                f"The shell {arguments.shell} is still running: {_shorten(busy.command.text)}\n"
                 "Wait for it (shell_wait), end it (shell_kill), or use another shell."
             )
         except TooManyShellsError:
@@ -46,32 +46,32 @@ class ShellController:
         limit = min(arguments.timeout_s or self.default_timeout_s, max(0.0, call.remaining_s - _LAST_WORD_S))
         try:
             if await _follow(call, command, limit):
-                return self._noted(shell, _result(shell, command))
+                return self._with_notes(shell, _result(shell, command))
             if arguments.keep_running:
-                return self._noted(shell, _result(shell, command))
+                return self._with_notes(shell, _result(shell, command))
             kept = await shell.abort()
         except asyncio.CancelledError:
             await asyncio.shield(shell.abort())
             raise
         note = f"The command was ended, with all it had started, as it ran longer than {limit:.0f} s."
-        return _failed(shell, command, note if kept else f"{note} {_RESTARTED}")
+        return _failed_result(shell, command, note if kept else f"{note} {_RESTARTED}")
 
     async def view(self, _: CallContext, arguments: ShellView) -> ToolResult:
-        shell, command = self._latest(arguments.shell)
+        shell, command = self._find(arguments.shell)
         if shell is None or command is None:
             return self._no_command(arguments.shell)
         return _result(shell, command, of_failure=False)
 
     async def wait(self, call: CallContext, arguments: ShellWait) -> ToolResult:
-        shell, command = self._latest(arguments.shell)
+        shell, command = self._find(arguments.shell)
         if shell is None or command is None:
             return self._no_command(arguments.shell)
         limit = min(arguments.timeout_s or self.default_timeout_s, max(0.0, call.remaining_s - _LAST_WORD_S))
         await _follow(call, command, limit)
-        return self._noted(shell, _result(shell, command))
+        return self._with_notes(shell, _result(shell, command))
 
     async def write(self, call: CallContext, arguments: ShellWrite) -> ToolResult:
-        shell, command = self._latest(arguments.shell)
+        shell, command = self._find(arguments.shell)
         if shell is None or command is None or command.is_finished:
             return failed(f"Nothing is running in the shell {arguments.shell} that could read input.")
         command.take_unread()
@@ -82,19 +82,19 @@ class ShellController:
         return _result(shell, command, of_failure=False)
 
     async def kill(self, _: CallContext, arguments: ShellKill) -> ToolResult:
-        shell, command = self._latest(arguments.shell)
+        shell, command = self._find(arguments.shell)
         if shell is None or command is None or command.is_finished:
             return done(f"Nothing was running in the shell {arguments.shell}.")
         kept = await asyncio.shield(shell.abort())
         note = "The command was ended, with all it had started."
         return done(note if kept else f"{note} {_RESTARTED}", display=_display(shell, command))
 
-    def _noted(self, shell: Shell, result: ToolResult) -> ToolResult:
+    def _with_notes(self, shell: Shell, result: ToolResult) -> ToolResult:
         notices = (self.notice(), None if shell.has_terminal else _NO_TERMINAL)
         notes = "".join(f"\n[{one}]" for one in notices if one is not None)
         return result.model_copy(update={"output": f"{result.output}{notes}"}) if notes else result
 
-    def _latest(self, name: str) -> tuple[Shell | None, Command | None]:
+    def _find(self, name: str) -> tuple[Shell | None, Command | None]:
         shell = self.shells.find(name)
         return shell, shell.command if shell is not None else None
 
@@ -115,12 +115,12 @@ async def _follow(call: CallContext, command: Command, limit_s: float) -> bool:
     loop = asyncio.get_running_loop()
     until = loop.time() + limit_s
     while True:
-        has_news = await command.wait_for_news(max(0.0, until - loop.time()))
+        has_output = await command.wait_for_output(max(0.0, until - loop.time()))
         if text := command.take_unread():
             await call.output(text)
         if command.is_finished:
             return True
-        if not has_news or loop.time() >= until:
+        if not has_output or loop.time() >= until:
             return False
 
 
@@ -129,21 +129,21 @@ def _result(shell: Shell, command: Command, *, of_failure: bool = True) -> ToolR
     output = command.output
     if not command.is_finished:
         note = f"[still running in the shell {shell.name}]"
-        return _shown(shell, command, done(f"{output}\n{note}" if output else note))
+        return _with_display(shell, command, done(f"{output}\n{note}" if output else note))
     if command.exit_code == 0:
-        return _shown(shell, command, done(output or "[no output]"))
+        return _with_display(shell, command, done(output or "[no output]"))
     note = f"[exit code {command.exit_code}]"
     text = f"{output.rstrip()}\n{note}" if output else note
-    return _shown(shell, command, failed(text) if of_failure else done(text))
+    return _with_display(shell, command, failed(text) if of_failure else done(text))
 
 
-def _failed(shell: Shell, command: Command, note: str) -> ToolResult:
+def _failed_result(shell: Shell, command: Command, note: str) -> ToolResult:
     output = command.output
     result = failed(f"{output.rstrip()}\n[{note}]" if output else f"[{note}]")
-    return _shown(shell, command, result)
+    return _with_display(shell, command, result)
 
 
-def _shown(shell: Shell, command: Command, result: ToolResult) -> ToolResult:
+def _with_display(shell: Shell, command: Command, result: ToolResult) -> ToolResult:
     return result.model_copy(update={"display": _display(shell, command)})
 
 
@@ -151,5 +151,5 @@ def _display(shell: Shell, command: Command) -> ShellDisplay:
     return ShellDisplay(command=command.text, shell=shell.name, exit_code=command.exit_code, cwd=command.folder)
 
 
-def _short(text: str, limit: int = 200) -> str:
+def _shorten(text: str, limit: int = 200) -> str:
     return text if len(text) <= limit else text[:limit] + "..."

@@ -9,9 +9,9 @@ from backend_api.domain.agent.capability import Capability, Setup
 from backend_api.domain.agent.conversation import Conversation
 
 
-def _kept(setup: Setup, conversation: Conversation) -> Sequence[str]:
+def _notes_after_compaction(setup: Setup, conversation: Conversation) -> Sequence[str]:
     del setup
     return [listed(conversation.background)] if conversation.background else []
 
 
-BACKGROUND = Capability(name="background", kept=_kept)
+BACKGROUND = Capability(name="background", kept=_notes_after_compaction)

@@ -31,13 +31,13 @@ def budget(
         usage, is_main = conversation.usage, setup.kind == "main"
         if usage.new >= max_tokens:
             reason = f"The run used {usage.new} tokens of {max_tokens} (MAX_TOKEN_BUDGET)."
-            return _over(reason, code="token_budget", is_main=is_main)
+            return _exceeded(reason, code="token_budget", is_main=is_main)
         if max_cost is not None and usage.known_cost >= max_cost:
             reason = f"The run cost {usage.known_cost:.2f} of {max_cost:.2f} US dollars (MAX_RUN_COST)."
-            return _over(reason, code="cost_budget", is_main=is_main)
+            return _exceeded(reason, code="cost_budget", is_main=is_main)
         if max_minutes is not None and conversation.worked_until(setup.now()) >= timedelta(minutes=max_minutes):
             reason = f"The run worked for {max_minutes:g} minutes (MAX_RUN_MINUTES)."
-            return _over(reason, code="time_budget", is_main=is_main)
+            return _exceeded(reason, code="time_budget", is_main=is_main)
         if at_work := conversation.others_at_work:
             prompt = PROMPT_TOKENS if conversation.opened is None else 0
             left_each = (max_tokens - usage.new) / (at_work + 1) - max_output_tokens - prompt
@@ -50,6 +50,6 @@ def budget(
     return Capability(name="budget", brake=brake)
 
 
-def _over(reason: str, *, code: str, is_main: bool) -> Ending:
+def _exceeded(reason: str, *, code: str, is_main: bool) -> Ending:
     told = f"{reason} Send a message to go on." if is_main else reason
     return Ending(status="failed", reason=told, code=code, retryable=True)

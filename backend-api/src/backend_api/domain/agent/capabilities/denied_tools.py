@@ -14,9 +14,9 @@ def switched_off(tool: ToolSpec) -> Deny:
     )
 
 
-def _gate(setup: Setup, call: ProposedCall) -> Verdict:
+def _judge(setup: Setup, call: ProposedCall) -> Verdict:
     is_denied = is_named_in_any_case(call.tool.name, setup.options.denied_tools)
     return switched_off(call.tool) if is_denied else ALLOW
 
 
-DENIED_TOOLS = Capability(name="denied tools", gate=_gate)
+DENIED_TOOLS = Capability(name="denied tools", gate=_judge)

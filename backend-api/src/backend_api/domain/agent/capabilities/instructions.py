@@ -29,7 +29,7 @@ def _sections(setup: Setup) -> Sequence[str]:
         "How to work",
         *([_WITH_TOOLS] if setup.tools else []),
         _ALWAYS,
-        *([_WITH_FILES] if setup.has_computer else []),
+        *([_WITH_FILES] if setup.has_sandbox else []),
         _LANGUAGE,
     ]
     return ["\n".join(told)]

@@ -23,10 +23,10 @@ def old_results(*, min_tokens: int) -> Capability:
     """Replaces results once that frees `min_tokens`, or where the context is opened anew for another reason."""
 
     def is_due(conversation: Conversation) -> bool:
-        freed = _freed(conversation, _replaceable(conversation))
+        freed = _tokens_freed(conversation, _replaceable(conversation))
         return conversation.opened is not None and freed >= min_tokens
 
-    projection = Projection(apply=_apply, is_due=is_due, limit=_limit, tell=_tell)
+    projection = Projection(apply=_apply, is_due=is_due, limit=_limit, tell=_propose_clearing)
     return Capability(name="old results", projections=[projection])
 
 
@@ -53,8 +53,8 @@ def _replaceable(conversation: Conversation) -> int:
     return max(min(read, len(conversation.results) - KEPT), 0)
 
 
-def _tell(conversation: Conversation, opened: ContextOpened) -> ContextCompacted | None:
-    freed = _freed(conversation, opened.replaced)
+def _propose_clearing(conversation: Conversation, opened: ContextOpened) -> ContextCompacted | None:
+    freed = _tokens_freed(conversation, opened.replaced)
     if not freed:
         return None
     last = conversation.turns[conversation.results[opened.replaced - 1].turn]
@@ -69,7 +69,7 @@ def _tell(conversation: Conversation, opened: ContextOpened) -> ContextCompacted
     )
 
 
-def _freed(conversation: Conversation, end: int) -> int:
+def _tokens_freed(conversation: Conversation, end: int) -> int:
     """About as many tokens as it takes away to replace the results before the one of number `end`, those that are not
     yet."""
     begin, results = _replaced(conversation), conversation.results

@@ -23,7 +23,7 @@ def _apply(conversation: Conversation) -> Conversation:
     opened = conversation.opened
     if not conversation.pictures or opened is None:
         return conversation
-    shown, turns = _shown(conversation, opened), [*conversation.turns]
+    shown, turns = _turns_with_pictures(conversation, opened), [*conversation.turns]
     for index in set(conversation.pictures).difference(shown):
         turn = turns[index]
         if isinstance(turn, ToolTurn):
@@ -33,17 +33,17 @@ def _apply(conversation: Conversation) -> Conversation:
     return replace(conversation, turns=turns, pictures=shown)
 
 
-def _noted(note: str) -> Callable[[ToolTurn], ToolTurn]:
+def _replace_by_note(note: str) -> Callable[[ToolTurn], ToolTurn]:
     return lambda turn: replace(turn, pictures=(), note=note)
 
 
-_NOTED = {note: _noted(note) for note in (BLIND, LEFT_OUT, TOO_LARGE)}
+_NOTED = {note: _replace_by_note(note) for note in (BLIND, LEFT_OUT, TOO_LARGE)}
 
 
 def _is_due(conversation: Conversation) -> bool:
     if not conversation.pictures or conversation.opened is None:
         return False
-    shown = _shown(conversation, conversation.opened)
+    shown = _turns_with_pictures(conversation, conversation.opened)
     turns = [conversation.turns[index] for index in shown]
     return sum(map(pictures_in, turns)) > MOST_PICTURES or sum(map(_size, turns)) > MOST_PICTURES_BYTES
 
@@ -54,7 +54,7 @@ def _limit(conversation: Conversation, opened: ContextOpened) -> ContextOpened:
     if not conversation.pictures or not opened.vision:
         return opened
     last = conversation.opened
-    shown = _shown(conversation, last) if last is not None and last.vision else _candidates(conversation)
+    shown = _turns_with_pictures(conversation, last) if last is not None and last.vision else _candidates(conversation)
     turns, unread_from = conversation.turns, conversation.unread_from
     kept = count = size = 0
     for index in reversed(shown):
@@ -67,7 +67,7 @@ def _limit(conversation: Conversation, opened: ContextOpened) -> ContextOpened:
     return replace(opened, pictures=kept)
 
 
-def _shown(conversation: Conversation, opened: ContextOpened) -> list[int]:
+def _turns_with_pictures(conversation: Conversation, opened: ContextOpened) -> list[int]:
     """Turns whose pictures are sent: of those before the opening the last ones it kept, and all after it."""
     if not opened.vision:
         return []

@@ -14,7 +14,7 @@ _APPROVED = "The plan that the person approved, as it was recorded:\n\n{plan}"
 _STEPS = "The steps as they were told last:\n{steps}"
 
 
-def _kept(setup: Setup, conversation: Conversation) -> Sequence[str]:
+def _notes_after_compaction(setup: Setup, conversation: Conversation) -> Sequence[str]:
     del setup
     plan, kept = conversation.plan, list[str]()
     if plan.approved is not None:
@@ -25,4 +25,4 @@ def _kept(setup: Setup, conversation: Conversation) -> Sequence[str]:
     return kept
 
 
-PLAN_STEPS = Capability(name="plan steps", kept=_kept)
+PLAN_STEPS = Capability(name="plan steps", kept=_notes_after_compaction)

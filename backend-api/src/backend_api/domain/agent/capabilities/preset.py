@@ -10,7 +10,7 @@ from backend_api.domain.agent.capability import ALLOW, Capability, ProposedCall,
 from backend_api.domain.agent.tools import ToolSpec
 
 
-def _offers(setup: Setup, tools: Sequence[ToolSpec]) -> Sequence[ToolSpec]:
+def _offered_tools(setup: Setup, tools: Sequence[ToolSpec]) -> Sequence[ToolSpec]:
     return tools if setup.preset.tools is None else [tool for tool in tools if _has(setup, tool)]
 
 
@@ -19,7 +19,7 @@ def _has(setup: Setup, tool: ToolSpec) -> bool:
     return tool.name == EXIT_TOOL or setup.preset.has(tool.name)
 
 
-def _gate(setup: Setup, call: ProposedCall) -> Verdict:
+def _judge(setup: Setup, call: ProposedCall) -> Verdict:
     return ALLOW if _has(setup, call.tool) else switched_off(call.tool)
 
 
@@ -27,4 +27,4 @@ def _sections(setup: Setup) -> Sequence[str]:
     return [setup.preset.prompt] if setup.preset.prompt else []
 
 
-PRESET = Capability(name="preset", sections=_sections, offers=_offers, gate=_gate)
+PRESET = Capability(name="preset", sections=_sections, offers=_offered_tools, gate=_judge)

@@ -36,7 +36,7 @@ def _sections(setup: Setup) -> Sequence[str]:
     return ["\n".join(lines)]
 
 
-def _kept(setup: Setup, conversation: Conversation) -> Sequence[str]:
+def _notes_after_compaction(setup: Setup, conversation: Conversation) -> Sequence[str]:
     names = conversation.skills_read
     return [_KEPT.format(names=", ".join(names))] if names and _can_read(setup) else []
 
@@ -45,4 +45,4 @@ def _can_read(setup: Setup) -> bool:
     return any(tool.name == READ_TOOL for tool in setup.tools)
 
 
-SKILLS = Capability(name="skills", sections=_sections, kept=_kept)
+SKILLS = Capability(name="skills", sections=_sections, kept=_notes_after_compaction)

@@ -9,9 +9,9 @@ from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.tasks import are_open, listed
 
 
-def _kept(setup: Setup, conversation: Conversation) -> Sequence[str]:
+def _notes_after_compaction(setup: Setup, conversation: Conversation) -> Sequence[str]:
     del setup
     return [listed(conversation.tasks)] if are_open(conversation.tasks) else []
 
 
-TASKS = Capability(name="tasks", kept=_kept)
+TASKS = Capability(name="tasks", kept=_notes_after_compaction)

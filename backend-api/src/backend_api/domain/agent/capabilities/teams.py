@@ -49,7 +49,7 @@ def _sections(setup: Setup) -> Sequence[str]:
     return [_LEAD if member.is_lead else _TEAMMATE.format(name=member.name, role=member.role, lead=LEAD)]
 
 
-def _kept(setup: Setup, conversation: Conversation) -> Sequence[str]:
+def _notes_after_compaction(setup: Setup, conversation: Conversation) -> Sequence[str]:
     del conversation
     member = setup.membership
     if member is None:
@@ -60,7 +60,7 @@ def _kept(setup: Setup, conversation: Conversation) -> Sequence[str]:
     return [_KEPT.format(name=member.name, role=member.role, lead=LEAD, listed=present)]
 
 
-def _gate(setup: Setup, call: ProposedCall) -> Verdict:
+def _judge(setup: Setup, call: ProposedCall) -> Verdict:
     member = setup.membership
     if member is None or call.tool.read_only or (plan := member.team().open_plan_of(member.name)) is None:
         return ALLOW
@@ -74,13 +74,13 @@ async def _brake(setup: Setup, conversation: Conversation) -> Ending | None:
         return None
     if member.team().find(member.name) is None:
         return Ending(status="completed")
-    if member.team().open_plan_of(member.name) is None or _has_news(conversation):
+    if member.team().open_plan_of(member.name) is None or _has_new_messages(conversation):
         return None
     return Ending(status="completed")
 
 
-def _has_news(conversation: Conversation) -> bool:
+def _has_new_messages(conversation: Conversation) -> bool:
     return any(isinstance(turn, NoteTurn | UserTurn) for turn in conversation.turns[conversation.unread_from :])
 
 
-TEAMS = Capability(name="teams", sections=_sections, kept=_kept, gate=_gate, brake=_brake)
+TEAMS = Capability(name="teams", sections=_sections, kept=_notes_after_compaction, gate=_judge, brake=_brake)

@@ -9,9 +9,9 @@ from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.todos import is_open, numbered
 
 
-def _kept(setup: Setup, conversation: Conversation) -> Sequence[str]:
+def _notes_after_compaction(setup: Setup, conversation: Conversation) -> Sequence[str]:
     del setup
     return [numbered(conversation.todos)] if is_open(conversation.todos) else []
 
 
-TODOS = Capability(name="todos", kept=_kept)
+TODOS = Capability(name="todos", kept=_notes_after_compaction)

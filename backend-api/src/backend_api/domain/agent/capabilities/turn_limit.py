@@ -14,7 +14,7 @@ TOLD_IN_LAST = 3
 REASON = "max_turns"
 
 
-def _left(setup: Setup, conversation: Conversation) -> int | None:
+def _turns_left(setup: Setup, conversation: Conversation) -> int | None:
     """Turns that the agent may still take. They are counted of all the run's agents together, and the last one is the
     main agent's, so that it can read what the others found."""
     turns = setup.options.max_turns
@@ -25,7 +25,7 @@ def _left(setup: Setup, conversation: Conversation) -> int | None:
 
 
 def _notes(setup: Setup, conversation: Conversation) -> Sequence[ContextNote]:
-    left = _left(setup, conversation)
+    left = _turns_left(setup, conversation)
     if left is None or not 0 < left <= TOLD_IN_LAST:
         return ()
     many = "This is the last turn" if left == 1 else f"{left} turns are left"
@@ -34,7 +34,7 @@ def _notes(setup: Setup, conversation: Conversation) -> Sequence[ContextNote]:
 
 
 async def _brake(setup: Setup, conversation: Conversation) -> Ending | Conclude | None:
-    left, turns = _left(setup, conversation), setup.options.max_turns
+    left, turns = _turns_left(setup, conversation), setup.options.max_turns
     if left is None or left > 0:
         return None
     limit = f"The run reached its limit of {turns} {'turn' if turns == 1 else 'turns'} (max_turns)."

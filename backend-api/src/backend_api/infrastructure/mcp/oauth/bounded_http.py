@@ -45,7 +45,7 @@ class BoundedHttp:
         for _ in range(MAX_REDIRECTS + 1):
             self.checked(str(request.url))
             request.headers["Accept-Encoding"] = "identity"
-            response = await self._sent(request)
+            response = await self._send(request)
             where = response.headers.get("location") if response.is_redirect else None
             if where is None or request.method != "GET":
                 return response
@@ -69,7 +69,7 @@ class BoundedHttp:
         await response.aclose()
         return response
 
-    async def _sent(self, request: httpx2.Request) -> httpx2.Response:
+    async def _send(self, request: httpx2.Request) -> httpx2.Response:
         try:
             response = await self._http.send(request, stream=True)
             try:

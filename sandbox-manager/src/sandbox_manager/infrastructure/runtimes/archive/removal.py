@@ -27,7 +27,7 @@ def empty(place: int, prefix: str, until: float) -> None:
     first of those that stay. All that could go has gone.
     """
     kept: dict[str, OSError] = {}
-    while names := _some(place, prefix, kept):
+    while names := _next_names(place, prefix, kept):
         for name in names:
             try:
                 _remove(place, name, prefix, until)
@@ -47,14 +47,14 @@ def move_aside(source: int, name: str, place: int, new_name: str) -> bool:
         try:
             os.rename(name, new_name, src_dir_fd=source, dst_dir_fd=place)
         except PermissionError:  # a folder's own entry `..` changes
-            _open_up(source, name)
+            _make_accessible(source, name)
             os.rename(name, new_name, src_dir_fd=source, dst_dir_fd=place)
     except FileNotFoundError:
         return False
     return True
 
 
-def _some(place: int, prefix: str, kept: dict[str, OSError]) -> list[str]:
+def _next_names(place: int, prefix: str, kept: dict[str, OSError]) -> list[str]:
     with os.scandir(place) as entries:
         names = (entry.name for entry in entries)
         return list(itertools.islice((one for one in names if one.startswith(prefix) and one not in kept), _BATCH))
@@ -80,7 +80,7 @@ def _take_all_out(folder: int, place: int, prefix: str, until: float) -> None:
         for entry in entries:
             _check(until)
             try:
-                _take_out(folder, entry, place, prefix)
+                _remove_entry(folder, entry, place, prefix)
             except FileNotFoundError:
                 continue
             except OSError as error:
@@ -89,7 +89,7 @@ def _take_all_out(folder: int, place: int, prefix: str, until: float) -> None:
         raise trouble
 
 
-def _take_out(folder: int, entry: os.DirEntry[str], place: int, prefix: str) -> None:
+def _remove_entry(folder: int, entry: os.DirEntry[str], place: int, prefix: str) -> None:
     if not entry.is_dir(follow_symlinks=False):
         os.unlink(entry.name, dir_fd=folder)
     elif not _removed_folder(folder, entry.name):
@@ -111,14 +111,14 @@ def open_folder(place: int, name: str) -> int:
     try:
         folder = os.open(name, FOLDER, dir_fd=place)
     except PermissionError:
-        _open_up(place, name)
+        _make_accessible(place, name)
         folder = os.open(name, FOLDER, dir_fd=place)
     if stat.S_IMODE(os.fstat(folder).st_mode) & stat.S_IRWXU != stat.S_IRWXU:
         os.fchmod(folder, stat.S_IRWXU)
     return folder
 
 
-def _open_up(place: int, name: str) -> None:
+def _make_accessible(place: int, name: str) -> None:
     """Give its owner all rights over a folder nobody may open; a symlink is refused."""
     held = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place)
     try:

@@ -41,8 +41,8 @@ class Answer:
             self._socket.settimeout(within_s)
             self._socket.sendall(self._line.encode() + b"\n")
             while heard < _MOST_HEARD:
-                number, size = struct.unpack(">BxxxL", self._exactly(8, until))
-                piece = self._exactly(size, until)
+                number, size = struct.unpack(">BxxxL", self._read_exactly(8, until))
+                piece = self._read_exactly(size, until)
                 heard += 8 + max(size, _LEAST_OF_A_FRAME)
                 if number != _OUTPUT:
                     continue
@@ -57,7 +57,7 @@ class Answer:
         except (OSError, ValueError) as error:
             raise EngineUnavailableError(_SILENT) from error
 
-    def _exactly(self, size: int, until: float) -> bytes:
+    def _read_exactly(self, size: int, until: float) -> bytes:
         """As much as that; `OSError` when the deadline is over or the other side has gone."""
         if size > _LONGEST:
             raise ValueError("more than an answer may have")

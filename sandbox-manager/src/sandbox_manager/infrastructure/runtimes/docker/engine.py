@@ -104,7 +104,7 @@ class Engine:
         if self._client is not None:
             self._client.close()
 
-    def _found(self, inspect: Callable[[], Json]) -> Json | None:
+    def _find(self, inspect: Callable[[], Json]) -> Json | None:
         with engine_errors():
             try:
                 return inspect()
@@ -116,10 +116,10 @@ class Engine:
             self._api.ping()
 
     def has_image(self, image: str) -> bool:
-        return self._found(lambda: self._api.inspect_image(image)) is not None
+        return self._find(lambda: self._api.inspect_image(image)) is not None
 
     def image_id(self, image: str) -> str:
-        found = self._found(lambda: self._api.inspect_image(image))
+        found = self._find(lambda: self._api.inspect_image(image))
         if found is None:
             raise EngineUnavailableError(f"The image {image} is missing; build it with ./build.sh.")
         return str(found["Id"])
@@ -129,17 +129,17 @@ class Engine:
             return self._api.containers(all=True, filters={"label": list(labels)})
 
     def container(self, name: str) -> Json | None:
-        return self._found(lambda: self._api.inspect_container(name))
+        return self._find(lambda: self._api.inspect_container(name))
 
     def networks(self, label: str | None = None) -> list[Json]:
         with engine_errors():
             return self._api.networks(filters={"label": [label]} if label else None)
 
     def network(self, name: str) -> Json | None:
-        return self._found(lambda: self._api.inspect_network(name))
+        return self._find(lambda: self._api.inspect_network(name))
 
     def volume(self, name: str) -> Json | None:
-        return self._found(lambda: self._api.inspect_volume(name))
+        return self._find(lambda: self._api.inspect_volume(name))
 
     def volumes(self, label: str) -> list[Json]:
         with engine_errors():

@@ -65,9 +65,9 @@ class Guard:
     def close(self, identity: Identity, subnet: str) -> None:
         """Set the rules of one that has just been started. Raises `StartFailedError`, `EngineUnavailableError`."""
         stack = self._options.stack
-        wanted = _rules(subnet, self._closed(self._engine.networks()))
+        wanted = _rules(subnet, self._closed_networks(self._engine.networks()))
         name = guard_names(stack, identity)[0]
-        self._set(name, identity, wanted)
+        self._apply_rules(name, identity, wanted)
         attachment = _attachment(self._engine.container(naming.container_name(stack, identity)), stack, identity)
         with self._lock:
             self._in_place[identity.sandbox_id] = (attachment, wanted)
@@ -88,7 +88,7 @@ class Guard:
         stack = self._options.stack
         subnets = {str(one.get("Name")): subnets_of([one]) for one in networks}
         try:
-            closed = self._closed(networks) if running else []
+            closed = self._closed_networks(networks) if running else []
         except EngineUnavailableError as error:
             _log.error("rules not renewed", extra={"reason": error.detail})
             return
@@ -110,7 +110,7 @@ class Guard:
                 return
             name = guard_names(stack, identity)[1]
             try:
-                self._set(name, identity, wanted[1])
+                self._apply_rules(name, identity, wanted[1])
             except DomainError as error:
                 _log.warning("rules not renewed", extra={"sandbox_id": sandbox_id, "reason": error.detail})
                 self._failed[sandbox_id] = self._failed.get(sandbox_id, 0) + 1
@@ -127,12 +127,12 @@ class Guard:
             if found is not None and not dig(found, "State", "Running"):
                 self._engine.remove_container(name)
 
-    def _closed(self, networks: Iterable[Json]) -> list[IPv4Network]:
+    def _closed_networks(self, networks: Iterable[Json]) -> list[IPv4Network]:
         options = self._options
         named = networks_of([*options.blocked_subnets, options.subnet_pool])
         return [*named, *subnets_of(networks), *self._host_networks()]
 
-    def _set(self, name: str, identity: Identity, wanted: str) -> None:
+    def _apply_rules(self, name: str, identity: Identity, wanted: str) -> None:
         engine, stack = self._engine, self._options.stack
         sandbox = naming.container_name(stack, identity)
         engine.create_container(name, guard_config(self._options.image, stack, identity, wanted))

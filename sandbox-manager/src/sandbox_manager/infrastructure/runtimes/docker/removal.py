@@ -46,18 +46,18 @@ async def _side_by_side(pool: Threads, *calls: Callable[[], None]) -> None:
 def _is_emptied(engine: Engine, network: str) -> bool:
     """False where a container would not let go of it yet; it does when it ends."""
     try:
-        _empty(engine, network)
+        _disconnect_all(engine, network)
     except (EngineUnavailableError, StartFailedError):
         return False
     return True
 
 
 def _remove_network(engine: Engine, name: str) -> None:
-    _empty(engine, name)
+    _disconnect_all(engine, name)
     engine.remove_network(name)
 
 
-def _empty(engine: Engine, network: str) -> None:
+def _disconnect_all(engine: Engine, network: str) -> None:
     for container in dig(engine.network(network), "Containers") or ():
         engine.disconnect(container, network)
 

@@ -25,7 +25,7 @@ from sandbox_manager.infrastructure.runtimes.sandbox_profile import (
     READY_LINE,
     desktop_of,
     fingerprint,
-    keep_line,
+    keep_alive_line,
     report_of,
 )
 from sandbox_manager.infrastructure.runtimes.threads import Pools, pools
@@ -142,7 +142,7 @@ class DockerRuntime:
 
     async def keep_alive(self, identity: Identity, endpoint: str, token: str) -> Report:
         name = naming.container_name(self._options.stack, identity)
-        line = await self._waiting.run_call(lambda: self._ask(name, keep_line(token)))
+        line = await self._waiting.run_call(lambda: self._ask(name, keep_alive_line(token)))
         return report_of(line)
 
     def _ask(self, name: str, question: str) -> str:
@@ -183,9 +183,9 @@ class DockerRuntime:
             endings.release()
 
     async def found(self) -> list[Found]:
-        return await self._threads.run_call(self._found)
+        return await self._threads.run_call(self._find_all)
 
-    def _found(self) -> list[Found]:
+    def _find_all(self) -> list[Found]:
         stack = self._options.stack
         found: dict[str, Found] = {}
         running: dict[str, tuple[Identity, Json]] = {}
@@ -224,7 +224,7 @@ class DockerRuntime:
         with _refusals():
             await self._threads.run_call(lambda: self._engine.unpause(name))
 
-    async def hand_over(self, identity: Identity) -> None:
+    async def assign_workspace(self, identity: Identity) -> None:
         stack, engine, run = self._options.stack, self._engine, self._threads.run_call
         pooled, name = naming.pool_volume_name(stack, identity), naming.volume_name(stack, identity)
         with _refusals():

@@ -58,11 +58,11 @@ class ProcessArchives:
         workspace, archives = self._store.workspace(session_id), self._store.archives(session_id)
         inside = ("/workspace", "/archives") if self._isolated else (str(workspace), str(archives))
         program = [str(self._options.python), *archiving.arguments(verb, *inside, snapshot_id, bounds)]
-        command = [*self._walls(workspace, archives), "--", *program] if self._isolated else program
+        command = [*self._bwrap_command(workspace, archives), "--", *program] if self._isolated else program
         running = _Program(command, archives)
         return archiving.answer(await self._pools.packing.run_program(running.output, running.stop))
 
-    def _walls(self, workspace: Path, archives: Path) -> list[str]:
+    def _bwrap_command(self, workspace: Path, archives: Path) -> list[str]:
         # As root without a user namespace, so that files keep their owners; else as the one user there is.
         as_root = os.geteuid() == 0
         rights = [part for one in _RIGHTS for part in ("--cap-add", f"CAP_{one}")] if as_root else []
@@ -93,7 +93,7 @@ class _Program:
         """What it printed. Raises `EngineUnavailableError`, also when it was stopped."""
         try:
             self._archives.mkdir(mode=0o700, parents=True, exist_ok=True)
-            output, errors = self._ended(self._begun())
+            output, errors = self._collect(self._start_process())
         except (OSError, subprocess.TimeoutExpired) as error:
             raise EngineUnavailableError(_LATE) from error
         if self._is_stopped:
@@ -109,7 +109,7 @@ class _Program:
             if self._process is not None:
                 _kill_group(self._process)
 
-    def _begun(self) -> subprocess.Popen[str]:
+    def _start_process(self) -> subprocess.Popen[str]:
         with self._lock:
             if self._is_stopped:
                 raise EngineUnavailableError(_LATE)
@@ -117,7 +117,7 @@ class _Program:
             self._process = subprocess.Popen(self._command, stdout=pipe, stderr=pipe, text=True, process_group=0)
             return self._process
 
-    def _ended(self, process: subprocess.Popen[str]) -> tuple[str, str | None]:
+    def _collect(self, process: subprocess.Popen[str]) -> tuple[str, str | None]:
         """What it printed, and its errors if it failed."""
         try:
             output, errors = process.communicate(timeout=archiving.DEADLINE_S)

@@ -70,7 +70,7 @@ def bytes_held(pids: Sequence[int], memory: MemoryFiles) -> DescriptorMemory:
             with contextlib.suppress(OSError):
                 if not hides(folder):
                     _look_through(folder, memory.device, held, budget)
-                elif _hides_memory(info_folder(folder), memory.mount, budget) and pid not in hiding:
+                elif _has_memory(info_folder(folder), memory.mount, budget) and pid not in hiding:
                     hiding.append(pid)
             if budget.is_late:
                 return DescriptorMemory(found, [*pids[place:]], budget.took_s)
@@ -115,7 +115,7 @@ def _with_hidden(
     return DescriptorMemory(found, unanswered, time.monotonic() - began)
 
 
-def _hides_memory(folder: str, mount: bytes, budget: _Budget) -> bool:
+def _has_memory(folder: str, mount: bytes, budget: _Budget) -> bool:
     """Whether memory is among the descriptors."""
     return any(mount_of(f"{folder}/{name}") == mount for name in budget.spend(os.listdir(folder)))
 
@@ -132,7 +132,7 @@ def are_too_many(pids: Iterable[int]) -> bool:
     return False
 
 
-def greediest(processes: Iterable[ProcessRef], kept: Collection[ProcessRef]) -> list[ProcessRef]:
+def most_open(processes: Iterable[ProcessRef], kept: Collection[ProcessRef]) -> list[ProcessRef]:
     """Those that have to go, most first, so that the others certainly have no more than `MOST` open; none of the kept.
 
     By the size of their tables, which is read at once, and stays when what was open is closed for the moment of a look.

@@ -41,7 +41,7 @@ class Disposal:
         `name` is one name, of an identifier. Raises `OSError` when something of it is left.
         """
         thing = f"{kind}:{name}:"
-        with self._gone() as (folder, gone), self._claimed(thing):
+        with self._open_folders() as (folder, gone), self._mark_busy(thing):
             source = os.open(kind, FOLDER, dir_fd=folder)
             try:
                 owner = os.stat(name, dir_fd=source, follow_symlinks=False).st_uid
@@ -57,9 +57,9 @@ class Disposal:
     def carry_on(self, within_s: float) -> None:
         """Go on with removals nobody here is at; what can't be removed is told and left for the next time."""
         until = time.monotonic() + within_s
-        with self._gone() as (_, gone):
+        with self._open_folders() as (_, gone):
             for prefix in _prefixes(gone):
-                if _thing(prefix) in self._at_work:
+                if _name_prefix(prefix) in self._at_work:
                     continue
                 try:
                     self._finish(gone, prefix, until)
@@ -73,7 +73,7 @@ class Disposal:
             self._freed(int(owner))
 
     @contextlib.contextmanager
-    def _gone(self) -> Generator[tuple[int, int]]:
+    def _open_folders(self) -> Generator[tuple[int, int]]:
         folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             gone = os.open(_GONE, FOLDER, dir_fd=folder)
@@ -85,7 +85,7 @@ class Disposal:
             os.close(folder)
 
     @contextlib.contextmanager
-    def _claimed(self, thing: str) -> Generator[None]:
+    def _mark_busy(self, thing: str) -> Generator[None]:
         with self._lock:
             self._at_work.add(thing)
         try:
@@ -101,5 +101,5 @@ def _prefixes(gone: int) -> list[str]:
         return sorted({f"{entry.name.rpartition(':')[0]}:" for entry in entries})
 
 
-def _thing(prefix: str) -> str:
+def _name_prefix(prefix: str) -> str:
     return ":".join([*prefix.split(":")[:-2], ""])

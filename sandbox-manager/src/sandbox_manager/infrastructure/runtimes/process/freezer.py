@@ -39,7 +39,7 @@ class Freezer:
     def frozen(self) -> bool:
         """Whether it is held, or was told to be; not for a look only."""
         try:
-            with self._alone():
+            with self._exclusive():
                 return self._is_frozen()
         except EngineUnavailableError:
             # Somebody does not let go of it: this is one of many that are asked, and what is done about it fails alone.
@@ -55,13 +55,13 @@ class Freezer:
 
     def freeze(self) -> None:
         """Hold all of them; on failure none is held. Raises `EngineUnavailableError`."""
-        with self._alone():
+        with self._exclusive():
             self._freeze()
 
     def _freeze(self) -> None:
         try:
             switch = self._switch()
-            done = self._stop_all() if switch is None else self._turn(switch, frozen=True)
+            done = self._stop_all() if switch is None else self._set_frozen(switch, frozen=True)
         except OSError as error:
             self._thaw()
             raise EngineUnavailableError(f"The sandbox could not be paused: {error.strerror}.") from error
@@ -71,7 +71,7 @@ class Freezer:
 
     def thaw(self) -> None:
         """Let them go on. Raises `EngineUnavailableError`."""
-        with self._alone():
+        with self._exclusive():
             self._thaw()
 
     @property
@@ -86,7 +86,7 @@ class Freezer:
 
         Raises `OSError`, `EngineUnavailableError`.
         """
-        with self._alone() as lock:
+        with self._exclusive() as lock:
             if self._is_frozen():
                 yield True
                 return
@@ -97,14 +97,14 @@ class Freezer:
             if lock is not None:
                 os.pwrite(lock, _HELD, 0)
             try:
-                yield self._turn(switch, frozen=True, within_s=within_s)
+                yield self._set_frozen(switch, frozen=True, within_s=within_s)
             finally:
                 self._thaw()
                 if lock is not None:
                     os.ftruncate(lock, 0)
 
     @contextlib.contextmanager
-    def _alone(self) -> Generator[int | None]:
+    def _exclusive(self) -> Generator[int | None]:
         """Nobody else holds it or lets it go on meanwhile, and what a look that never ended left held goes on first.
 
         Raises `EngineUnavailableError`, also where somebody else takes too long.
@@ -118,7 +118,7 @@ class Freezer:
             yield None
             return
         try:
-            _take(file)
+            _lock_file(file)
             if os.fstat(file).st_size:
                 self._thaw()
                 os.ftruncate(file, 0)
@@ -132,7 +132,7 @@ class Freezer:
             if switch is None:
                 for pid in reversed(_tree(self.root)):
                     _send(pid, signal.SIGCONT)
-            elif not self._turn(switch, frozen=False):
+            elif not self._set_frozen(switch, frozen=False):
                 raise EngineUnavailableError("The sandbox could not be resumed; it is tried again.")
         except OSError as error:
             raise EngineUnavailableError(f"The sandbox could not be resumed: {error.strerror}.") from error
@@ -141,7 +141,7 @@ class Freezer:
         places = (folder / name for folder in self.folders for name in ("freezer.state", "cgroup.freeze"))
         return next((place for place in places if place.exists()), None)
 
-    def _turn(self, switch: Path, *, frozen: bool, within_s: float = _DEADLINE_S) -> bool:
+    def _set_frozen(self, switch: Path, *, frozen: bool, within_s: float = _DEADLINE_S) -> bool:
         is_v1 = switch.name == "freezer.state"
         wanted = ("FROZEN" if frozen else "THAWED") if is_v1 else str(int(frozen))
         until = time.monotonic() + within_s
@@ -170,7 +170,7 @@ class Freezer:
         return True
 
 
-def _take(file: int) -> None:
+def _lock_file(file: int) -> None:
     until = time.monotonic() + _LOCK_S
     while True:
         try:
@@ -190,7 +190,7 @@ def _tree(root: ProcessRef) -> list[int]:
         if name.isdigit():
             with contextlib.suppress(OSError, IndexError):
                 children.setdefault(int(stat_fields(int(name))[1]), []).append(int(name))
-    found = [root.pid] if root.lives else []
+    found = [root.pid] if root.is_alive else []
     for pid in found:
         found += children.get(pid, [])
     return found

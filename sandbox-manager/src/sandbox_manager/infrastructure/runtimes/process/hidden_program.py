@@ -34,20 +34,20 @@ def main() -> None:
         for folder in descriptor_folders(pid):
             with contextlib.suppress(OSError):
                 task = int(folder.split("/")[2])
-                for found in _held(task, f"/proc/{task}/fdinfo", no_files):
+                for found in _held_files(task, f"/proc/{task}/fdinfo", no_files):
                     sys.stdout.write(f"{json.dumps(found)}\n")
         sys.stdout.write("null\n")
         sys.stdout.flush()
 
 
-def _held(task: int, folder: str, no_files: set[bytes]) -> Iterator[tuple[int, int, int]]:
+def _held_files(task: int, folder: str, no_files: set[bytes]) -> Iterator[tuple[int, int, int]]:
     handle = _pidfd(task)
     try:
         for name in os.listdir(folder):
             if mount_of(f"{folder}/{name}") in no_files:
                 continue
             with contextlib.suppress(OSError):
-                copy = _called(_PIDFD_GETFD, handle, int(name), 0)
+                copy = _syscall(_PIDFD_GETFD, handle, int(name), 0)
                 try:
                     about = os.fstat(copy)
                 finally:
@@ -60,12 +60,12 @@ def _held(task: int, folder: str, no_files: set[bytes]) -> Iterator[tuple[int, i
 
 def _pidfd(task: int) -> int:
     try:
-        return _called(_PIDFD_OPEN, task, _PIDFD_THREAD)
+        return _syscall(_PIDFD_OPEN, task, _PIDFD_THREAD)
     except OSError:  # before Linux 6.9 only the first thread of a process
-        return _called(_PIDFD_OPEN, task, 0)
+        return _syscall(_PIDFD_OPEN, task, 0)
 
 
-def _called(number: int, *arguments: int) -> int:
+def _syscall(number: int, *arguments: int) -> int:
     answered = int(_libc.syscall(number, *arguments))
     if answered < 0:
         raise OSError(ctypes.get_errno(), "refused")

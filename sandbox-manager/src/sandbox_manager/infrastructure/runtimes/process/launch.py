@@ -76,7 +76,7 @@ class Launch:
         prefix = [*groups, *self.limits.prlimit()]
         with listening_socket(live.endpoint) as listener, logging_to(live.log, groups, self._mark) as (log, output):
             files = {1: output, 2: output, isolation.ENDPOINT_FD: listener.fileno()}
-            state = self._isolated(live, uid, prefix, files) if self.isolated else self._bare(live, prefix, files)
+            state = self._isolated(live, uid, prefix, files) if self.isolated else self._unconfined(live, prefix, files)
             self.store.remember(self.spec.identity.sandbox_id, replace(state, log=log.reader))
         return live, state.outer, log
 
@@ -140,7 +140,7 @@ class Launch:
         go.write(b"go\n")
         return attached
 
-    def _bare(self, live: Live, prefix: list[str], files: dict[int, int]) -> State:
+    def _unconfined(self, live: Live, prefix: list[str], files: dict[int, int]) -> State:
         home = str(live.home)
         live.home.mkdir(mode=0o700)
         environment = self._environment()

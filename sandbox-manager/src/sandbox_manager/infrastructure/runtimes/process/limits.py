@@ -30,7 +30,7 @@ class Limits:
         folders = self.folders(name)
         for folder in folders:
             folder.mkdir(parents=True, exist_ok=True)
-            _weigh(folder.parent)
+            _lower_weight(folder.parent)
             for file, value in self._values(folder).items():
                 if (folder / file).exists():
                     (folder / file).write_text(value)
@@ -97,13 +97,13 @@ def limits_here(inside: SandboxProfile) -> Limits:
     """What this machine and user can do."""
     for kind in ("cgroup v1", "cgroup v2"):
         limits = Limits(kind, inside)
-        if _works(limits):
+        if _is_usable(limits):
             return limits
     return Limits("rlimit", inside)
 
 
-def _works(limits: Limits) -> bool:
-    if limits.kind == "cgroup v2" and not _delegated():
+def _is_usable(limits: Limits) -> bool:
+    if limits.kind == "cgroup v2" and not _is_delegated():
         return False
     if limits.kind == "cgroup v1" and not (_ROOT / "memory" / "cgroup.procs").exists():
         return False
@@ -116,7 +116,7 @@ def _works(limits: Limits) -> bool:
     return True
 
 
-def _delegated() -> bool:
+def _is_delegated() -> bool:
     wanted = {"memory", "pids", "cpu"}
     parent = _ROOT / "agent-sandboxes"
     try:
@@ -127,7 +127,7 @@ def _delegated() -> bool:
         return False
 
 
-def _weigh(parent: Path) -> None:
+def _lower_weight(parent: Path) -> None:
     """Have all sandboxes together yield the processors to whoever serves people: a tenth of a usual group's share."""
     for file, share in (("cpu.shares", "102"), ("cpu.weight", "10")):
         with contextlib.suppress(OSError):

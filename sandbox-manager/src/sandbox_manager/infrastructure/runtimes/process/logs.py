@@ -53,10 +53,10 @@ class Log:
             return next((line for line in texts if line.startswith(READY_LINE)), None)
         return None
 
-    def last_words(self) -> str:
+    def log_tail(self) -> str:
         """The end of what an ended sandbox wrote."""
         until = time.monotonic() + _FLUSHED_S
-        while self.reader.lives and time.monotonic() < until:
+        while self.reader.is_alive and time.monotonic() < until:
             time.sleep(_LOOK_S)
         with contextlib.suppress(OSError), self.path.open("rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _LAST_BYTES))

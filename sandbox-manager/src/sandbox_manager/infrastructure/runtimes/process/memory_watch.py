@@ -26,8 +26,8 @@ from sandbox_manager.infrastructure.runtimes.process.descriptors import (
     MemoryFiles,
     are_too_many,
     bytes_held,
-    greediest,
     memory_files,
+    most_open,
 )
 from sandbox_manager.infrastructure.runtimes.process.hidden_files import ProbeError
 from sandbox_manager.infrastructure.runtimes.process.memory import (
@@ -143,7 +143,7 @@ class MemoryWatch:
         found = trees(all_processes(), self._sandboxes.values())
         for sandbox_id, root in self._sandboxes.items():
             with self._boundary.around(sandbox_id):
-                self._hold_tasks(sandbox_id, root, self._left(found[root]))
+                self._hold_tasks(sandbox_id, root, self._still_running(found[root]))
         order = sorted(self._sandboxes, key=self._due_at)
         if hurried and order:
             # Whose memory goes so fast is most likely who has most. The others keep the time they have in a round.
@@ -160,17 +160,17 @@ class MemoryWatch:
     def _look_at(self, sandbox_id: str, found: Mapping[ProcessRef, list[Member]], *, hurried: bool) -> None:
         root, known, began = self._sandboxes[sandbox_id], self._known[sandbox_id], time.thread_time()
         known.looked_at = time.monotonic()
-        if members := self._left(found[root]):
+        if members := self._still_running(found[root]):
             with self._boundary.around(sandbox_id):
                 known.fault = _FAILED  # until it has come to its end
-                known.fault = self._look(sandbox_id, root, members, hurried=hurried)
+                known.fault = self._check(sandbox_id, root, members, hurried=hurried)
         known.is_costly = time.thread_time() - began > _COSTLY_CPU_S or time.monotonic() - known.looked_at > _JOIN_S
 
     def _due_at(self, sandbox_id: str) -> float:
         known = self._known[sandbox_id]
         return known.looked_at + (_COSTLY_DELAY_S if known.is_costly else 0.0)
 
-    def _left(self, members: list[Member]) -> list[Member]:
+    def _still_running(self, members: list[Member]) -> list[Member]:
         return [one for one in members if one.process not in self._ended]
 
     def _hold_tasks(self, sandbox_id: str, root: ProcessRef, members: list[Member]) -> None:
@@ -183,7 +183,7 @@ class MemoryWatch:
                 self._kill(sandbox_id, member.process, "tasks")
                 over -= member.tasks
 
-    def _look(self, sandbox_id: str, root: ProcessRef, members: list[Member], *, hurried: bool) -> str | None:
+    def _check(self, sandbox_id: str, root: ProcessRef, members: list[Member], *, hurried: bool) -> str | None:
         """The fault of ours that keeps it from being complete, if there is one."""
         known = self._known[sandbox_id]
         members = self._limit_descriptors(sandbox_id, root, members, hurried=hurried)
@@ -222,7 +222,7 @@ class MemoryWatch:
         taken = files + sum(sizes.values())
         if taken > self.memory_bytes:
             kept, over = spared(root, members), taken - self.memory_bytes
-            self._free(sandbox_id, {one: size for one, size in sizes.items() if one not in kept}, known, over)
+            self._kill_largest(sandbox_id, {one: size for one, size in sizes.items() if one not in kept}, known, over)
 
     def _limit_descriptors(
         self, sandbox_id: str, root: ProcessRef, members: list[Member], *, hurried: bool
@@ -234,9 +234,9 @@ class MemoryWatch:
             return members
         if are_too_many(one.process.pid for one in members):
             kept = spared(root, members)
-            for process in greediest([one.process for one in members], kept):
+            for process in most_open([one.process for one in members], kept):
                 self._kill(sandbox_id, process, "descriptors")
-            members = self._left(members)
+            members = self._still_running(members)
         pids = [one.process.pid for one in members]
         known.scan.begin(lambda: bytes_held(pids, self._memory))
         return members
@@ -253,7 +253,7 @@ class MemoryWatch:
             known.unanswered = known.unanswered + 1 if held.unanswered else 0
         if known.unanswered >= _MOST_UNANSWERED and held.unanswered:
             self._end_unanswered(sandbox_id, root, members, held.unanswered)
-            members = self._left(members)
+            members = self._still_running(members)
         return members
 
     def _end_unanswered(self, sandbox_id: str, root: ProcessRef, members: list[Member], unanswered: list[int]) -> None:
@@ -265,7 +265,7 @@ class MemoryWatch:
         for process in {one.process for one in members if one.process.pid in unanswered} - kept:
             self._kill(sandbox_id, process, "hidden descriptors")
 
-    def _free(self, sandbox_id: str, sizes: dict[ProcessRef, int], known: _Known, over: int) -> None:
+    def _kill_largest(self, sandbox_id: str, sizes: dict[ProcessRef, int], known: _Known, over: int) -> None:
         held = {one: size + sum(known.descriptors.get(one.pid, {}).values()) for one, size in sizes.items()}
         for process in sorted(held, key=lambda one: held[one], reverse=True):
             if over <= 0:

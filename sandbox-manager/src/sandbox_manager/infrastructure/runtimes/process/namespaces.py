@@ -38,7 +38,7 @@ def namespace_entry(inside: ProcessRef, kind: Literal["net", "mnt"]) -> Generato
     files = [namespace]
     try:
         # Never one of this machine: the process may have ended, and another have its number.
-        if not inside.lives or os.path.samestat(os.fstat(namespace), os.stat(f"/proc/self/ns/{kind}")):
+        if not inside.is_alive or os.path.samestat(os.fstat(namespace), os.stat(f"/proc/self/ns/{kind}")):
             raise ProcessLookupError("it is gone")
         prefix = ["nsenter", f"{_FLAGS[kind]}=/proc/self/fd/{namespace}"]
         if os.geteuid() != 0:

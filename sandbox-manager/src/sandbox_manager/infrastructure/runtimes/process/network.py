@@ -97,7 +97,7 @@ class NetworkRules:
                 self._failed.pop(first, None)
             else:
                 self._failed[first] = self._failed.get(first, 0) + 1
-                if first.lives:
+                if first.is_alive:
                     _log.warning("rules not renewed", extra={"pid": first.pid, "reason": refused})
 
 

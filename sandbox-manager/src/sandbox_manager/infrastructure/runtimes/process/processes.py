@@ -25,7 +25,7 @@ class ProcessRef:
     started: int
 
     @property
-    def lives(self) -> bool:
+    def is_alive(self) -> bool:
         return reference(self.pid) == self
 
     def kill(self) -> None:
@@ -39,7 +39,7 @@ class ProcessRef:
                     return
                 raise
             try:
-                if self.lives:
+                if self.is_alive:
                     signal.pidfd_send_signal(handle, signal.SIGKILL)
             finally:
                 os.close(handle)
@@ -86,7 +86,7 @@ def marked(name: str) -> dict[str, list[ProcessRef]]:
         except OSError:
             continue
         value = next((one[len(prefix) :] for one in environment if one.startswith(prefix)), None)
-        if value is not None and process is not None and process.lives:
+        if value is not None and process is not None and process.is_alive:
             found.setdefault(value.decode(errors="replace"), []).append(process)
     return found
 
@@ -109,7 +109,7 @@ def kill_marked(name: str, start: str, deadline_s: float) -> bool:
     while left := [process for value, found in marked(name).items() if value.startswith(start) for process in found]:
         for process in left:
             process.kill()
-        while any(process.lives for process in left):
+        while any(process.is_alive for process in left):
             if time.monotonic() > until:
                 return False
             time.sleep(_KILL_PAUSE_S)

@@ -31,15 +31,15 @@ def python_arguments(python: Path, at: Callable[[Path], str] = str) -> list[str]
 
     arguments: list[str] = []
     for prefix in dict.fromkeys(place.parent for place in places):
-        if not _is_at_hand(prefix):
-            arguments += _base(prefix, pattern, at, hides=hides)
+        if not _is_always_there(prefix):
+            arguments += _base_arguments(prefix, pattern, at, hides=hides)
     if config:
         arguments += _environment(environment, pattern, at)
     for link in links:
-        if not _is_at_hand(link):
+        if not _is_always_there(link):
             arguments += ["--symlink", str(link.readlink()), str(link)]
     for one in dict.fromkeys((program, real)):
-        arguments += [] if _is_at_hand(one) else ["--ro-bind", at(real), str(one)]
+        arguments += [] if _is_always_there(one) else ["--ro-bind", at(real), str(one)]
     return arguments
 
 
@@ -61,39 +61,39 @@ def _operations(arguments: list[str]) -> Iterator[list[str]]:
         yield arguments[start:end]
 
 
-def _base(prefix: Path, pattern: str, at: Callable[[Path], str], *, hides: bool) -> Iterator[str]:
+def _base_arguments(prefix: Path, pattern: str, at: Callable[[Path], str], *, hides: bool) -> Iterator[str]:
     """The standard library and what the program is linked with."""
     if (prefix / "conda-meta").is_dir():  # an environment of its own, whose programs share their libraries
-        yield from _shown(prefix / "lib", at)
+        yield from _bind_arguments(prefix / "lib", at)
         return
     for library in _LIBRARIES:
         for folder in sorted((prefix / library).glob(pattern)):
             if not (folder / "os.py").exists() and not (folder / "lib-dynload").is_dir():
                 continue
-            yield from _shown(folder, at)
+            yield from _bind_arguments(folder, at)
             for packages in _PACKAGES if hides else ():
                 if (folder / packages).is_dir():
                     yield from ("--tmpfs", str(folder / packages), "--remount-ro", str(folder / packages))
         for file in sorted((prefix / library).glob("libpython3*.so*")):
-            yield from _shown(file, at)
+            yield from _bind_arguments(file, at)
 
 
 def _environment(environment: Path, pattern: str, at: Callable[[Path], str]) -> Iterator[str]:
-    yield from _shown(environment / "pyvenv.cfg", at)
+    yield from _bind_arguments(environment / "pyvenv.cfg", at)
     for library in _LIBRARIES:
         if (environment / library).is_symlink():
             yield from ("--symlink", str((environment / library).readlink()), str(environment / library))
             continue
         for folder in sorted((environment / library).glob(pattern)):
             if (folder / "site-packages").is_dir():
-                yield from _shown(folder / "site-packages", at)
+                yield from _bind_arguments(folder / "site-packages", at)
 
 
-def _shown(path: Path, at: Callable[[Path], str]) -> Iterator[str]:
+def _bind_arguments(path: Path, at: Callable[[Path], str]) -> Iterator[str]:
     yield from ("--ro-bind", at(path), str(path))
 
 
-def _is_at_hand(path: Path) -> bool:
+def _is_always_there(path: Path) -> bool:
     return path.is_relative_to("/usr") or path == Path("/")
 
 

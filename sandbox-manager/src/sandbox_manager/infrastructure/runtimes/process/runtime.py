@@ -126,16 +126,16 @@ class ProcessRuntime:
         state = self._store.state(sandbox_id)
         if state is not None and state.first is not None:
             reason = bound_terminals(state.first)
-            if reason is not None and state.first.lives:
+            if reason is not None and state.first.is_alive:
                 raise StartFailedError(f"The sandbox's terminals could not be bounded: {reason}", retryable=True)
 
     async def _ready_line(self, outer: ProcessRef, log: Log) -> str:
         while True:
-            alive = outer.lives
+            alive = outer.is_alive
             if (line := log.ready_line()) is not None:
                 return line
             if not alive:
-                output = await self._threads.run_call(log.last_words)
+                output = await self._threads.run_call(log.log_tail)
                 _log.warning("sandbox process ended early", extra={"folder": log.path.parent.name, "output": output})
                 raise StartFailedError("The sandbox's processes ended before it was ready.", retryable=True)
             await asyncio.sleep(_LOOK_S)
@@ -149,7 +149,7 @@ class ProcessRuntime:
 
     def _usage(self, identity: Identity) -> Usage | None:
         state = self._store.state(identity.sandbox_id)
-        if state is None or not state.root.lives:
+        if state is None or not state.root.is_alive:
             return None
         return monitoring.usage(self._limits, identity.sandbox_id, self._options.inside.memory_bytes)
 
@@ -158,12 +158,12 @@ class ProcessRuntime:
 
     def _running_ids(self) -> set[str]:
         states = {one.sandbox_id: self._store.state(one.sandbox_id) for one in self._store.identities()}
-        return {sandbox_id for sandbox_id, state in states.items() if state is not None and state.root.lives}
+        return {sandbox_id for sandbox_id, state in states.items() if state is not None and state.root.is_alive}
 
     async def found(self) -> list[Found]:
-        return await self._threads.run_call(self._found)
+        return await self._threads.run_call(self._find_all)
 
-    def _found(self) -> list[Found]:
+    def _find_all(self) -> list[Found]:
         # Marks first: what has a folder now had it when it was started.
         marks = marked(MARK)
         found: dict[str, Found] = {}
@@ -172,7 +172,7 @@ class ProcessRuntime:
             state = self._store.state(identity.sandbox_id)
             for process in state.processes if state else []:
                 reap(process.pid)
-            running = state is not None and state.root.lives
+            running = state is not None and state.root.is_alive
             connected += [state.first] if running and state and state.first and state.network else []
             found[identity.sandbox_id] = Found(
                 identity=identity,
@@ -201,7 +201,7 @@ class ProcessRuntime:
 
     def _running(self, identity: Identity) -> Freezer:
         state = self._store.state(identity.sandbox_id)
-        if state is None or not state.root.lives:
+        if state is None or not state.root.is_alive:
             raise EngineUnavailableError("The sandbox's processes have ended.")
         return self._freezer(identity, state)
 
@@ -210,14 +210,14 @@ class ProcessRuntime:
             self._limits.folders(identity.sandbox_id), state.root, self._store.live(identity.sandbox_id).hold
         )
 
-    async def hand_over(self, identity: Identity) -> None:
-        await self._threads.run_call(lambda: self._hand_over(identity))
+    async def assign_workspace(self, identity: Identity) -> None:
+        await self._threads.run_call(lambda: self._assign_workspace(identity))
 
-    def _hand_over(self, identity: Identity) -> None:
+    def _assign_workspace(self, identity: Identity) -> None:
         try:
-            self._store.hand_over(identity)
+            self._store.assign_workspace(identity)
         except OSError as error:
-            reason = f"The sandbox's workspace could not be handed over: {error.strerror}."
+            reason = f"The sandbox's workspace could not be assigned: {error.strerror}."
             raise EngineUnavailableError(reason) from error
 
     async def fingerprint(self) -> str:

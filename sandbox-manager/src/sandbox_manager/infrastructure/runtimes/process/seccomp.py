@@ -114,7 +114,7 @@ class _Compiler:
             for rule in self._profile["syscalls"]:
                 for name in rule["names"]:
                     self._add(context, name, rule)
-            return self._newer_than_known() + self._exported(context)
+            return self._newer_than_known() + self._export(context)
 
     @contextlib.contextmanager
     def _context(self) -> Generator[ctypes.c_void_p]:
@@ -155,7 +155,7 @@ class _Compiler:
         if status != 0:
             raise FilterError(f"libseccomp could not {what}: {os.strerror(-status)}")
 
-    def _exported(self, context: ctypes.c_void_p) -> bytes:
+    def _export(self, context: ctypes.c_void_p) -> bytes:
         file = os.memfd_create("seccomp")
         try:
             self._do("write the filter", self._library.seccomp_export_bpf, context, ctypes.c_int(file))

@@ -21,9 +21,9 @@ SANDBOX, SECCOMP = "--enable-sandbox", "--enable-seccomp"
 CANDIDATES = ((SANDBOX, SECCOMP), (SECCOMP,), (SANDBOX,))
 
 
-def strictest_options() -> tuple[str, ...]:
+def find_options() -> tuple[str, ...]:
     """The first of the candidates that a network can be set up with; nothing when none can. Blocking, for seconds."""
-    return next((options for options in CANDIDATES if _works(options)), ())
+    return next((options for options in CANDIDATES if _is_usable(options)), ())
 
 
 def unprivileged() -> list[str]:
@@ -38,7 +38,7 @@ def unprivileged() -> list[str]:
     return ["setpriv", "--no-new-privs", "--"]
 
 
-def _works(options: tuple[str, ...]) -> bool:
+def _is_usable(options: tuple[str, ...]) -> bool:
     with Pipe() as hold, Pipe() as ready, Pipe() as life:
         files = {0: hold.reader, _READY_FD: ready.writer, _LIFE_FD: life.writer}
         command = ["unshare", "--user", "--map-root-user", "--net", "sh", "-c", _HOLDER]
@@ -55,12 +55,12 @@ def _works(options: tuple[str, ...]) -> bool:
             return False
         finally:
             hold.close_writer()
-            _ended(holder)
-        _ended(attached.pid)
+            _reap(holder)
+        _reap(attached.pid)
     return True
 
 
-def _ended(child: int) -> None:
+def _reap(child: int) -> None:
     """Collect a child of ours, which is killed if it does not end soon."""
     until = time.monotonic() + _END_S
     with contextlib.suppress(ChildProcessError):

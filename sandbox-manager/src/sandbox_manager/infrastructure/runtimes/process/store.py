@@ -208,7 +208,7 @@ class Store:
             return None
         return None if outer is None else State(first=first, outer=outer, network=network, log=log)
 
-    def hand_over(self, identity: Identity) -> None:
+    def assign_workspace(self, identity: Identity) -> None:
         """Make the workspace a pooled sandbox was started with, which keeps its uid, the session's."""
         place = self.workspace(identity.session_id)
         if place.exists():

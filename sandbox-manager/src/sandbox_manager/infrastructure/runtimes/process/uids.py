@@ -41,7 +41,7 @@ class Uids:
 
     def give(self) -> int:
         """One that nothing has. Raises `StartFailedError`."""
-        taken = _taken()
+        taken = _ids_in_use()
         for block in self._blocks():
             if any(block.start < other.stop and other.start < block.stop for other in taken):
                 continue
@@ -84,7 +84,7 @@ class Uids:
             yield range(start, start + _BLOCK)
 
 
-def _taken() -> list[range]:
+def _ids_in_use() -> list[range]:
     """Of this host's users, and of what they may give to theirs."""
     taken: list[range] = []
     for name in ("/etc/subuid", "/etc/subgid"):

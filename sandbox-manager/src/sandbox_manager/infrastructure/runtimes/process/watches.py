@@ -69,7 +69,7 @@ class Watches:
         found: dict[str, Watched] = {}
         for identity in self.store.identities():
             state, session_id = self.store.state(identity.sandbox_id), self.store.session_of(identity)
-            if state is not None and state.root.lives:
+            if state is not None and state.root.is_alive:
                 found[identity.sandbox_id] = Watched(
                     session_id,
                     self.store.workspace(session_id),
@@ -88,7 +88,7 @@ class Watches:
 
     def _end(self, sandbox_id: str, reason: str) -> None:
         state = self.store.state(sandbox_id)
-        if state is not None and state.root.lives:
+        if state is not None and state.root.is_alive:
             _log.warning("sandbox ended for its limits", extra={"sandbox_id": sandbox_id, "reason": reason})
             with contextlib.suppress(OSError):
                 self.store.live(sandbox_id).verdict.write_text(reason)

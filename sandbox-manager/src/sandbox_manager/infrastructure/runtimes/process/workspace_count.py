@@ -130,7 +130,7 @@ def _deleted_size(one: Watched, listing: _Listing, device: int, bounds: CountBou
             more = _deleted(one.root, new, device, cpu_s, _HELD_TIMEOUT_S, starved=1)
     except (OSError, EngineUnavailableError):
         # It may have ended meanwhile; one that goes on is counted again.
-        more, is_held = _Deleted({}, not one.root.lives), True
+        more, is_held = _Deleted({}, not one.root.is_alive), True
     sizes = first.sizes | more.sizes
     complete = first.complete and more.complete and is_held
     return TreeSize(sum(sizes.values()), len(sizes), complete), first.fault or more.fault

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sandbox_manager.infrastructure.runtimes.process.descriptors import are_too_many, greediest
+from sandbox_manager.infrastructure.runtimes.process.descriptors import are_too_many, most_open
 from sandbox_manager.infrastructure.runtimes.process.hidden_files import ProbeError
 from sandbox_manager.infrastructure.runtimes.process.memory import Member, all_processes, spared, trees
 from sandbox_manager.infrastructure.runtimes.process.watching import FaultBoundary
@@ -116,7 +116,7 @@ class WorkspaceWatch:
         if self.look_s > 0 and since < (max(_HURRIED_S, self._took_s) if hurried else self.look_s):
             return
         began = time.monotonic()
-        self._free_at_look = self._free()
+        self._free_at_look = self._disk_free()
         self._round(self.running(), hurried=hurried)
         self._looked_at = time.monotonic()
         self._took_s = self._looked_at - began
@@ -134,7 +134,7 @@ class WorkspaceWatch:
             self._known[one.session_id].fault = counted.fault
             if counted.fault is not None or (counted.size is not None and counted.size.complete):
                 with self._boundary.around(sandbox_id):
-                    self._hold(sandbox_id, one.session_id, counted)
+                    self._record_count(sandbox_id, one.session_id, counted)
             else:
                 self._known[one.session_id].is_large = True
         self._waiting |= {sandbox_id: one for sandbox_id, one in due.items() if self._known[one.session_id].is_large}
@@ -149,10 +149,10 @@ class WorkspaceWatch:
         limits = (self.limit_bytes, self.limit_files)
         return any(
             limit and before - now > limit / _FAST_SHARE
-            for limit, before, now in zip(limits, self._free_at_look, self._free(), strict=True)
+            for limit, before, now in zip(limits, self._free_at_look, self._disk_free(), strict=True)
         )
 
-    def _free(self) -> tuple[int, int]:
+    def _disk_free(self) -> tuple[int, int]:
         found = os.statvfs(self.folder)
         return found.f_bavail * found.f_frsize, found.f_favail
 
@@ -202,7 +202,7 @@ class WorkspaceWatch:
             if session_id in self._known:
                 self._known[session_id].is_being_counted = False
                 with self._boundary.around(sandbox_id):
-                    self._hold(sandbox_id, session_id, counted)
+                    self._record_count(sandbox_id, session_id, counted)
 
     @property
     def _most_bytes(self) -> int:
@@ -212,7 +212,7 @@ class WorkspaceWatch:
     def _most_files(self) -> int:
         return self.limit_files + self.limit_files // _SLACK + _SLACK_FILES
 
-    def _hold(self, sandbox_id: str, session_id: str, counted: Counted) -> None:
+    def _record_count(self, sandbox_id: str, session_id: str, counted: Counted) -> None:
         known, size, now = self._known[session_id], counted.size, time.monotonic()
         known.fault = counted.fault
         if known.is_large:
@@ -253,13 +253,13 @@ class WorkspaceWatch:
             # What was not counted to its end says nothing of having become less.
             known.over = None if size.complete else before
             return False
-        if before is None or self._grew(before, size):
+        if before is None or self._has_grown(before, size):
             known.over = size
             return before is not None
         known.over = TreeSize(min(before.bytes, size.bytes), min(before.files, size.files))
         return False
 
-    def _grew(self, before: TreeSize, now: TreeSize) -> bool:
+    def _has_grown(self, before: TreeSize, now: TreeSize) -> bool:
         more_bytes = now.bytes - before.bytes > self.limit_bytes // _GROWTH if self.limit_bytes else False
         more_files = now.files - before.files > self.limit_files // _GROWTH if self.limit_files else False
         return more_bytes or more_files
@@ -268,6 +268,6 @@ class WorkspaceWatch:
 def _hold_descriptors_of(sandbox_id: str, one: Watched, members: list[Member]) -> None:
     own = [member.process for member in members]
     if are_too_many(process.pid for process in own):
-        for process in greediest(own, spared(one.root, members)):
+        for process in most_open(own, spared(one.root, members)):
             process.kill()
         _log.warning("ended what held too many descriptors", extra={"sandbox_id": sandbox_id})

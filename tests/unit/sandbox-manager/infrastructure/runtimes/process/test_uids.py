@@ -42,7 +42,7 @@ def test_what_this_hosts_users_have_is_passed_over(folder: Path, monkeypatch: py
     first = Uids(folder).give()
     taken = [range(first - 20_000, first + 20_000)]
 
-    monkeypatch.setattr(uids, "_taken", lambda: taken)
+    monkeypatch.setattr(uids, "_ids_in_use", lambda: taken)
     given = [Uids(folder).give() for _ in range(50)]
 
     assert not any(one in taken[0] for one in given)
@@ -59,7 +59,7 @@ def test_subordinate_ids_are_read_whatever_else_the_files_hold(tmp_path: Path, m
     read = uids._numbers
     monkeypatch.setattr(uids, "_numbers", numbers)
 
-    assert uids._taken() == [range(100_000, 165_536), range(4242, 4243)]
+    assert uids._ids_in_use() == [range(100_000, 165_536), range(4242, 4243)]
 
 
 def test_folders_begin_with_blocks_of_their_own(tmp_path: Path) -> None:

@@ -69,8 +69,8 @@ class KernelProcess:
             preexec_fn=end_with_parent,
         )
         assert self._process.stdout is not None
-        self.said_fd = self._process.stdout.fileno()
-        os.set_blocking(self.said_fd, False)
+        self.stray_fd = self._process.stdout.fileno()
+        os.set_blocking(self.stray_fd, False)
         self._said = b""
         self.exit_code: int | None = None
 
@@ -88,10 +88,10 @@ class KernelProcess:
                 if found[0] == self._process.pid:
                     self.exit_code = self._process.returncode = os.waitstatus_to_exitcode(found[1])
 
-    def read_said(self) -> bool:
+    def read_stray_output(self) -> bool:
         """Keep the end of what it wrote past the protocol; False where nothing will come any more."""
         try:
-            data = os.read(self.said_fd, 65536)
+            data = os.read(self.stray_fd, 65536)
         except BlockingIOError:
             return True
         self._said = (self._said + data)[-_MAX_SAID:]

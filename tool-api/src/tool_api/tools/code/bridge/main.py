@@ -97,7 +97,7 @@ class Bridge:
         self._shell = self._connected(zmq.DEALER, "shell")
         self._control = self._connected(zmq.DEALER, "control")
         self._iopub = self._connected(zmq.SUB, "iopub")
-        for file in (0, kernel.said_fd):
+        for file in (0, kernel.stray_fd):
             self._poller.register(file, zmq.POLLIN)
         self._is_ready = self._has_answered = self._was_heard = False
         self._asked_at = 0.0
@@ -111,12 +111,12 @@ class Bridge:
                 return None
             while (command := self._commands.next_one()) is not None:
                 self._obey(command)
-            if self._kernel.said_fd in found and not self._kernel.read_said():
-                self._poller.unregister(self._kernel.said_fd)
+            if self._kernel.stray_fd in found and not self._kernel.read_stray_output():
+                self._poller.unregister(self._kernel.stray_fd)
             self._receive()
             self._kernel.reap()
             if self._kernel.exit_code is not None:
-                return self._outlive()
+                return self._report_kernel_end()
             self._reconnect()
             if not self._is_ready:
                 self._ask()
@@ -204,14 +204,14 @@ class Bridge:
             self._asked_at = time.monotonic()
             self._send(self._shell, "kernel_info_request", {})
 
-    def _outlive(self) -> None:
+    def _report_kernel_end(self) -> None:
         until = time.monotonic() + _LAST_WORDS_S
         while time.monotonic() < until and self._iopub.wait(_SOON_MS):
             self._receive()
         if self._execution is not None:
             for fields in self._execution.outputs.rest():
                 tell(fields)
-        self._kernel.read_said()
+        self._kernel.read_stray_output()
         said = "" if self._is_ready else f": {self._kernel.said}"
         tell({"type": "ended", "reason": f"it ended with exit code {self._kernel.exit_code}{said}"})
         while self._commands.read():

@@ -57,14 +57,14 @@ class Outputs:
         """What is told of a message at once."""
         match message.kind:
             case "stream":
-                yield from self._written(text_of(message.content.get("text")))
+                yield from self._emit_text(text_of(message.content.get("text")))
             case "display_data" | "execute_result" | "update_display_data":
                 yield from self._show(message)
             case "error":
                 self.has_failed = True
                 text = _traceback(message.content)[-MAX_SHOWN_TEXT:]
                 may_tell = self._throttle.has_room()
-                yield from self._tell({"type": "error", "text": text}) if may_tell else self._written(text)
+                yield from self._emit({"type": "error", "text": text}) if may_tell else self._emit_text(text)
             case "clear_output":
                 # Told with what comes next, as that replaces it.
                 self._is_clear_due = self._has_told
@@ -75,13 +75,13 @@ class Outputs:
     def rest(self) -> Iterator[Fields]:
         """What is told at the end."""
         screen = self._screen
-        yield from self._tell(*screen.held.values())
+        yield from self._emit(*screen.held.values())
         if screen.dropped:
-            yield from self._tell({"type": "text", "text": f"\n[... {screen.dropped} characters left out ...]\n"})
+            yield from self._emit({"type": "text", "text": f"\n[... {screen.dropped} characters left out ...]\n"})
         for text in screen.tail:
-            yield from self._tell(*_pieces(text))
+            yield from self._emit(*_pieces(text))
 
-    def _tell(self, *lines: Fields) -> Iterator[Fields]:
+    def _emit(self, *lines: Fields) -> Iterator[Fields]:
         if self._is_clear_due:
             self._is_clear_due = self._has_told = False
             self._throttle.count(0)
@@ -91,14 +91,14 @@ class Outputs:
             self._throttle.count(_size(fields))
             yield fields
 
-    def _written(self, text: str) -> Iterator[Fields]:
+    def _emit_text(self, text: str) -> Iterator[Fields]:
         screen = self._screen
         if not self._throttle.has_room():
             screen.head = 0
         now, later = text[: screen.head], text[screen.head :]
         screen.head -= len(now)
         if now:
-            yield from self._tell(*_pieces(now))
+            yield from self._emit(*_pieces(now))
         if not later:
             return
         screen.tail.append(later)
@@ -122,31 +122,31 @@ class Outputs:
         if screen.shown < MAX_SHOWN and self._throttle.has_room():
             screen.shown += 1
             held, screen.held, screen.held_size = screen.held, {}, 0
-            yield from self._tell(*held.values(), _shown(message, key, is_update=is_update))
+            yield from self._emit(*held.values(), _shown_fields(message, key, is_update=is_update))
         elif screen.shown < MAX_SHOWN:
             name = key or f"\0{screen.shown}"
             screen.shown += name not in screen.held
-            yield from self._hold(name, _shown(message, key, is_update=is_update))
+            yield from self._defer(name, _shown_fields(message, key, is_update=is_update))
         elif key and (key in screen.held or len(screen.held) < MAX_SHOWN):
             # Of what is shown anew again and again, such as a progress bar, the last is told.
-            yield from self._hold(key, _shown(message, key, is_update=True))
+            yield from self._defer(key, _shown_fields(message, key, is_update=True))
         else:
-            yield from self._remark(f"\n[Only the first {MAX_SHOWN} things that were shown are told.]\n")
+            yield from self._warn_once(f"\n[Only the first {MAX_SHOWN} things that were shown are told.]\n")
 
-    def _hold(self, name: str, fields: Fields) -> Iterator[Fields]:
+    def _defer(self, name: str, fields: Fields) -> Iterator[Fields]:
         screen = self._screen
         before = screen.held.get(name)
         size = screen.held_size + _size(fields) - (_size(before) if before is not None else 0)
         if size > MAX_HELD:
-            yield from self._remark("\n[Some of what was shown is left out: it came faster than it is told.]\n")
+            yield from self._warn_once("\n[Some of what was shown is left out: it came faster than it is told.]\n")
             return
         is_update = fields["is_update"] and (before is None or before["is_update"])
         screen.held[name], screen.held_size = fields | {"is_update": is_update}, size
 
-    def _remark(self, text: str) -> Iterator[Fields]:
+    def _warn_once(self, text: str) -> Iterator[Fields]:
         if text not in self._screen.said:
             self._screen.said.add(text)
-            yield from self._written(text)
+            yield from self._emit_text(text)
 
 
 def line_of(fields: Fields) -> bytes:
@@ -159,7 +159,7 @@ def _pieces(text: str) -> Iterator[Fields]:
         yield {"type": "text", "text": text[start : start + _PIECE]}
 
 
-def _shown(message: Message, key: str, *, is_update: bool) -> Fields:
+def _shown_fields(message: Message, key: str, *, is_update: bool) -> Fields:
     data = message.content.get("data")
     data = data if is_fields(data) else {}
     text = next((found for kind in _TEXTS if (found := text_of(data.get(kind)))), "")

@@ -27,12 +27,12 @@ def table_of(html: str) -> Table | None:
     if not reader.rows:
         return None
     header = max(1, reader.header_rows) if reader.header_rows < len(reader.rows) else reader.header_rows
-    columns = [" ".join(filter(None, cells)) for cells in zip(*_even(reader.rows[:header]), strict=True)]
-    rows = _even([columns, *reader.rows[header:]])
+    columns = [" ".join(filter(None, cells)) for cells in zip(*_pad_rows(reader.rows[:header]), strict=True)]
+    rows = _pad_rows([columns, *reader.rows[header:]])
     return {"columns": rows[0], "rows": rows[1:], "caption": _squeezed(reader.caption)[:MAX_CAPTION]}
 
 
-def _even(rows: list[list[str]]) -> list[list[str]]:
+def _pad_rows(rows: list[list[str]]) -> list[list[str]]:
     width = max(map(len, rows))
     return [row + [""] * (width - len(row)) for row in rows]
 

@@ -1,4 +1,4 @@
-"""What computer it has."""
+"""What sandbox it has."""
 
 from __future__ import annotations
 
@@ -12,4 +12,4 @@ name files so that they can be guessed.
 - Installed programs, open shells and contexts of code live as long as the sandbox; the workspace stays when the \
 sandbox is rebuilt."""
 
-COMPUTER = Capability(name="computer", sections=lambda setup: [_TEXT] if setup.has_computer else [])
+SANDBOX = Capability(name="sandbox", sections=lambda setup: [_TEXT] if setup.has_sandbox else [])

@@ -8,17 +8,17 @@ from backend_api.domain.agent.events import PortClosed, PortOpened, PortResource
 from backend_api.domain.previews.entity import OpenedPort
 
 EVENTS_OF_A_CHANGE = 2
-Told = tuple[PortOpened | PortClosed, ResourcesUpdated]
+ChangeEvents = tuple[PortOpened | PortClosed, ResourcesUpdated]
 """What changed, then the whole new value."""
 
 
-def told_of_opening(port: OpenedPort, now_open: Sequence[OpenedPort]) -> Told:
+def opening_events(port: OpenedPort, now_open: Sequence[OpenedPort]) -> ChangeEvents:
     """`now_open` are all of the session, this one among them."""
     opened = PortOpened(port_id=port.id, port=port.port, label=port.label, opened_by=port.opened_by)
     return opened, resources_of(now_open)
 
 
-def told_of_closing(port: OpenedPort, now_open: Sequence[OpenedPort]) -> Told:
+def closing_events(port: OpenedPort, now_open: Sequence[OpenedPort]) -> ChangeEvents:
     """`now_open` are those that are left."""
     return PortClosed(port_id=port.id, port=port.port), resources_of(now_open)
 

@@ -7,7 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 
-class PersonsControl:
+class ViewerControl:
     """Counts the viewers that have control."""
 
     def __init__(self) -> None:
@@ -19,12 +19,12 @@ class PersonsControl:
         """Whether some viewer has it."""
         return self._viewers > 0
 
-    async def taken(self) -> None:
+    async def wait_until_taken(self) -> None:
         """Wait until one has."""
         await self._taken.wait()
 
     @contextmanager
-    def held(self) -> Generator[None]:
+    def hold(self) -> Generator[None]:
         """A viewer has it for as long as the block lasts."""
         self._viewers += 1
         self._taken.set()

@@ -9,26 +9,26 @@ from typing import Protocol
 from backend_api.domain.agent.waits import Wait
 
 
-class News:
+class ChangeSignal:
     """Wakes all that wait. Who takes `next` before it looks misses nothing that comes after."""
 
     def __init__(self) -> None:
         self.next = asyncio.Event()
 
-    def tell(self) -> None:
+    def notify(self) -> None:
         """Something has changed."""
         self.next.set()
         self.next = asyncio.Event()
 
 
-class TeamAtWork(Protocol):
+class RunningTeam(Protocol):
     """Agents that work beside the main one."""
 
-    async def rest(self) -> Sequence[Wait]:
-        """Once none of them can go on, what they wait for; nothing of them changes until `go_on`. Raises
+    async def wait_until_idle(self) -> Sequence[Wait]:
+        """Once none of them can go on, what they wait for; nothing of them changes until `resume`. Raises
         `DrainedError`."""
         ...
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """The run does not wait after all."""
         ...
