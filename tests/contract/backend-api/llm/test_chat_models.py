@@ -13,7 +13,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
-import httpx2
+import aiohttp
 import pytest
 
 from backend_api.domain.agent.model import (
@@ -46,7 +46,8 @@ from support.model_server import Answer, Call, ModelServer
 from support.photographs import png
 
 PNG = png()
-SHORT = httpx2.Timeout(0.2)
+SHORT = aiohttp.ClientTimeout(connect=0.2, sock_read=0.2)
+TIMEOUT = aiohttp.ClientTimeout(connect=5.0, sock_read=5.0)
 LOOK = ToolSpec(
     name="look",
     description="Looks.",
@@ -75,7 +76,7 @@ def provider(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 async def model(provider: str, server: ModelServer) -> AsyncIterator[Any]:
-    model = MODELS[provider](server, httpx2.Timeout(5.0))
+    model = MODELS[provider](server, TIMEOUT)
     yield model
     await model.aclose()
 
@@ -236,7 +237,7 @@ async def test_a_proxy_of_the_environment_is_asked(
     monkeypatch.delenv("NO_PROXY", raising=False)
     monkeypatch.delenv("no_proxy", raising=False)
     elsewhere = SimpleNamespace(url="http://model.invalid", openai_url="http://model.invalid/v1")
-    model = MODELS[provider](elsewhere, httpx2.Timeout(5.0))
+    model = MODELS[provider](elsewhere, TIMEOUT)
     assert text_of(await ask(model)) == "Hello there"
     assert server.headers[0]["host"] == "model.invalid"
     await model.aclose()
