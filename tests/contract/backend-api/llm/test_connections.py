@@ -66,7 +66,8 @@ async def test_a_connection_is_used_again_where_the_answer_was_read_to_its_end(
     build: Callable[[ModelServer], OpenAiChatModel | AnthropicModel], server: ModelServer
 ) -> None:
     model = build(server)
-    for answer in (Answer(), Answer(status=429), Answer()):
+    # The end of the second comes after its last event.
+    for answer in (Answer(), Answer(delay_s=0.01), Answer(status=429), Answer()):
         server.answer(answer)
         with suppress(ModelRateLimitError):
             assert await ask(model)
