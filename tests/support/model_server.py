@@ -26,9 +26,9 @@ __all__ = ["Answer", "Call", "ModelServer", "running"]
 
 
 class ModelServer:
-    """An async context manager; `url` is its address, `requests` what was asked, and `refusals` why it refused some;
-    `respond` answers what the script has nothing for; `silent` is set once it hangs. One that is not strict takes
-    any."""
+    """An async context manager; `url` is its address, `requests` what was asked, at which `paths` and over how many
+    `connections`, and `refusals` why it refused some; `respond` answers what the script has nothing for; `silent` is
+    set once it hangs. One that is not strict takes any."""
 
     def __init__(
         self,
@@ -47,6 +47,8 @@ class ModelServer:
         self.title = Answer(texts=())
         self.title_requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
+        self.paths: list[str] = []
+        self.connections = 0
         self.closed_early = asyncio.Event()
         self.silent = asyncio.Event()
         self._wanted_port = port
@@ -80,6 +82,7 @@ class ModelServer:
         await self._server.wait_closed()
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
         task = asyncio.ensure_future(self._serve(reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -111,6 +114,7 @@ class ModelServer:
         else:
             self.requests.append(body)
             self.headers.append(headers)
+            self.paths.append(first.split(" ")[1])
         form = _form_of(first.split(" ")[1])
         refused = refusal_of(form, body, headers) if self.is_strict else None
         if refused is not None:

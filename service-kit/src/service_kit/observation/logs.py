@@ -12,14 +12,13 @@ from service_kit.observation.context import work_fields
 from service_kit.observation.spans import current_trace_id
 
 _TALKATIVE = (
-    "anthropic",
+    "aiohttp",
     "asyncio",
     "docker",
     "httpcore",
     "httpcore2",
     "httpx",
     "httpx2",
-    "openai",
     "opentelemetry",
     "pymongo",
     "saq",

@@ -13,7 +13,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
-import httpx2
+import aiohttp
 import pytest
 
 from backend_api.domain.agent.model import (
@@ -46,7 +46,8 @@ from support.model_server import Answer, Call, ModelServer
 from support.photographs import png
 
 PNG = png()
-SHORT = httpx2.Timeout(0.2)
+SHORT = aiohttp.ClientTimeout(connect=0.2, sock_read=0.2)
+TIMEOUT = aiohttp.ClientTimeout(connect=5.0, sock_read=5.0)
 LOOK = ToolSpec(
     name="look",
     description="Looks.",
@@ -75,7 +76,7 @@ def provider(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 async def model(provider: str, server: ModelServer) -> AsyncIterator[Any]:
-    model = MODELS[provider](server, httpx2.Timeout(5.0))
+    model = MODELS[provider](server, TIMEOUT)
     yield model
     await model.aclose()
 
@@ -229,16 +230,48 @@ async def test_nobody_listening_is_unavailable(provider: str, server: ModelServe
     await model.aclose()
 
 
+ELSEWHERE = SimpleNamespace(url="http://model.invalid", openai_url="http://model.invalid/v1")
+
+
+@pytest.fixture
+def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+@pytest.mark.usefixtures("no_proxies")
+@pytest.mark.parametrize(
+    ("variable", "before", "credentials"),
+    [("HTTP_PROXY", "http://", None), ("http_proxy", "", None), ("ALL_PROXY", "http://me:word@", "Basic bWU6d29yZA==")],
+)
 async def test_a_proxy_of_the_environment_is_asked(
-    provider: str, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+    provider: str,
+    server: ModelServer,
+    variable: str,
+    before: str,
+    credentials: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(variable, before + server.url.removeprefix("http://"))
+    model = MODELS[provider](ELSEWHERE, TIMEOUT)
+    assert text_of(await ask(model)) == "Hello there"
+    assert (server.headers[0]["host"], server.headers[0].get("proxy-authorization")) == ("model.invalid", credentials)
+    await model.aclose()
+
+
+@pytest.mark.usefixtures("no_proxies")
+@pytest.mark.parametrize("but_for", ["model.invalid", "other.test, .invalid", "model.invalid:80", "*"])
+async def test_the_environment_may_leave_out_an_address(
+    server: ModelServer, but_for: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", server.url)
-    monkeypatch.delenv("NO_PROXY", raising=False)
-    monkeypatch.delenv("no_proxy", raising=False)
-    elsewhere = SimpleNamespace(url="http://model.invalid", openai_url="http://model.invalid/v1")
-    model = MODELS[provider](elsewhere, httpx2.Timeout(5.0))
-    assert text_of(await ask(model)) == "Hello there"
-    assert server.headers[0]["host"] == "model.invalid"
+    monkeypatch.setenv("NO_PROXY", but_for)
+    url = "http://model.invalid:80"
+    model = MODELS["anthropic"](SimpleNamespace(url=url), TIMEOUT)
+    with pytest.raises(ModelUnavailableError, match="can't be reached"):
+        await ask(model)
+    assert server.requests == []
     await model.aclose()
 
 

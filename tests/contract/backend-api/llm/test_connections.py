@@ -1,21 +1,29 @@
-"""So many answers of a provider at once: who finds no connection free is told so, and served once one is."""
+"""So many answers of a provider at once: who finds no connection free is told so, and served once one is. It is used
+again, unless an answer was left in the middle."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 
-import httpx2
+import aiohttp
 import pytest
 
-from backend_api.domain.agent.model import ChatModel, ModelRequest, ModelUnavailableError, TextPart, UserTurn
+from backend_api.domain.agent.model import (
+    ChatModel,
+    ModelRateLimitError,
+    ModelRequest,
+    ModelUnavailableError,
+    TextPart,
+    UserTurn,
+)
 from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
+from backend_api.infrastructure.llm.endpoint import Connections
 from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
-from backend_api.infrastructure.llm.wire import Connections
 from support.model_server import Answer, ModelServer
 
-HASTY = httpx2.Timeout(10.0, pool=0.3)
+HASTY = aiohttp.ClientTimeout(connect=0.3, sock_read=10.0)
 REQUEST = ModelRequest(model="m", system="", turns=[UserTurn(text="Hi")], tools=[], max_output_tokens=10)
 MODELS: list[Callable[[ModelServer], OpenAiChatModel | AnthropicModel]] = [
     lambda server: OpenAiChatModel(key="k", base_url=server.openai_url, timeout=HASTY, connections=1),
@@ -50,6 +58,28 @@ async def test_one_that_finds_none_free_is_told_that_it_is_busy_and_may_try_agai
     first.cancel()
     await asyncio.wait({first})
     assert await ask(model)
+    await model.aclose()
+
+
+@pytest.mark.parametrize("build", MODELS)
+async def test_a_connection_is_used_again_where_the_answer_was_read_to_its_end(
+    build: Callable[[ModelServer], OpenAiChatModel | AnthropicModel], server: ModelServer
+) -> None:
+    model = build(server)
+    # The end of the second comes after its last event.
+    for answer in (Answer(), Answer(delay_s=0.01), Answer(status=429), Answer()):
+        server.answer(answer)
+        with suppress(ModelRateLimitError):
+            assert await ask(model)
+    assert server.connections == 1
+    server.answer(Answer(hang_after=4))
+    waiting = asyncio.create_task(ask(model))
+    async with asyncio.timeout(10):
+        await server.silent.wait()
+        waiting.cancel()
+        await server.closed_early.wait()
+    assert await ask(model)
+    assert server.connections == 2, "one that was cancelled was used again"
     await model.aclose()
 
 

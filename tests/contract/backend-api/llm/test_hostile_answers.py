@@ -27,7 +27,14 @@ from backend_api.domain.agent.model import (
     UserTurn,
 )
 from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
-from backend_api.infrastructure.llm.bounds import BUSY_S, MAX_ANSWER_CHARACTERS, MAX_ANSWER_S, MOST_CALLS, Taken
+from backend_api.infrastructure.llm.bounds import (
+    BUSY_S,
+    ERROR_S,
+    MAX_ANSWER_CHARACTERS,
+    MAX_ANSWER_S,
+    MOST_CALLS,
+    Taken,
+)
 from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
 from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
 from backend_api.infrastructure.llm.reasoning_details import ReasoningDetails
@@ -263,7 +270,8 @@ async def without_end(head: str) -> AsyncGenerator[str]:
 
 @pytest.mark.parametrize("form", FORMS)
 async def test_of_a_refusal_only_the_beginning_is_read(form: str) -> None:
-    async with without_end("HTTP/1.1 400 No") as url:
+    # Sooner than it would be left alone for its slowness.
+    async with without_end("HTTP/1.1 400 No") as url, asyncio.timeout(ERROR_S / 2):
         with pytest.raises(ModelRequestError, match="400"):
             await asked(form, url)
 

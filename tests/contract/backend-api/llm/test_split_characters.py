@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-import httpx2
+import aiohttp
 import pytest
 
 from backend_api.domain.agent.events import RunFinished
@@ -33,7 +33,7 @@ SMILE = "\N{GRINNING FACE}"
 FORMS: tuple[Form, ...] = ("chat", "responses", "messages")
 HIGH, LOW = "\ud83d", "\ude00"
 ASKED = ModelRequest(model="m", system="s", turns=[UserTurn(text="hi")], tools=[], max_output_tokens=100)
-TIMEOUT = httpx2.Timeout(5.0)
+TIMEOUT = aiohttp.ClientTimeout(connect=5.0, sock_read=5.0)
 
 
 def escaped(form: Form, answer: Answer) -> bytes:

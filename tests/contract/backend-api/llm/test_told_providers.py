@@ -10,10 +10,10 @@ import pytest
 from backend_api.domain.agent.model import ModelAuthError, ModelError, ModelRequest, ModelStreamCutError, UserTurn
 from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
 from backend_api.infrastructure.llm.catalogue import Catalogue
+from backend_api.infrastructure.llm.endpoint import ProviderApi
 from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
 from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
 from backend_api.infrastructure.llm.providers import PROVIDERS, LlmSettings
-from backend_api.infrastructure.llm.wire import ProviderApi
 from support.model_seals import Form
 from support.model_server import Answer, ModelServer
 

@@ -52,8 +52,8 @@ async def offered(opened: UserCatalogues, settings: OwnSettings) -> list[str]:
 
 def asked_with(catalogue: Catalogue, provider: str) -> tuple[str, str]:
     """Key and address."""
-    client: Any = catalogue._open[provider]
-    return client._client.api_key, str(client._client.base_url)
+    model: Any = catalogue._open[provider]
+    return model.endpoint.headers["authorization"].removeprefix("Bearer "), model.endpoint.url
 
 
 async def test_a_user_without_settings_has_the_deployments() -> None:
@@ -83,10 +83,10 @@ async def test_the_deployments_key_goes_to_no_address_of_a_user() -> None:
     async with catalogues(SHARED) as opened:
         elsewhere = own(openai_base_url="https://openrouter.ai/api/v1", openai_models=["x/y"])
         async with opened.of(elsewhere) as catalogue:
-            assert asked_with(catalogue, "openai") == ("none", "https://openrouter.ai/api/v1/")
+            assert asked_with(catalogue, "openai") == ("none", "https://openrouter.ai/api/v1/chat/completions")
             assert [model.id for model in catalogue.models()] == ["x/y"]
         async with opened.of(own(openai_api_key=OPENAI)) as catalogue:
-            assert asked_with(catalogue, "openai") == (OPENAI, "https://inner.example/v1/")
+            assert asked_with(catalogue, "openai") == (OPENAI, "https://inner.example/v1/chat/completions")
 
 
 async def test_an_own_key_goes_nowhere_once_its_address_is_not_allowed_or_it_can_not_be_read() -> None:
@@ -118,7 +118,7 @@ async def test_what_is_kept_is_bounded_closed_when_idle_and_open_while_it_is_ask
 
     def watch(catalogue: Catalogue) -> None:
         model: Any = catalogue._open["anthropic"]
-        key, close = model._client.api_key, model.aclose
+        key, close = asked_with(catalogue, "anthropic")[0], model.aclose
 
         async def aclose() -> None:
             closed.append(key)

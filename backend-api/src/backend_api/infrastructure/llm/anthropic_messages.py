@@ -6,8 +6,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from typing import Any
 
-import anthropic
-import httpx2
+import aiohttp
 
 from backend_api.domain.agent.events import Usage
 from backend_api.domain.agent.model import (
@@ -21,16 +20,19 @@ from backend_api.domain.agent.model import (
 )
 from backend_api.infrastructure.llm.anthropic_computer_tool import BETAS, ComputerForm, call_of, declared, form_of
 from backend_api.infrastructure.llm.anthropic_input import CACHED, calls_unthought, messages_of, spoken_in
-from backend_api.infrastructure.llm.bounds import MOST_CALLS, BoundedClient, tokens, too_many_calls
+from backend_api.infrastructure.llm.bounds import MOST_CALLS, tokens, too_many_calls
+from backend_api.infrastructure.llm.endpoint import CONNECTIONS, TIMEOUT, Endpoint, ProviderApi, custom_headers
 from backend_api.infrastructure.llm.faults import fault_in_stream
 from backend_api.infrastructure.llm.model_facts import FactsOf, ModelFacts, elsewhere
 from backend_api.infrastructure.llm.surrogates import json_of
 from backend_api.infrastructure.llm.thinking import claude_fields
 from backend_api.infrastructure.llm.tool_calls import given_arguments
 from backend_api.infrastructure.llm.turns import body_of
-from backend_api.infrastructure.llm.wire import CONNECTIONS, TIMEOUT, Connections, Endpoint, ProviderApi, ask, cut
+from backend_api.infrastructure.llm.wire import ask, cut
 
 ANTHROPIC = ProviderApi(name="Anthropic", key_setting="ANTHROPIC_API_KEY")
+VERSION = "2026-10-21"
+"""Of its API: that of its own client."""
 REASONS: dict[str, FinishReason] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -42,27 +44,15 @@ REASONS: dict[str, FinishReason] = {
 }
 
 
-class _HttpClient(BoundedClient, anthropic.DefaultAioHttpClient):
-    pass
-
-
-class _UsersClient(anthropic.AsyncAnthropic):
-    """Without the headers that the environment has for the deployment."""
-
-    def __init__(self, **arguments: Any) -> None:
-        super().__init__(**arguments)
-        self._custom_headers = {}
-
-
 class AnthropicModel:
-    """`ChatModel` that asks as the official SDK's client would (`Endpoint`); the stream is parsed here."""
+    """`ChatModel` over the messages of Anthropic, or of a server that speaks as it does."""
 
     def __init__(
         self,
         *,
         key: str,
         base_url: str | None = None,
-        timeout: httpx2.Timeout = TIMEOUT,
+        timeout: aiohttp.ClientTimeout = TIMEOUT,
         connections: int = CONNECTIONS,
         is_users: bool = False,
         facts: FactsOf = elsewhere,
@@ -72,26 +62,25 @@ class AnthropicModel:
         who is asked."""
         self._api = api
         self._facts = facts
-        self._connections = Connections(connections, timeout.pool)
-        http = _HttpClient(timeout=timeout, limits=self._connections.limits, follow_redirects=not is_users)
-        client = _UsersClient if is_users else anthropic.AsyncAnthropic
-        self._client = client(api_key=key, base_url=base_url, max_retries=0, timeout=timeout, http_client=http)
-        self._messages = Endpoint(self._client, http, "/v1/messages")
+        headers = {"authorization": f"Bearer {key}", "anthropic-version": VERSION}
+        self.endpoint = Endpoint(
+            (base_url or "https://api.anthropic.com").rstrip("/") + "/v1/messages",
+            headers if is_users else headers | custom_headers("ANTHROPIC_CUSTOM_HEADERS"),
+            provider=api,
+            timeout=timeout,
+            connections=connections,
+            follows_redirects=not is_users,
+        )
 
     async def aclose(self) -> None:
-        await self._client.close()
+        """Close its connections."""
+        await self.endpoint.aclose()
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
         facts = self._facts(request.model)
         form = form_of(request, facts)
-        return ask(
-            self._messages,
-            _body(request, facts, form),
-            _State(self._api, form),
-            provider=self._api,
-            connections=self._connections,
-            betas=BETAS.get(form, "") if form is not None else "",
-        )
+        betas = BETAS.get(form, "") if form is not None else ""
+        return ask(self.endpoint, _body(request, facts, form), _State(self._api, form), betas=betas)
 
 
 @dataclass(slots=True)

@@ -6,12 +6,7 @@ import asyncio
 import math
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import suppress
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Self
-
-import aiohttp
-import httpx2
 
 from backend_api.domain.agent.model import ModelUnavailableError, Part, TextPart, ThinkingPart, ToolCallPart
 
@@ -32,88 +27,6 @@ MAX_NAME_CHARACTERS = 200
 MOST_TOKENS = 10**9
 """Of one call: sums of more would not fit the database's integers."""
 BUSY_S = 0.02
-_ENCODINGS = {"content-encoding", "content-length", "transfer-encoding"}
-
-
-class BoundedClient(httpx2.AsyncClient):
-    """Comes before an SDK's own client. Of an answer that is no success only the beginning is read: the SDKs read it
-    whole, before anybody sees it. Of a redirect that is followed nothing is, and no cookie is kept."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())), **options)
-
-    def _init_transport(self, *arguments: Any, **options: Any) -> httpx2.AsyncBaseTransport:
-        return _without_cookies(super()._init_transport(*arguments, **options))
-
-    def _init_proxy_transport(self, *arguments: Any, **options: Any) -> httpx2.AsyncBaseTransport:
-        return _without_cookies(super()._init_proxy_transport(*arguments, **options))
-
-    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        """See `httpx2.AsyncClient`. What is no HTTP, or too much of it, is raised by the library below as it is."""
-        asked = options.pop("follow_redirects", None)
-        is_followed = asked if isinstance(asked, bool) else self.follow_redirects
-        for _ in range(MOST_REDIRECTS + 1):
-            response = await self._send_once(request, options)
-            onward = response.next_request if is_followed else None
-            if onward is None:
-                return response if response.is_success else await _begun(response)
-            await response.aclose()
-            if onward.url.origin != request.url.origin:
-                # The library takes back `Authorization` alone.
-                onward.headers.pop("x-api-key", None)
-            request = onward
-        raise httpx2.TooManyRedirects("too many redirects", request=request)
-
-    async def _send_once(self, request: httpx2.Request, options: dict[str, Any]) -> httpx2.Response:
-        try:
-            response = await super().send(request, follow_redirects=False, **options)
-        except aiohttp.ClientError as error:
-            raise httpx2.RemoteProtocolError(type(error).__name__, request=request) from error
-        if len(_codings_of(response)) > 1:
-            # A thousand times as long with each: a few bytes would be unpacked for hours, in which nobody has a turn.
-            await response.aclose()
-            raise httpx2.RemoteProtocolError("compressed more than once", request=request)
-        return response
-
-
-def _codings_of(response: httpx2.Response) -> list[str]:
-    codings = response.headers.get_list("content-encoding", split_commas=True)
-    return [coding for coding in codings if coding.strip().lower() not in ("", "identity")]
-
-
-def _without_cookies(transport: Any) -> Any:
-    """What the SDKs send requests by has a cookie jar of its own, which keeps what comes from a host with a name."""
-    if not hasattr(transport, "get_client"):
-        return transport
-
-    def session() -> aiohttp.ClientSession:
-        transport.client = None
-        made: aiohttp.ClientSession = transport.get_client()
-        connector = made.connector
-        made.detach()
-        return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
-
-    transport.client = session
-    return transport
-
-
-async def _begun(response: httpx2.Response) -> httpx2.Response:
-    content = bytearray()
-    try:
-        with suppress(TimeoutError, httpx2.HTTPError):
-            async with asyncio.timeout(ERROR_S):
-                async for chunk in response.aiter_bytes(MAX_ERROR_BYTES):
-                    content += chunk
-                    if len(content) >= MAX_ERROR_BYTES:
-                        break
-    finally:
-        await response.aclose()
-    return httpx2.Response(
-        response.status_code,
-        headers=[(name, value) for name, value in response.headers.multi_items() if name.lower() not in _ENCODINGS],
-        content=bytes(content[:MAX_ERROR_BYTES]),
-        request=response.request,
-    )
 
 
 class _Silence:

@@ -20,13 +20,14 @@ from backend_api.domain.agent.model import (
 )
 from backend_api.infrastructure.llm.bounds import MOST_CALLS, tokens, too_many_calls
 from backend_api.infrastructure.llm.chat_messages import messages_of
+from backend_api.infrastructure.llm.endpoint import ProviderApi
 from backend_api.infrastructure.llm.faults import as_object
 from backend_api.infrastructure.llm.openai_client import OpenAiClient, openai_fault
 from backend_api.infrastructure.llm.reasoning_details import ReasoningDetails
 from backend_api.infrastructure.llm.thinking import openai_fields
 from backend_api.infrastructure.llm.tool_calls import PartialCall, arguments_of, call_part, given_arguments
 from backend_api.infrastructure.llm.turns import body_of
-from backend_api.infrastructure.llm.wire import ProviderApi, cut
+from backend_api.infrastructure.llm.wire import cut
 
 REASONS: dict[str, FinishReason] = {
     "stop": "stop",
@@ -39,7 +40,7 @@ REASONS: dict[str, FinishReason] = {
 
 
 class OpenAiChatModel(OpenAiClient):
-    """`ChatModel` that asks as the official SDK's client would (`Endpoint`); the stream is parsed here."""
+    """`ChatModel` over chat completions."""
 
     PATH = "/chat/completions"
 

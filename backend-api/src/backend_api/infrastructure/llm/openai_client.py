@@ -1,46 +1,26 @@
-"""The official SDK's client of OpenAI and of servers that speak as it does, in whichever of its wire formats."""
+"""The connections, key and headers of OpenAI and of servers that speak as it does, in whichever of its wire formats."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncGenerator
-from typing import Any, ClassVar
+from typing import ClassVar
+from urllib.parse import urlsplit
 
-import httpx2
-import openai
+import aiohttp
 
 from backend_api.domain.agent.model import ModelError, Part
-from backend_api.infrastructure.llm.bounds import BoundedClient
+from backend_api.infrastructure.llm.endpoint import CONNECTIONS, TIMEOUT, Endpoint, ProviderApi, custom_headers
 from backend_api.infrastructure.llm.faults import fault_in_stream
 from backend_api.infrastructure.llm.model_facts import OPENAI_HOST, FactsOf, unknown
-from backend_api.infrastructure.llm.wire import (
-    CONNECTIONS,
-    TIMEOUT,
-    Connections,
-    Endpoint,
-    ProviderApi,
-    StreamState,
-    ask,
-)
+from backend_api.infrastructure.llm.wire import StreamState, ask
 
 OPENAI = ProviderApi(name="The OpenAI-compatible provider", key_setting="OPENAI_API_KEY")
 """Of `OPENAI_BASE_URL`; a provider with settings of its own has one of its own."""
 
 
-class _HttpClient(BoundedClient, openai.DefaultAioHttpClient):
-    pass
-
-
-class _UsersClient(openai.AsyncOpenAI):
-    """Without what the environment says of the deployment: organization, project and headers of its own."""
-
-    def __init__(self, **arguments: Any) -> None:
-        super().__init__(**arguments)
-        self.organization = self.project = self.admin_api_key = None
-        self._custom_headers = {}
-
-
 class OpenAiClient:
-    """Its connections, key and headers, none of its event objects. A subclass says where its wire format is spoken."""
+    """A subclass says where its wire format is spoken."""
 
     PATH: ClassVar[str]
 
@@ -49,7 +29,7 @@ class OpenAiClient:
         *,
         key: str,
         base_url: str | None = None,
-        timeout: httpx2.Timeout = TIMEOUT,
+        timeout: aiohttp.ClientTimeout = TIMEOUT,
         connections: int = CONNECTIONS,
         is_users: bool = False,
         api: ProviderApi = OPENAI,
@@ -59,21 +39,31 @@ class OpenAiClient:
         `api` says who is asked."""
         self.api = api
         self.facts = facts
-        self._connections = Connections(connections, timeout.pool)
-        http = _HttpClient(timeout=timeout, limits=self._connections.limits, follow_redirects=not is_users)
-        client = _UsersClient if is_users else openai.AsyncOpenAI
-        self._client = client(
-            api_key=key or "none", base_url=base_url, max_retries=0, timeout=timeout, http_client=http
+        base_url = base_url or f"https://{OPENAI_HOST}/v1"
+        self.is_official = urlsplit(base_url).hostname == OPENAI_HOST
+        headers = {"authorization": f"Bearer {key or 'none'}"}
+        self.endpoint = Endpoint(
+            base_url.rstrip("/") + self.PATH,
+            headers if is_users else headers | _of_deployment(),
+            provider=api,
+            timeout=timeout,
+            connections=connections,
+            follows_redirects=not is_users,
         )
-        self._endpoint = Endpoint(self._client, http, self.PATH)
-        self.is_official = self._client.base_url.host == OPENAI_HOST
 
     async def aclose(self) -> None:
         """Close its connections."""
-        await self._client.close()
+        await self.endpoint.aclose()
 
     def _ask(self, body: bytes, state: StreamState) -> AsyncGenerator[Part, None]:
-        return ask(self._endpoint, body, state, provider=self.api, connections=self._connections)
+        return ask(self.endpoint, body, state)
+
+
+def _of_deployment() -> dict[str, str]:
+    """What its environment has, under the names that OpenAI's own client reads."""
+    named = {"openai-organization": "OPENAI_ORG_ID", "openai-project": "OPENAI_PROJECT_ID"}
+    headers = {header: os.environ.get(variable, "") for header, variable in named.items()}
+    return headers | custom_headers("OPENAI_CUSTOM_HEADERS")
 
 
 def openai_fault(error: object, api: ProviderApi) -> ModelError:

@@ -21,6 +21,7 @@ from backend_api.domain.agent.model import (
     UsagePart,
 )
 from backend_api.infrastructure.llm.bounds import MOST_CALLS, tokens, too_many_calls
+from backend_api.infrastructure.llm.endpoint import ProviderApi
 from backend_api.infrastructure.llm.faults import as_object
 from backend_api.infrastructure.llm.openai_client import OpenAiClient, openai_fault
 from backend_api.infrastructure.llm.openai_computer import ComputerForm, calls_of, declared, form_of
@@ -29,7 +30,7 @@ from backend_api.infrastructure.llm.surrogates import json_of
 from backend_api.infrastructure.llm.thinking import responses_fields
 from backend_api.infrastructure.llm.tool_calls import PartialCall, arguments_of, call_part, given_arguments
 from backend_api.infrastructure.llm.turns import body_of
-from backend_api.infrastructure.llm.wire import ProviderApi, cut
+from backend_api.infrastructure.llm.wire import cut
 
 MIN_OUTPUT_TOKENS = 16
 """Fewer are refused."""
@@ -38,7 +39,7 @@ INCOMPLETE: dict[str, FinishReason] = {"content_filter": "refusal", "steered": "
 
 
 class OpenAiResponsesModel(OpenAiClient):
-    """`ChatModel` that asks as the official SDK's client would (`Endpoint`); the stream is parsed here."""
+    """`ChatModel` over OpenAI's responses."""
 
     PATH = "/responses"
 

@@ -68,7 +68,7 @@ class ClosableModel(ChatModel, Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ProviderEntry:
-    """`adapter` is imported when it is used first, as the SDKs are slow to import."""
+    """`adapter` is imported when it is used first: a process that asks no provider loads no client of HTTP for it."""
 
     key_setting: str
     default_model: str

@@ -125,7 +125,7 @@ class UserCatalogues:
             )
 
     async def _made(self, settings: LlmSettings, retry: RetryPolicy) -> Catalogue:
-        # A provider's SDK is imported when it is needed first, which takes a second.
+        # An adapter is imported, and the certificates are read, when they are needed first.
         return await asyncio.to_thread(Catalogue, settings, retry, shared=self._shared)
 
     def _keep(self, user_id: UserId, fresh: _Kept) -> _Kept:

@@ -1,0 +1,143 @@
+"""One address of a provider, and how a call goes there: over connections that are kept, with the provider's key."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from urllib.parse import urljoin, urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+
+from backend_api.domain.agent.model import ModelUnavailableError
+from backend_api.infrastructure.llm.bounds import MOST_REDIRECTS, SILENCE_S
+from backend_api.infrastructure.tls import certificates_of_machine
+
+TIMEOUT = aiohttp.ClientTimeout(connect=10.0, sock_read=SILENCE_S)
+"""`connect` is until there is a connection, whatever it waits for."""
+CONNECTIONS = 500
+KEPT_S = 300.0
+"""So long a connection waits for the next call."""
+BETA_HEADER = "anthropic-beta"
+_OF_ALL = {"accept": "application/json", "content-type": "application/json", "user-agent": "Deskmate/1.0"}
+_FOR_ANYBODY = frozenset({*_OF_ALL, "anthropic-version", BETA_HEADER})
+"""What another origin that is redirected to is told, too: no key, and nothing else that the environment has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderApi:
+    """What messages call it, and which setting has its key."""
+
+    name: str
+    key_setting: str
+
+
+class Connections:
+    """So many answers of one provider at once; the next waits `within_s` seconds at most, in the order they come."""
+
+    def __init__(self, most: int, within_s: float | None) -> None:
+        self._free = asyncio.Semaphore(most)
+        self._within_s = within_s
+
+    @asynccontextmanager
+    async def one(self, provider: str) -> AsyncGenerator[None]:
+        """Raises `ModelUnavailableError` when none came free."""
+        try:
+            async with asyncio.timeout(self._within_s):
+                await self._free.acquire()
+        except TimeoutError as error:
+            busy = f"Too many answers of {provider} are under way here at once. Try again in a moment."
+            raise ModelUnavailableError(busy, may_retry=True) from error
+        try:
+            yield
+        finally:
+            self._free.release()
+
+
+class Endpoint:
+    """Takes one kind of call at `url`, with these headers, by their names in small letters; empty ones are left out."""
+
+    def __init__(
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        *,
+        provider: ProviderApi,
+        timeout: aiohttp.ClientTimeout = TIMEOUT,
+        connections: int = CONNECTIONS,
+        follows_redirects: bool,
+    ) -> None:
+        self.provider = provider
+        self.connections = Connections(connections, timeout.connect)
+        self.url = url
+        self.headers = _OF_ALL | {name: value for name, value in headers.items() if value}
+        self._timeout = timeout
+        self._follows_redirects = follows_redirects
+        self._proxies = getproxies()
+        # Read here, as that takes a while and this may be made in a thread; a session is made where it is used alone.
+        self._certificates = certificates_of_machine()
+        self._session: aiohttp.ClientSession | None = None
+
+    async def aclose(self) -> None:
+        """Close its connections."""
+        if self._session is not None:
+            await self._session.close()
+
+    async def post(self, content: bytes, betas: str = "") -> aiohttp.ClientResponse:
+        """The answer, of whatever status, whose body is still to be read; it is to be closed. `betas`: what the
+        provider calls what this call needs and is not in its API for all. Raises `aiohttp.ClientError`, `OSError`, and
+        `ValueError` for what can't stand in a request."""
+        url, headers = self.url, self.headers
+        if betas:
+            headers = headers | {BETA_HEADER: ",".join(filter(None, (headers.get(BETA_HEADER), betas)))}
+        for _ in range(MOST_REDIRECTS + 1):
+            response = await self._post_once(url, headers, content)
+            location = response.headers.get("location")
+            # Those that are asked for without what was sent, such as 302, lead to no model.
+            if response.status not in (307, 308) or not location or not self._follows_redirects:
+                return response
+            response.close()
+            asked, url = url, urljoin(url, location)
+            if not is_as_trusted(url, asked):
+                headers = {name: value for name, value in headers.items() if name in _FOR_ANYBODY}
+        raise aiohttp.ClientError("too many redirects")
+
+    async def _post_once(self, url: str, headers: Mapping[str, str], content: bytes) -> aiohttp.ClientResponse:
+        if self._session is None:
+            connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEPT_S, ssl=self._certificates)
+            jar = aiohttp.DummyCookieJar()
+            self._session = aiohttp.ClientSession(connector=connector, cookie_jar=jar, timeout=self._timeout)
+        response = await self._session.post(
+            url, data=content, headers=headers, allow_redirects=False, proxy=self._proxy_to(url)
+        )
+        codings = ",".join(response.headers.getall("content-encoding", ())).lower().split(",")
+        if len([coding for coding in codings if coding.strip() not in ("", "identity")]) > 1:
+            # A thousand times as long with each: a few bytes would be unpacked for hours, in which nobody has a turn.
+            response.close()
+            raise aiohttp.ClientError("compressed more than once")
+        return response
+
+    def _proxy_to(self, url: str) -> str | None:
+        """That of the environment, if it has one for this address."""
+        if not self._proxies:
+            return None
+        to = urlsplit(url)
+        proxy = self._proxies.get(to.scheme) or self._proxies.get("all")
+        if not proxy or proxy_bypass(to.hostname or "") or proxy_bypass(to.netloc):
+            return None
+        return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def is_as_trusted(url: str, asked: str) -> bool:
+    """Whether `url` is of the same server as the one that was asked, and no less secret."""
+    there, here = urlsplit(url), urlsplit(asked)
+    return there.netloc == here.netloc and there.scheme in (here.scheme, "https")
+
+
+def custom_headers(variable: str) -> dict[str, str]:
+    """Those that this variable of the environment has, `Name: value` on each line."""
+    lines = [line.partition(":") for line in os.environ.get(variable, "").split("\n")]
+    return {name.strip().lower(): value.strip() for name, colon, value in lines if colon and name.strip()}
