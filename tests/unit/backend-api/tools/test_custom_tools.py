@@ -11,7 +11,8 @@ import pytest
 
 from backend_api.bootstrap.runtime import plan
 from backend_api.bootstrap.settings import Settings, SettingsError
-from backend_api.domain.agent.tools import Done, Tool
+from backend_api.domain.agent.questions import Questions
+from backend_api.domain.agent.tools import Done, Tool, ToolCall, Waits
 from backend_api.infrastructure.tools.custom_tools import MAX_TOOLS, ToolFileError, read_custom_tools
 from backend_api.infrastructure.tools.local import LocalTools
 from support.scripted import call_tool
@@ -64,6 +65,23 @@ async def test_the_file_in_the_documentation_is_a_tool(tmp_path: Path) -> None:
     assert not wrong.success
     assert wrong.output.startswith("Nothing was run: the arguments do not fit order_status.\n- number: ")
     assert "- more: " in wrong.output
+
+
+async def test_the_file_in_the_documentation_that_waits_for_a_person_asks(tmp_path: Path) -> None:
+    documented = (ROOT / "docs/adding-things.md").read_text()
+    source = re.search(r"## A tool that waits for a person.*?```python\n(.*?)```", documented, re.DOTALL)
+    assert source is not None
+    (tmp_path / "release.py").write_text(source.group(1))
+    (tool,) = read_custom_tools(tmp_path, [])
+    assert (tool.spec.asks_person, tool.spec.effect) == (True, "reads")
+    given = {"version": "2.1"}
+    call = ToolCall(session_id="s", user_id="u", run_id="r", call_id="c1", name=tool.spec.name, arguments=given)
+    outcome = await tool.run_call(call)
+    assert isinstance(outcome, Waits)
+    (wait,) = outcome.waits
+    assert wait.id == "question_c1"
+    assert isinstance(wait.subject, Questions)
+    assert wait.subject.questions[0].text == "Release version 2.1 now?"
 
 
 def test_files_and_packages_are_read_by_name_and_others_left_alone(tmp_path: Path) -> None:
