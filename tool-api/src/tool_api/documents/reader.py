@@ -18,12 +18,12 @@ _OLD = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _Output:
     text: str | None = None
     refused: str | None = None
 
 
-_SAID = TypeAdapter(_Said)
+_SAID = TypeAdapter(_Output)
 
 
 class DocumentReader:

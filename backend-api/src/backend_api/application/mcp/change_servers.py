@@ -83,7 +83,7 @@ class ChangeMcpServers:
         if self.servers.is_shared(name):
             raise McpServerNameTakenError(f"Everybody has an MCP server {name} already. Choose another name.")
         known = await self._find_own(user_id, name)
-        said = _with_kept(said, self.servers.opened(user_id, known) if known is not None else None, known)
+        said = _with_saved(said, self.servers.opened(user_id, known) if known is not None else None, known)
         try:
             server = self.parse(name, said)
         except ValueError as error:
@@ -215,7 +215,7 @@ def _with_trial(shown: ShownMcpServer, trial: McpTrial) -> ShownMcpServer:
     )
 
 
-def _with_kept(said: Mapping[str, Any], values: SecretValues | None, known: OwnMcpServer | None) -> Mapping[str, Any]:
+def _with_saved(said: Mapping[str, Any], values: SecretValues | None, known: OwnMcpServer | None) -> Mapping[str, Any]:
     """With the values that are None as they were saved; they were given for one server, and go to no other."""
     kept: dict[str, Any] = {**said}
     for part in ("env", "headers"):
@@ -228,11 +228,11 @@ def _with_kept(said: Mapping[str, Any], values: SecretValues | None, known: OwnM
             raise InvalidError(f"Give {missing[0]}: no value of it is saved.", field=f"body.{part}")
         kept[part] = {name: saved[name] if value is None else value for name, value in given.items()}
     if said.get("oauth"):
-        kept["oauth"] = _client_with_kept(said, values, known)
+        kept["oauth"] = _client_with_saved(said, values, known)
     return kept
 
 
-def _client_with_kept(said: Mapping[str, Any], values: SecretValues | None, known: OwnMcpServer | None) -> Any:
+def _client_with_saved(said: Mapping[str, Any], values: SecretValues | None, known: OwnMcpServer | None) -> Any:
     client: Mapping[str, Any] = said["oauth"]
     if client.get("client_secret") is not None:
         return client

@@ -50,13 +50,13 @@ class UnreadableError(Exception):
     """Nothing of it can be read as text; says why."""
 
 
-class _Made(BaseModel):
+class _Parsed(BaseModel):
     title: str
     text: str
     length: int
 
 
-_MADE = TypeAdapter(_Made)
+_MADE = TypeAdapter(_Parsed)
 
 
 class PageReader:
@@ -80,7 +80,7 @@ class PageReader:
         return PageText(title=made.title, text=made.text, length=made.length, is_markdown=True)
 
 
-async def _run(page: str, url: str) -> _Made:
+async def _run(page: str, url: str) -> _Parsed:
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-I", str(_PROGRAM)),
         stdin=asyncio.subprocess.PIPE,

@@ -174,7 +174,7 @@ class SessionConnection:
     async def _hold_session(self, streams: Streams) -> None:
         try:
             async with streams as (read, write):
-                async with _Session(read, write, client_info=CLIENT, message_handler=self._hear) as session:
+                async with _Session(read, write, client_info=CLIENT, message_handler=self._on_message) as session:
                     await _negotiate(session)
                     self._session = session
                     self._opened.set()
@@ -183,7 +183,7 @@ class SessionConnection:
             kinds = sorted({type(one).__name__ for one in _causes(error)})
             logger.info("an MCP server is gone", extra={"server": self._server.name, "kinds": kinds})
 
-    async def _hear(self, message: IncomingMessage) -> None:
+    async def _on_message(self, message: IncomingMessage) -> None:
         if isinstance(message, ToolListChangedNotification):
             self.has_changed = True
 

@@ -27,7 +27,7 @@ MAX_CELL_CHARACTERS = 200_000
 
 def result_of(context: Context, execution: Execution, note: str | None = None) -> ToolResult:
     """`note` says why the execution was ended."""
-    told = _Told()
+    told = _Rendered()
     for one in execution.said:
         told.add(one)
     if execution.ended is not None and note is None:
@@ -43,7 +43,7 @@ def result_of(context: Context, execution: Execution, note: str | None = None) -
 
 
 @dataclass(slots=True)
-class _Told:
+class _Rendered:
     texts: list[str] = field(default_factory=list[str])
     outputs: list[CodeText | CodeTable | CodePicture] = field(default_factory=list[CodeText | CodeTable | CodePicture])
     is_cut: bool = False
