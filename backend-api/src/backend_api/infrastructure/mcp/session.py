@@ -28,7 +28,7 @@ from backend_api.domain.mcp.sign_in import may_sign_in
 from backend_api.infrastructure.mcp.guarded_transport import Refusals, ScopeRefusal, SignInRefusal
 from backend_api.infrastructure.mcp.listing import ListedTool, listing_of
 from backend_api.infrastructure.mcp.progress import ProgressLines
-from backend_api.infrastructure.mcp.results import refused, told
+from backend_api.infrastructure.mcp.results import refused, to_done
 
 logger = logging.getLogger(__name__)
 
@@ -125,7 +125,7 @@ class SessionConnection:
             return Done(success=False, output=ODD)
         finally:
             progress.end()
-        return told(result, self._mask)
+        return to_done(result, self._mask)
 
     async def close(self) -> None:
         self._closing.set()

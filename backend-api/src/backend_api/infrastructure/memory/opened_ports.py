@@ -29,8 +29,8 @@ class MemoryOpenedPorts:
         if len(present) >= at_most:
             raise TooManyPortsError.of(at_most)
         self._ports[port.id] = port
-        told = PortOpened(port_id=port.id, port=port.port, label=port.label, opened_by=port.opened_by)
-        return port, self._record_event(port.session_id, port.user_id, told)
+        payload = PortOpened(port_id=port.id, port=port.port, label=port.label, opened_by=port.opened_by)
+        return port, self._record_event(port.session_id, port.user_id, payload)
 
     async def close(self, session_id: SessionId, user_id: UserId, port_id: PortId) -> list[Event]:
         """At once."""
@@ -55,8 +55,8 @@ class MemoryOpenedPorts:
         row = self._store.sessions.get(port.session_id)
         return row is not None and row.session.user_id == port.user_id
 
-    def _record_event(self, session_id: SessionId, user_id: UserId, told: StoredPayload) -> list[Event]:
+    def _record_event(self, session_id: SessionId, user_id: UserId, payload: StoredPayload) -> list[Event]:
         row = self._store.own(session_id, user_id)
-        events = self._store.store(row, row.session.active_run_id, [told])
+        events = self._store.store(row, row.session.active_run_id, [payload])
         row.session = replace(row.session, last_seq=len(row.events), updated_at=self._store.clock())
         return events

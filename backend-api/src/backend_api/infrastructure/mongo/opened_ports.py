@@ -30,10 +30,10 @@ class MongoOpenedPorts:
     async def open(self, port: OpenedPort, *, at_most: int) -> tuple[OpenedPort, list[Event]]:
         """Who opens ports of one session at once writes the session first, and so one after the other."""
         wanted: Document = {"session_id": port.session_id, "port": port.port}
-        told = PortOpened(port_id=port.id, port=port.port, label=port.label, opened_by=port.opened_by)
+        payload = PortOpened(port_id=port.id, port=port.port, label=port.label, opened_by=port.opened_by)
 
         async def work(transaction: AsyncClientSession) -> list[Event]:
-            events = await self._record_event(transaction, port.session_id, port.user_id, told)
+            events = await self._record_event(transaction, port.session_id, port.user_id, payload)
             if await self._ports.find_one(wanted, {"_id": 1}, session=transaction) is not None:
                 raise AbandonedError
             of_session = {"session_id": port.session_id}
@@ -58,8 +58,8 @@ class MongoOpenedPorts:
             found = await self._ports.find_one_and_delete(wanted, session=transaction)
             if found is None:
                 raise PortNotFoundError("This port is not open.")
-            told = PortClosed(port_id=port_id, port=found["port"])
-            return await self._record_event(transaction, session_id, user_id, told)
+            payload = PortClosed(port_id=port_id, port=found["port"])
+            return await self._record_event(transaction, session_id, user_id, payload)
 
         return await in_transaction(self._database, work)
 
@@ -82,7 +82,7 @@ class MongoOpenedPorts:
         return {one["_id"]: _port(one) for one in found}
 
     async def _record_event(
-        self, transaction: AsyncClientSession, session_id: SessionId, user_id: UserId, told: StoredPayload
+        self, transaction: AsyncClientSession, session_id: SessionId, user_id: UserId, payload: StoredPayload
     ) -> list[Event]:
         session = await self._database["sessions"].find_one_and_update(
             {"_id": session_id, "user_id": user_id},
@@ -94,7 +94,7 @@ class MongoOpenedPorts:
         if session is None:
             raise SessionNotFoundError("There is no such session.")
         run_id = session.get("active_run_id")
-        events = number(session_id, session["last_seq"], session["updated_at"], run_id, [told])
+        events = number(session_id, session["last_seq"], session["updated_at"], run_id, [payload])
         await insert_events(self._database, transaction, events)
         return events
 
