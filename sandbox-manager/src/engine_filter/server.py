@@ -92,17 +92,17 @@ class Filter:
                 await reply.refused("engine filter: it failed", 500)
 
     async def _act(self, planned: Coroutine[Any, Any, Plan], client: Pair, reply: Reply) -> None:
-        plan = await _unless_left(planned, client[0])
+        plan = await _or_disconnected(planned, client[0])
         if plan.order is None:
             await reply.send(200, dumps(plan.known))
         elif plan.shown is not None:
-            found = await _unless_left(answer_of(self._socket, plan.order), client[0])
+            found = await _or_disconnected(answer_of(self._socket, plan.order), client[0])
             await reply.send(200, dumps(plan.shown(found)))
         elif plan.order.upgrades:
             await self._stream(plan.order, client, reply)
         else:
             passing = self._pass_on(plan.order, reply)
-            await _unless_left(asyncio.wait_for(passing, ANSWER_S) if plan.has_end else passing, client[0])
+            await _or_disconnected(asyncio.wait_for(passing, ANSWER_S) if plan.has_end else passing, client[0])
 
     async def _pass_on(self, order: Order, reply: Reply) -> None:
         exchange = await Exchange.begin(self._socket, order)
@@ -115,7 +115,7 @@ class Filter:
             await exchange.close()
 
     async def _stream(self, order: Order, client: Pair, reply: Reply) -> None:
-        exchange = await _unless_left(Exchange.begin(self._socket, order), client[0])
+        exchange = await _or_disconnected(Exchange.begin(self._socket, order), client[0])
         try:
             if exchange.status != 101:
                 await reply.send(exchange.status, await exchange.whole())
@@ -144,7 +144,7 @@ async def _run_until_first(*parts: Coroutine[Any, Any, None]) -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _unless_left(work: Coroutine[Any, Any, Any], reader: asyncio.StreamReader) -> Any:
+async def _or_disconnected(work: Coroutine[Any, Any, Any], reader: asyncio.StreamReader) -> Any:
     """What it answers. `ConnectionError` when who asked goes away first, or says more than was asked of it."""
     task, leaving = asyncio.ensure_future(work), asyncio.ensure_future(reader.read(1))
     try:

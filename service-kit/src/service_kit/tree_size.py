@@ -74,7 +74,7 @@ class _Walk:
                 if self._levels[-1].left:
                     self._enter(self._levels[-1].left.pop())
                 else:
-                    self._leave()
+                    self._ascend()
         except FileNotFoundError:
             return
         finally:
@@ -108,7 +108,7 @@ class _Walk:
             os.close(level.fd)
             level.fd = -1
 
-    def _leave(self) -> None:
+    def _ascend(self) -> None:
         level = self._levels.pop()
         try:
             if self._levels and self._levels[-1].fd < 0:

@@ -80,7 +80,7 @@ def idle_tool_table() -> Mapping[str, AnyTool]:
         files=FileController(workspace=Workspace(root), documents=DocumentReader(programs)),
         navigation=NavigationController(workspace=Workspace(root), programs=SourcePrograms()),
         documents=DocumentController(
-            workspace=Workspace(root), programs=programs, printer=_NoPrinter(), room=_nothing_asked
+            workspace=Workspace(root), programs=programs, printer=_NoPrinter(), room=_any_size
         ),
         background=BackgroundController(commands=BackgroundCommands(root, dict[str, str]), allowed=frozenset()),
         browser=BrowserDriver(Tabs(_no_browser, Downloads(Workspace(root), _any_room)), lambda: False),
@@ -95,7 +95,7 @@ class _NoPrinter:
         raise NotMadeError("Nothing is started.")
 
 
-async def _nothing_asked(_: int) -> None:
+async def _any_size(_: int) -> None:
     return
 
 

@@ -64,7 +64,7 @@ class Reconcile:
         wanted = {one.id: one for one in await self.registry.find(occupied=True)}
         strays = [one for one in found.values() if one.identity.sandbox_id not in wanted]
         await self.each(
-            [self._piece(one, found.get(one.id)) for one in wanted.values()] + [self._stray(one) for one in strays]
+            [self._piece(one, found.get(one.id)) for one in wanted.values()] + [self._removal_of(one) for one in strays]
         )
 
     async def one(self, sandbox_id: str) -> None:
@@ -91,7 +91,7 @@ class Reconcile:
     def _piece(self, sandbox: Sandbox, found: Found | None) -> Piece:
         return Piece(sandbox.id, log_fields(sandbox.identity), lambda: self._keep(sandbox, found))
 
-    def _stray(self, stray: Found) -> Piece:
+    def _removal_of(self, stray: Found) -> Piece:
         return Piece(stray.identity.sandbox_id, log_fields(stray.identity), lambda: self._remove_stray(stray))
 
     async def _keep(self, sandbox: Sandbox, found: Found | None) -> None:

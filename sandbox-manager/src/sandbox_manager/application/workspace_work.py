@@ -149,7 +149,7 @@ class WorkspaceWork:
         return f"{self.owner}/{what}/{secrets.token_hex(8)}"
 
     @contextlib.asynccontextmanager
-    async def _renewing(self, session_id: str, user_id: str, owner: str, began: float) -> AsyncGenerator[_Keeping]:
+    async def _renewing(self, session_id: str, user_id: str, owner: str, began: float) -> AsyncGenerator[_Hold]:
         """Renew the hold, asked for at `began` of the loop's time, until the block has returned.
 
         Once it lapsed, or may have, the block is cancelled, and raises `EngineUnavailableError`.
@@ -163,7 +163,7 @@ class WorkspaceWork:
 
         try:
             async with limit:
-                yield _Keeping(limit, end)
+                yield _Hold(limit, end)
         except TimeoutError as error:
             if limit.expired():
                 raise EngineUnavailableError(_LOST) from error
@@ -203,7 +203,7 @@ class WorkspaceWork:
 
 
 @dataclass(frozen=True, slots=True)
-class _Keeping:
+class _Hold:
     """`limit` has expired when the hold was lost, or may have been; `end` gives it back."""
 
     limit: asyncio.Timeout

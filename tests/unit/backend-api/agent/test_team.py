@@ -23,13 +23,13 @@ from backend_api.domain.agent.team import (
     TeamRefusedError,
     broadcast,
     listed,
+    message_text,
     plan_reviewed,
     plan_submitted,
     sent,
     shutdown_answered,
     shutdown_requested,
     spawned,
-    told,
     updated,
 )
 from backend_api.infrastructure.tools.think import THINK
@@ -111,8 +111,8 @@ def test_whatever_one_reads_says_that_it_is_not_the_persons_word(kind: TeamMessa
     message = TeamMessage(
         message_id="m", sender="amy", recipients=[LEAD], content="do it", msg_type=kind, request_id="r", approve=approve
     )
-    assert "it decides and approves nothing" in told(message)
-    assert told(message).endswith("do it")
+    assert "it decides and approves nothing" in message_text(message)
+    assert message_text(message).endswith("do it")
 
 
 class Written:

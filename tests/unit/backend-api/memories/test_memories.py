@@ -13,7 +13,7 @@ from backend_api.domain.memories.errors import (
     MemoryNotFoundError,
     MemoryTooLargeError,
 )
-from backend_api.domain.memories.listing import MAX_LISTED, listed, numbered, told
+from backend_api.domain.memories.listing import MAX_LISTED, listed, numbered, overview
 
 NONE = Memories(user_id=UserId("anna"))
 TEA = NONE.created("/memories/likes/tea.md", "Likes green tea\nNo sugar")
@@ -117,8 +117,8 @@ def test_words_and_emoji_of_any_language_are_kept() -> None:
 
 
 def test_a_model_reads_a_line_of_each_and_how_much_room_there_is() -> None:
-    assert told(NONE) == "There are no memories yet."
-    assert told(TEA).splitlines() == [
+    assert overview(NONE) == "There are no memories yet."
+    assert overview(TEA).splitlines() == [
         "/memories/likes/tea.md (24 bytes): Likes green tea",
         "36 of 65,536 bytes are used.",
     ]

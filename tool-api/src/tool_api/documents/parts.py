@@ -44,7 +44,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
+class _Position:
     page: int
     line: int
 
@@ -66,7 +66,7 @@ def read_part(document: Document, asked: Asked) -> str:
         line = begin - 1
         for line, text in enumerate(islice(_split_long(document.lines(number)), begin - 1, end), begin):
             if len(text) + 1 > room and not is_first:
-                place = _Place(page=number, line=line)
+                place = _Position(page=number, line=line)
                 if line == begin and mark:
                     taken.pop()
                 return "\n".join([*taken, _read_on(document, place)])
@@ -85,7 +85,7 @@ def _split_long(lines: Iterator[str]) -> Iterator[str]:
             yield from (line[start : start + LONGEST_LINE] for start in range(0, len(line), LONGEST_LINE))
 
 
-def _read_on(document: Document, place: _Place) -> str:
+def _read_on(document: Document, place: _Position) -> str:
     page = f"start_page={place.page}" if document.count > 1 else ""
     line = f"start_line={place.line}" if place.line > 1 or not page else ""
     return f"[cut; read on with {', '.join(filter(None, (page, line)))}]"

@@ -66,11 +66,11 @@ async def _run(module: str, asked: dict[str, Any], document: int) -> bytes:
         env={},
     )
     assert process.stdout is not None
-    said = bytearray()
+    errors = bytearray()
     try:
         while piece := await process.stdout.read(65_536):
-            said += piece
-            if len(said) > MAX_ANSWER_BYTES:
+            errors += piece
+            if len(errors) > MAX_ANSWER_BYTES:
                 raise ProgramFailedError("it said too much")
         if await process.wait() != 0:
             raise ProgramFailedError("it broke")
@@ -78,4 +78,4 @@ async def _run(module: str, asked: dict[str, Any], document: int) -> bytes:
         if process.returncode is None:
             process.kill()
             await process.wait()
-    return bytes(said)
+    return bytes(errors)

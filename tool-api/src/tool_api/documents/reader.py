@@ -18,12 +18,12 @@ _OLD = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _Output:
     text: str | None = None
     refused: str | None = None
 
 
-_SAID = TypeAdapter(_Said)
+_SAID = TypeAdapter(_Output)
 
 
 class DocumentReader:
@@ -35,11 +35,11 @@ class DocumentReader:
         if kind is Kind.OLD_OFFICE:
             raise RefusedDocumentError(_OLD)
         try:
-            said = _SAID.validate_json(
+            output = _SAID.validate_json(
                 await self._programs.answer("reading_program", {"kind": kind, **asdict(asked)}, document, within_s)
             )
         except (ProgramFailedError, ValidationError) as error:
             raise RefusedDocumentError(_TOO_HARD) from error
-        if said.text is None:
-            raise RefusedDocumentError(said.refused or _TOO_HARD)
-        return said.text
+        if output.text is None:
+            raise RefusedDocumentError(output.refused or _TOO_HARD)
+        return output.text

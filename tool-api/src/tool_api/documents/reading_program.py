@@ -29,14 +29,14 @@ def main() -> None:
     kind = Kind(asked.pop("kind"))
     data = sys.stdin.buffer.read(MAX_BYTES + 1)
     try:
-        said = {"text": _read(data, kind, Asked(**asked))}
+        output = {"text": _read(data, kind, Asked(**asked))}
     except RefusedDocumentError as refused:
-        said = {"refused": str(refused)}
+        output = {"refused": str(refused)}
     except MemoryError:
-        said = {"refused": "Reading it takes more memory than there is for that."}
+        output = {"refused": "Reading it takes more memory than there is for that."}
     except Exception:  # noqa: BLE001  # a library may raise anything over what it is given
-        said = {"refused": _BROKEN}
-    sys.stdout.buffer.write(json.dumps(said).encode())
+        output = {"refused": _BROKEN}
+    sys.stdout.buffer.write(json.dumps(output).encode())
 
 
 def _read(data: bytes, kind: Kind, asked: Asked) -> str:

@@ -147,8 +147,8 @@ async def _input(websocket: WebSocket, program: McpProgram) -> tuple[int, str]:
 
 async def _close(websocket: WebSocket, code: int, reason: str) -> None:
     # Its end says more than its beginning: errors stand there.
-    said = reason.encode(errors="replace")
-    short = said if len(said) <= _MAX_REASON_BYTES else b"..." + said[3 - _MAX_REASON_BYTES :]
+    encoded = reason.encode(errors="replace")
+    short = encoded if len(encoded) <= _MAX_REASON_BYTES else b"..." + encoded[3 - _MAX_REASON_BYTES :]
     with suppress(RuntimeError, OSError, WebSocketDisconnect, TimeoutError):
         async with asyncio.timeout(SEND_S):
             await websocket.close(code, short.decode(errors="ignore"))

@@ -22,7 +22,7 @@ def listed(tool: AnyTool) -> ListedTool:
     )
 
 
-def told(result: ToolResult) -> CallToolResult:
+def to_call_result(result: ToolResult) -> CallToolResult:
     """A result: its text, and the pictures it shows."""
     content: list[ContentBlock] = [TextContent(text=result.output)]
     match result.display:

@@ -67,7 +67,7 @@ class McpTools:
             arguments = tool.arguments.model_validate(params.arguments or {})
         except ValidationError as error:
             return forms.refused(error)
-        return forms.told(await self._run(tool, arguments))
+        return forms.to_call_result(await self._run(tool, arguments))
 
     async def _run(self, tool: AnyTool, arguments: Arguments) -> ToolResult:
         call = self.calls.start_call(f"mcp-{uuid4().hex}", tool, arguments)

@@ -46,7 +46,7 @@ class McpProgram:
         self._input = process.stdin
         self._output = process.stdout
         self._said = bytearray()
-        self._listening = asyncio.create_task(self._hear(process.stderr), name="mcp program")
+        self._listening = asyncio.create_task(self._read_errors(process.stderr), name="mcp program")
 
     async def read_line(self) -> bytes | None:
         """The next one without its end; None once it has ended. Raises `LineTooLongError`."""
@@ -95,7 +95,7 @@ class McpProgram:
         self._listening.cancel()
         self._input.close()
 
-    async def _hear(self, stderr: asyncio.StreamReader) -> None:
+    async def _read_errors(self, stderr: asyncio.StreamReader) -> None:
         while piece := await stderr.read(MAX_SAID_BYTES):
             self._said = (self._said + piece)[-self._kept_bytes :]
 

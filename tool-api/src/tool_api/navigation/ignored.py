@@ -71,7 +71,7 @@ def _rule(line: str) -> _Rule | None:
         is_literal = False
     if not is_literal and ending is None and is_anchored and "/" not in pattern:
         # A glob without a slash would match at any depth.
-        return _Rule(is_kept, only_folders, True, "", "", _OneName(pattern))
+        return _Rule(is_kept, only_folders, True, "", "", _TopLevelName(pattern))
     glob = None if is_literal or ending else Glob(pattern)
     return _Rule(is_kept, only_folders, is_anchored, pattern if is_literal else "", ending[1] if ending else "", glob)
 
@@ -80,7 +80,7 @@ def _unescape(escaped: re.Match[str]) -> str:
     return f"[{escaped[1]}]" if escaped[1] in "*?[" else escaped[1]
 
 
-class _OneName(Glob):
+class _TopLevelName(Glob):
     """Matches names of the first folder alone."""
 
     def matches(self, path: str) -> bool:

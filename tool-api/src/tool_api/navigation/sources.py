@@ -45,7 +45,7 @@ def source_files(target: str, above: list[tuple[str, str]], skipped: frozenset[s
         rules = [rule for rule in rules if path.startswith(rule.folder)]
         if NAME in folder.files and (text := _text(folder)):
             rules.append(Ignored(text, path))
-        kept = _Kept(ancestors, rules)
+        kept = _CachedSource(ancestors, rules)
         folder.folders[:] = [
             name for name in folder.folders if name not in SKIPPED and kept.has(path + name, is_folder=True)
         ]
@@ -62,7 +62,7 @@ def source_files(target: str, above: list[tuple[str, str]], skipped: frozenset[s
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _CachedSource:
     ancestors: list[tuple[str, Ignored]]
     rules: list[Ignored]
 

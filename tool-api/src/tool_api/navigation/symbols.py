@@ -46,7 +46,7 @@ def symbols_of(source: bytes, tree: Tree, language: str) -> list[Symbol]:
     """In the order of the source. Values inside of functions are not among them."""
     cursor = QueryCursor(grammar(language).query, match_limit=_MATCH_LIMIT)
     cursor.set_max_start_depth(_MAX_DEPTH)
-    first: dict[int, _Found] = {}
+    first: dict[int, _Capture] = {}
     for pattern, captures in cursor.matches(tree.root_node):
         found = _read_capture(source, pattern, captures)
         known = first.get(found.name_start)
@@ -56,7 +56,7 @@ def symbols_of(source: bytes, tree: Tree, language: str) -> list[Symbol]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Capture:
     pattern: int
     node: Node
     kind: str
@@ -66,13 +66,13 @@ class _Found:
     is_listed: bool
 
 
-def _read_capture(source: bytes, pattern: int, captures: dict[str, list[Node]]) -> _Found:
+def _read_capture(source: bytes, pattern: int, captures: dict[str, list[Node]]) -> _Capture:
     label = next(label for label in captures if label.startswith(("symbol.", "scope.")))
     node, (use, _, kind) = captures[label][0], label.partition(".")
     named = captures.get("name") or [_declared(node) for node in captures.get("declarator", [])]
     container = _text(source, captures["container"][0]) if "container" in captures else ""
     if not named:
-        return _Found(pattern, node, kind, "", "", node.start_byte, is_listed=False)
+        return _Capture(pattern, node, kind, "", "", node.start_byte, is_listed=False)
     name = _text(source, named[0])
     if kind not in ("namespace", "module") and named[0].type != "destructor_name":
         before, _, name = _split(name)
@@ -82,7 +82,7 @@ def _read_capture(source: bytes, pattern: int, captures: dict[str, list[Node]]) 
     start = named[0].start_byte
     if named[0].type == "qualified_identifier":
         start = named[0].end_byte - len(name.encode())
-    return _Found(pattern, node, kind, name, container, start, is_listed=use == "symbol")
+    return _Capture(pattern, node, kind, name, container, start, is_listed=use == "symbol")
 
 
 def _declared(node: Node) -> Node:
@@ -119,7 +119,7 @@ def _plain(written: str) -> str:
     return found[0] if found else written
 
 
-def _nested(ordered: list[_Found]) -> Iterator[Symbol]:
+def _nested(ordered: list[_Capture]) -> Iterator[Symbol]:
     around: list[Symbol] = []
     values: set[tuple[str, str]] = set()
     for found in ordered:

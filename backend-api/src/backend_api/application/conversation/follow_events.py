@@ -171,7 +171,7 @@ class FollowEvents:
     async def __call__(self, session_id: SessionId, user_id: UserId, after: int) -> AsyncGenerator[Event | None]:
         session = await self.sessions.get(session_id, user_id)
         # A number beyond the last one is of a history that is gone; waiting for it would be waiting for ever.
-        place = _Place(min(after, session.last_seq))
+        place = _Position(min(after, session.last_seq))
         with self.heads.follow(session_id):
             async with live_reader(self.stream, session_id) as live:
                 async for event in self._read_stored(session_id, place, session.last_seq, FIRST_PAGE):
@@ -210,7 +210,7 @@ class FollowEvents:
         return head
 
     async def _read_stored(
-        self, session_id: SessionId, place: _Place, until: int, limit: int = PAGE
+        self, session_id: SessionId, place: _Position, until: int, limit: int = PAGE
     ) -> AsyncIterator[Event]:
         """At least up to the number `until`, as far as there are so many. A short page may have been cut by size."""
         while True:
@@ -222,7 +222,7 @@ class FollowEvents:
             limit = PAGE
 
 
-class _Place:
+class _Position:
     """Where a reader stands: the last stored number, and how much it saw of each text being written."""
 
     def __init__(self, after: int) -> None:

@@ -91,7 +91,7 @@ class FollowRun:
         accepted = await self.send_first(session_id, user_id, message)
         if waiting := await self._waiting_with(session_id, accepted):
             return waiting
-        far = _SoFar()
+        far = _Progress()
         events = self.follow_events_of(session_id, user_id, accepted)
         try:
             async with asyncio.timeout(timeout_s):
@@ -118,7 +118,7 @@ class FollowRun:
         asked = still_asked(known)
         if not asked or (asked[0].seq or 0) > accepted.seq:
             return None
-        far = _SoFar()
+        far = _Progress()
         for event in known:
             if (event.seq or 0) >= accepted.seq or isinstance(event.payload, UsageUpdated):
                 far.add_event(event)
@@ -131,7 +131,7 @@ class FollowRun:
 
 
 @dataclass(slots=True)
-class _SoFar:
+class _Progress:
     """What was told of a run."""
 
     run_id: str = ""

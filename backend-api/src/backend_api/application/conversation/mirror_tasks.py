@@ -27,10 +27,10 @@ class MirrorTasks:
 
     files: AgentFiles
 
-    async def __call__(self, session_id: str, user_id: str, board: TaskBoard, told: TasksUpdated) -> None:
-        """As `told` has them."""
-        present, mirrored = {task.id: task for task in told.tasks}, board.mirrored
-        changed = {task.id: as_json(task) for task in told.tasks if mirrored.get(task.id) != task}
+    async def __call__(self, session_id: str, user_id: str, board: TaskBoard, updated: TasksUpdated) -> None:
+        """As `updated` has them."""
+        present, mirrored = {task.id: task for task in updated.tasks}, board.mirrored
+        changed = {task.id: as_json(task) for task in updated.tasks if mirrored.get(task.id) != task}
         gone = {task.id: as_json(task) | {"status": "deleted"} for task in mirrored.values() if task.id not in present}
         files = dict([*changed.items(), *gone.items()][:MAX_FILES])
         uploads = [_file(task_id, fields) for task_id, fields in files.items()]

@@ -40,5 +40,5 @@ class WriteTranscript:
                 if isinstance(entry.event.payload, LlmRequest | LlmResponse):
                     continue  # the same once more, as it was sent
                 fields = event_fields(entry.event)
-                told = fields if entry.output is None else fields | {"output": entry.output}
-                yield f"{dump(told)}\n".encode()
+                line = fields if entry.output is None else fields | {"output": entry.output}
+                yield f"{dump(line)}\n".encode()

@@ -26,7 +26,7 @@ def pause_of(tries: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class _Guesses:
+class _AttemptLimiter:
     """Every try counts before its password is looked at, or many at once would all be the first."""
 
     limiter: RateLimiter
@@ -41,7 +41,7 @@ class _Guesses:
             await asyncio.gather(*map(self.limiter.forget, keys))
 
 
-class LogInGuesses(_Guesses):
+class LogInGuesses(_AttemptLimiter):
     """Log-ins: limited by address and by address and name, slowed by name."""
 
     __slots__ = ()
@@ -62,7 +62,7 @@ class LogInGuesses(_Guesses):
         await self._forget(_pair(name, address), _name_key(name))
 
 
-class ChangeGuesses(_Guesses):
+class ChangeGuesses(_AttemptLimiter):
     """The old password at its change: limited by log-in, slowed by user. Whoever has a stolen token has one log-in,
     and uses up nothing of the owner's at another."""
 

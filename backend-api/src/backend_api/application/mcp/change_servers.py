@@ -75,7 +75,7 @@ class ChangeMcpServers:
         shared = [self._show_target(target, None, known) for target in self.servers.shared]
         return [*shared, *(self._show(user_id, own, known) for own in await self.servers.store.of(user_id))]
 
-    async def put(self, user_id: UserId, name: str, said: Mapping[str, Any]) -> ShownMcpServer:
+    async def put(self, user_id: UserId, name: str, body: Mapping[str, Any]) -> ShownMcpServer:
         """Add it, or replace the one of its name. A value that is None stays what it was, if it is sent to where it
         was sent before. Raises `InvalidError`, `McpServerNameTakenError`, `TooManyMcpServersError`, `SecretsOffError`,
         `LimitError`, `StoreUnavailableError`."""
@@ -83,9 +83,9 @@ class ChangeMcpServers:
         if self.servers.is_shared(name):
             raise McpServerNameTakenError(f"Everybody has an MCP server {name} already. Choose another name.")
         known = await self._find_own(user_id, name)
-        said = _with_kept(said, self.servers.opened(user_id, known) if known is not None else None, known)
+        body = _with_saved(body, self.servers.opened(user_id, known) if known is not None else None, known)
         try:
-            server = self.parse(name, said)
+            server = self.parse(name, body)
         except ValueError as error:
             raise InvalidError(str(error), field="body") from error
         own = self.servers.sealed(user_id, server)
@@ -215,40 +215,40 @@ def _with_trial(shown: ShownMcpServer, trial: McpTrial) -> ShownMcpServer:
     )
 
 
-def _with_kept(said: Mapping[str, Any], values: SecretValues | None, known: OwnMcpServer | None) -> Mapping[str, Any]:
+def _with_saved(body: Mapping[str, Any], values: SecretValues | None, known: OwnMcpServer | None) -> Mapping[str, Any]:
     """With the values that are None as they were saved; they were given for one server, and go to no other."""
-    kept: dict[str, Any] = {**said}
+    kept: dict[str, Any] = {**body}
     for part in ("env", "headers"):
-        given: Mapping[str, str | None] = said.get(part) or {}
+        given: Mapping[str, str | None] = body.get(part) or {}
         saved = getattr(values, part, {})
         blank = [name for name, value in given.items() if value is None]
-        if blank and (known is None or _may_lead_elsewhere(known.server, said)):
+        if blank and (known is None or _may_lead_elsewhere(known.server, body)):
             raise InvalidError(f"Give {blank[0]} anew: it was not given for this server.", field=f"body.{part}")
         if missing := [name for name in blank if name not in saved]:
             raise InvalidError(f"Give {missing[0]}: no value of it is saved.", field=f"body.{part}")
         kept[part] = {name: saved[name] if value is None else value for name, value in given.items()}
-    if said.get("oauth"):
-        kept["oauth"] = _client_with_kept(said, values, known)
+    if body.get("oauth"):
+        kept["oauth"] = _client_with_saved(body, values, known)
     return kept
 
 
-def _client_with_kept(said: Mapping[str, Any], values: SecretValues | None, known: OwnMcpServer | None) -> Any:
-    client: Mapping[str, Any] = said["oauth"]
+def _client_with_saved(body: Mapping[str, Any], values: SecretValues | None, known: OwnMcpServer | None) -> Any:
+    client: Mapping[str, Any] = body["oauth"]
     if client.get("client_secret") is not None:
         return client
     saved = values.client_secret if values is not None else ""
     if saved and known is not None:
         is_other = client.get("client_id") != known.server.client_id
-        if is_other or _may_lead_elsewhere(known.server, said):
+        if is_other or _may_lead_elsewhere(known.server, body):
             raise InvalidError("Give the client secret anew: it was not given for this server.", field="body.oauth")
     return {**client, "client_secret": saved}
 
 
-def _may_lead_elsewhere(known: McpServer, said: Mapping[str, Any]) -> bool:
-    url = str(said.get("url") or "")
-    if known.transport == "stdio" or said.get("command"):
-        return (known.command, [*known.args]) != (said.get("command") or "", said.get("args") or [])
-    env: Mapping[str, str | None] = said.get("env") or {}
+def _may_lead_elsewhere(known: McpServer, body: Mapping[str, Any]) -> bool:
+    url = str(body.get("url") or "")
+    if known.transport == "stdio" or body.get("command"):
+        return (known.command, [*known.args]) != (body.get("command") or "", body.get("args") or [])
+    env: Mapping[str, str | None] = body.get("env") or {}
     # An address with variables leads where their values say.
     return _origin(known.url) != _origin(url) or ("${" in url and any(value is not None for value in env.values()))
 

@@ -16,5 +16,5 @@ async def revoke(authorizer: Authorizer, server: McpServer, user_id: UserId, gra
     try:
         await authorizer.revoke(server.source, user_id, grant)
     except McpSignInError as error:
-        told = {"server": server.name, "issuer": grant.client.issuer, "reason": error.detail}
-        logger.warning("what was given for an MCP server could not be revoked", extra=told)
+        log_values = {"server": server.name, "issuer": grant.client.issuer, "reason": error.detail}
+        logger.warning("what was given for an MCP server could not be revoked", extra=log_values)

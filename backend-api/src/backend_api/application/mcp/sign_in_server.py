@@ -156,10 +156,10 @@ class SignInMcpServer:
         if sealed is None:
             raise McpSignInError(EXPIRED, "expired")
         try:
-            said = cast("dict[str, Any]", json.loads(self.sign_ins.box.open(sealed, bound_to=_binding(digest))))
+            values = cast("dict[str, Any]", json.loads(self.sign_ins.box.open(sealed, bound_to=_binding(digest))))
         except SecretUnreadableError as error:
             raise McpSignInError(EXPIRED, "expired") from error
-        return PendingSignIn(client=OAuthClient(**said.pop("client")), **said)
+        return PendingSignIn(client=OAuthClient(**values.pop("client")), **values)
 
     async def _require_unchanged(self, pending: PendingSignIn) -> McpTarget:
         target = await self.servers.find(pending.user_id, pending.name)

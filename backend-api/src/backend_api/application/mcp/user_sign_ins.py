@@ -78,7 +78,7 @@ def _text_of(grant: Grant) -> str:
 
 
 def _grant_from(text: str) -> Grant:
-    said = cast("dict[str, Any]", json.loads(text))
-    expires_at = said.pop("expires_at")
-    client = OAuthClient(**said.pop("client"))
-    return Grant(client=client, expires_at=datetime.fromisoformat(expires_at) if expires_at else None, **said)
+    values = cast("dict[str, Any]", json.loads(text))
+    expires_at = values.pop("expires_at")
+    client = OAuthClient(**values.pop("client"))
+    return Grant(client=client, expires_at=datetime.fromisoformat(expires_at) if expires_at else None, **values)

@@ -53,8 +53,8 @@ class ChangeSetting:
         if setting.category == "models":
             async with self.catalogues.of(own) as catalogue:
                 model = catalogue.default()
-            told = None if model.id == self.deployment_model else model.id
-            await self.store.notify_sessions(user_id, stored.version, told)
+            model_id = None if model.id == self.deployment_model else model.id
+            await self.store.notify_sessions(user_id, stored.version, model_id)
         return own
 
     async def _checked(self, setting: Setting, value: Any, own: OwnSettings) -> Any:

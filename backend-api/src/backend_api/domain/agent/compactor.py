@@ -42,19 +42,19 @@ class Compactor:
         """Whether there is a summary now, with what is `kept` after it. `request` is what the agent's model would be
         asked next. What the summary cost is counted in any case; without one nothing changes but that this is told."""
         transcript = await self.write_transcript()
-        told: list[Notice] = []
+        notices: list[Notice] = []
         try:
-            summary = await self._summary(request, wanted.focus, told)
+            summary = await self._summary(request, wanted.focus, notices)
         except SummaryError as error:
             logger.warning("a conversation was not summed up", extra={"reason": str(error)})
             text = f"The conversation could not be summed up: {error}"
             outcome = Notice(text=text, code=COMPACTION_FAILED)
         else:
             outcome = await self._compacted("\n\n".join([summary, *kept]), conversation, wanted, transcript)
-        await self.journal.record([*told, self.journal.counted(Usage()), outcome])
+        await self.journal.record([*notices, self.journal.counted(Usage()), outcome])
         return isinstance(outcome, ContextCompacted)
 
-    async def _summary(self, request: ModelRequest, focus: str | None, told: list[Notice]) -> str:
+    async def _summary(self, request: ModelRequest, focus: str | None, notices: list[Notice]) -> str:
         """Raises `SummaryError`, of the first of the two where both fail."""
         try:
             return await self._summarize(self.model, request, focus)
@@ -66,7 +66,7 @@ class Compactor:
                 summary = await self._summarize(self.instead, request, focus)
             except SummaryError as second:
                 raise error from second
-            told.append(summary_fallback_notice(error.fault, self.instead.info))
+            notices.append(summary_fallback_notice(error.fault, self.instead.info))
             return summary
 
     async def _summarize(self, model: ChosenModel, request: ModelRequest, focus: str | None) -> str:

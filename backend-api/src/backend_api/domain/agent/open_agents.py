@@ -57,12 +57,12 @@ class OpenAgents:
         """The same, with the end of each agent whose call has its result among them."""
         if not self._open:
             return items
-        told = {item.payload.subagent_id for item in items if isinstance(item.payload, SubagentFinished)}
+        started = {item.payload.subagent_id for item in items if isinstance(item.payload, SubagentFinished)}
         whole: list[Recorded] = []
         for item in items:
             whole.append(item)
             match item.payload:
-                case ToolFinished(call_id=call_id) if (agent_id := subagent_of(call_id)) in self._open.keys() - told:
+                case ToolFinished(call_id=call_id) if (agent_id := subagent_of(call_id)) in self._open.keys() - started:
                     call, work = at_work.get(call_id), self._open[agent_id]
                     end = SubagentFinished(
                         subagent_id=agent_id,

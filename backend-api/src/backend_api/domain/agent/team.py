@@ -75,20 +75,20 @@ class Team:
     version: int = 0
     """Grows with each change."""
 
-    def apply_update(self, told: TeammateUpdated) -> None:
+    def apply_update(self, new: TeammateUpdated) -> None:
         """One began, or is at something else now."""
-        before = self.members.get(told.name)
-        is_known = before is not None and before.agent_id == told.agent_id
-        self.members[told.name] = Teammate(
-            agent_id=told.agent_id or "",
-            name=told.name,
-            role=told.role,
-            call_id=told.parent_call_id,
-            status=told.status,
-            has_reported=before.has_reported if before is not None and is_known and told.status != "working" else False,
+        before = self.members.get(new.name)
+        is_known = before is not None and before.agent_id == new.agent_id
+        self.members[new.name] = Teammate(
+            agent_id=new.agent_id or "",
+            name=new.name,
+            role=new.role,
+            call_id=new.parent_call_id,
+            status=new.status,
+            has_reported=before.has_reported if before is not None and is_known and new.status != "working" else False,
         )
         if not is_known:
-            self.inboxes[told.name] = []
+            self.inboxes[new.name] = []
         self.version += 1
 
     def apply_message(self, message: TeamMessage) -> None:
@@ -300,7 +300,7 @@ def request_with(team: Team, request_id: str) -> Request:
     return asked
 
 
-def told(message: TeamMessage) -> str:
+def message_text(message: TeamMessage) -> str:
     """As its reader's model reads it."""
     return _READ.format(what=_describe_message(message), content=message.content)
 

@@ -267,8 +267,8 @@ class ToolRunner:
 
 def _deadline_result(call: ToolCall, tool: Tool) -> Done:
     """The result of a call that was cut at its deadline."""
-    said = TOO_LONG if call.has_begun else NEVER_BEGUN
-    return Done(success=False, output=said.format(late=f"within {tool.spec.deadline_ms / 1000:g} s"))
+    text = TOO_LONG if call.has_begun else NEVER_BEGUN
+    return Done(success=False, output=text.format(late=f"within {tool.spec.deadline_ms / 1000:g} s"))
 
 
 def _ask_of_previous(called: ToolCalled, asking: Sequence[Announced]) -> Ask | None:

@@ -30,7 +30,7 @@ def differing(session: Session, wanted: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value != getattr(session, name)}
 
 
-def told(values: Mapping[str, Any], session: Session) -> list[SessionUpdated]:
+def updates_of(values: Mapping[str, Any], session: Session) -> list[SessionUpdated]:
     """What the stream tells of fields that changed from what the session had, if anything."""
     shown = {name: values[name] for name in _TOLD if name in values}
     if "options" in shown:

@@ -53,9 +53,9 @@ class McpServer:
         """Names what it is, so that another server of its name is known for another one. Nothing of a secret is in
         it: values of variables and headers don't count."""
         tools = None if self.tools is None else sorted(self.tools)
-        said = [self.source, self.transport, self.command, [*self.args], self.url, tools]
-        said += [self.client_id] if self.client_id else []
-        text = json.dumps([*said, sorted(self.env), sorted(self.headers)])
+        identity = [self.source, self.transport, self.command, [*self.args], self.url, tools]
+        identity += [self.client_id] if self.client_id else []
+        text = json.dumps([*identity, sorted(self.env), sorted(self.headers)])
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     def variables(self) -> Mapping[str, bool]:

@@ -12,7 +12,7 @@ MEDIA_TYPE = "application/json"
 
 def to_body(listing: Listing) -> bytes:
     """To be read by `from_body`."""
-    said = [
+    facts = [
         {
             "name": tool.name,
             "public_name": tool.public_name,
@@ -21,7 +21,7 @@ def to_body(listing: Listing) -> bytes:
         }
         for tool in listing.tools
     ]
-    return json.dumps(said, separators=(",", ":")).encode()
+    return json.dumps(facts, separators=(",", ":")).encode()
 
 
 def from_body(content: bytes) -> Listing:

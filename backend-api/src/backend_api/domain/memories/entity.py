@@ -85,9 +85,9 @@ class Memories:
         present = self.file(path)
         found = _occurrences(present.content, old)
         if found != 1:
-            said = "not" if found == 0 else f"{found} times"
+            times = "not" if found == 0 else f"{found} times"
             raise MemoryChangedError(
-                f"The text to replace is {said} in {ROOT}/{present.path}; it has to be there exactly once.",
+                f"The text to replace is {times} in {ROOT}/{present.path}; it has to be there exactly once.",
                 present.content,
             )
         return self._with_file(present.path, present.content.replace(old, new))

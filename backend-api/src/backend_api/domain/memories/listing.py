@@ -19,7 +19,7 @@ def listed(files: Sequence[MemoryFile], most: int = MAX_LISTED) -> str:
     return "\n".join(lines)
 
 
-def told(memories: Memories) -> str:
+def overview(memories: Memories) -> str:
     """All of them, and how much room they take."""
     size = f"{memories.size:,} of {MAX_USER_BYTES:,} bytes are used."
     return f"{listed(memories.files, len(memories.texts))}\n{size}" if memories.texts else "There are no memories yet."

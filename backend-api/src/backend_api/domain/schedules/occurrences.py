@@ -53,8 +53,8 @@ def due_of(schedule: Schedule, lines: CronLines, now: datetime) -> Due:
     if not missed:
         return Due(at=passed[-1], missed=None, next_at=next_at)
     last_at = now if is_capped else missed[-1]
-    told = Missed(count=min(len(missed), MAX_MISSED), first_at=missed[0], last_at=last_at, reason="late")
-    return Due(at=passed[-1], missed=told, next_at=next_at)
+    summary = Missed(count=min(len(missed), MAX_MISSED), first_at=missed[0], last_at=last_at, reason="late")
+    return Due(at=passed[-1], missed=summary, next_at=next_at)
 
 
 def merged(earlier: Missed | None, later: Missed | None) -> Missed | None:

@@ -65,13 +65,13 @@ class Skill:
 
     def __post_init__(self) -> None:
         check_name(self.name)
-        said = self.description
-        if not said.strip() or len(said) > MAX_DESCRIPTION_CHARACTERS or "\n" in said:
+        text = self.description
+        if not text.strip() or len(text) > MAX_DESCRIPTION_CHARACTERS or "\n" in text:
             raise SkillRefusedError(
                 f"The description of {self.name} must be one line of at most {MAX_DESCRIPTION_CHARACTERS} characters "
                 "that says what the skill is for and when to use it."
             )
-        if unseen := UNSEEN.search(said + self.instructions):
+        if unseen := UNSEEN.search(text + self.instructions):
             raise SkillRefusedError(f"{MAIN} has the character U+{ord(unseen.group()):04X}, which nobody sees.")
         if not self.instructions.strip():
             raise SkillRefusedError(f"{MAIN} says nothing below its front matter.")

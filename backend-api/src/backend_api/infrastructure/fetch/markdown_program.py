@@ -28,8 +28,8 @@ def main() -> None:
     asked = json.loads(sys.stdin.buffer.readline())
     page = sys.stdin.buffer.read().decode("utf-8", "replace")
     text = markdown(page, asked["url"])
-    said = {"title": title(page), "text": text[: asked["characters"]], "length": len(text)}
-    sys.stdout.buffer.write(json.dumps(said).encode())
+    output = {"title": title(page), "text": text[: asked["characters"]], "length": len(text)}
+    sys.stdout.buffer.write(json.dumps(output).encode())
 
 
 def markdown(page: str, url: str) -> str:

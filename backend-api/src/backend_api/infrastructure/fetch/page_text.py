@@ -50,13 +50,13 @@ class UnreadableError(Exception):
     """Nothing of it can be read as text; says why."""
 
 
-class _Made(BaseModel):
+class _Parsed(BaseModel):
     title: str
     text: str
     length: int
 
 
-_MADE = TypeAdapter(_Made)
+_MADE = TypeAdapter(_Parsed)
 
 
 class PageReader:
@@ -80,7 +80,7 @@ class PageReader:
         return PageText(title=made.title, text=made.text, length=made.length, is_markdown=True)
 
 
-async def _run(page: str, url: str) -> _Made:
+async def _run(page: str, url: str) -> _Parsed:
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-I", str(_PROGRAM)),
         stdin=asyncio.subprocess.PIPE,
@@ -91,13 +91,13 @@ async def _run(page: str, url: str) -> _Made:
     )
     asked = json.dumps({"url": url, "characters": MAX_TEXT_CHARACTERS}).encode()
     try:
-        said, _ = await process.communicate(asked + b"\n" + page.encode("utf-8", "replace"))
+        charsets, _ = await process.communicate(asked + b"\n" + page.encode("utf-8", "replace"))
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
     try:
-        return _MADE.validate_json(said)
+        return _MADE.validate_json(charsets)
     except ValidationError as error:
         raise UnreadableError("The page is made so that it can't be read as text.") from error
 
@@ -113,8 +113,8 @@ def _guess_type(content: bytes) -> str:
 def _decoded(fetched: Fetched) -> str:
     """By what the server says of its characters, else by what the page does, else as UTF-8."""
     declared = _DECLARED.search(fetched.content[:1024])
-    said = (fetched.charset, *(part.decode() for part in (declared.groups() if declared else ()) if part))
-    charset = next(filter(None, map(_known_charset, said)), "utf-8")
+    charsets = (fetched.charset, *(part.decode() for part in (declared.groups() if declared else ()) if part))
+    charset = next(filter(None, map(_known_charset, charsets)), "utf-8")
     return fetched.content.decode(charset, "replace").removeprefix("\ufeff").replace("\0", "")
 
 

@@ -73,11 +73,11 @@ def _tool(server: McpServer, listed: ListedTool, mask: Mask, reader: SchemaReade
     )
 
 
-def _described(said: str, mask: Mask) -> str:
+def _described(text: str, mask: Mask) -> str:
     """Of a long one its beginning alone is read, and the end of that not told: half of a secret may stand there."""
-    looked_at = said[:_MAX_READ_CHARACTERS]
+    looked_at = text[:_MAX_READ_CHARACTERS]
     known = UNSEEN.sub("", mask.known(looked_at)).strip()
-    if looked_at == said:
+    if looked_at == text:
         return shorten(known, MAX_DESCRIPTION_CHARACTERS)
     return f"{known[:MAX_DESCRIPTION_CHARACTERS]} [...]"
 

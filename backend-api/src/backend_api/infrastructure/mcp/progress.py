@@ -28,8 +28,8 @@ class ProgressLines:
         count = f"{progress:g}" if total is None else f"{progress:g}/{total:g}"
         # Hidden before it is cut: half of a secret is not found.
         known = " ".join(self._mask.known(message or "").split())[: 4 * MAX_CHARACTERS]
-        said = UNSEEN.sub("", known)[:MAX_CHARACTERS]
-        await self._show(f"{count} {said}".strip() + "\n")
+        text = UNSEEN.sub("", known)[:MAX_CHARACTERS]
+        await self._show(f"{count} {text}".strip() + "\n")
 
     def end(self) -> None:
         """The call has its result: what still comes is not shown."""

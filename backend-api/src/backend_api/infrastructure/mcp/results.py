@@ -26,7 +26,7 @@ NOTHING = "(It answered nothing.)"
 MAX_REASON_CHARACTERS = 2_000
 
 
-def told(result: CallToolResult, mask: Mask) -> Done:
+def to_done(result: CallToolResult, mask: Mask) -> Done:
     """Texts in their order; the first picture beside them."""
     picture = next(filter(None, map(_picture, result.content)), None)
     output = "\n".join(filter(None, map(_block_text, result.content)))

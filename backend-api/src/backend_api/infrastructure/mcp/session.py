@@ -28,7 +28,7 @@ from backend_api.domain.mcp.sign_in import may_sign_in
 from backend_api.infrastructure.mcp.guarded_transport import Refusals, ScopeRefusal, SignInRefusal
 from backend_api.infrastructure.mcp.listing import ListedTool, listing_of
 from backend_api.infrastructure.mcp.progress import ProgressLines
-from backend_api.infrastructure.mcp.results import refused, told
+from backend_api.infrastructure.mcp.results import refused, to_done
 
 logger = logging.getLogger(__name__)
 
@@ -125,7 +125,7 @@ class SessionConnection:
             return Done(success=False, output=ODD)
         finally:
             progress.end()
-        return told(result, self._mask)
+        return to_done(result, self._mask)
 
     async def close(self) -> None:
         self._closing.set()
@@ -174,7 +174,7 @@ class SessionConnection:
     async def _hold_session(self, streams: Streams) -> None:
         try:
             async with streams as (read, write):
-                async with _Session(read, write, client_info=CLIENT, message_handler=self._hear) as session:
+                async with _Session(read, write, client_info=CLIENT, message_handler=self._on_message) as session:
                     await _negotiate(session)
                     self._session = session
                     self._opened.set()
@@ -183,7 +183,7 @@ class SessionConnection:
             kinds = sorted({type(one).__name__ for one in _causes(error)})
             logger.info("an MCP server is gone", extra={"server": self._server.name, "kinds": kinds})
 
-    async def _hear(self, message: IncomingMessage) -> None:
+    async def _on_message(self, message: IncomingMessage) -> None:
         if isinstance(message, ToolListChangedNotification):
             self.has_changed = True
 

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 from backend_api.domain.notifier import Subscription, Topic
 
-MAX_UNHEARD = 1_000
+MAX_PENDING = 1_000
 
 
 class MemoryNotifier:
@@ -52,19 +52,19 @@ class _Subscription:
     """`Subscription`; bounded: one that has too much to hear looks for itself."""
 
     def __init__(self) -> None:
-        self._unheard: list[str | None] = []
+        self._pending: list[str | None] = []
         self._has_some = asyncio.Event()
 
     def put(self, about: str | None) -> None:
-        if len(self._unheard) >= MAX_UNHEARD:
-            self._unheard.clear()
+        if len(self._pending) >= MAX_PENDING:
+            self._pending.clear()
             about = None
-        if about not in self._unheard:
-            self._unheard.append(about)
+        if about not in self._pending:
+            self._pending.append(about)
         self._has_some.set()
 
     async def next(self, timeout_s: float) -> str | None:
-        if not self._unheard:
+        if not self._pending:
             self._has_some.clear()
             try:
                 async with asyncio.timeout(timeout_s):
@@ -72,6 +72,6 @@ class _Subscription:
             except TimeoutError:
                 return None
         # Workers that hear the same shall not all try the same run first.
-        about = random.choice(self._unheard)
-        self._unheard.remove(about)
+        about = random.choice(self._pending)
+        self._pending.remove(about)
         return about

@@ -249,8 +249,8 @@ class MemoryRunLedger(RunEndings):
             events = self._store.record(row, run.run.id, items)
             row.model_read = max(row.model_read, *(item.seen_seq for item in items), 0)
             self._count_said(row, [item.payload for item in items])
-            told = [item.payload.usage for item in items if isinstance(item.payload, UsageUpdated)]
-            run.using = told[-1] if told else run.using
+            usages = [item.payload.usage for item in items if isinstance(item.payload, UsageUpdated)]
+            run.using = usages[-1] if usages else run.using
             self._mark_updated(row)
             return events
 

@@ -29,7 +29,7 @@ from backend_api.domain.agent.usage import combine
 from backend_api.domain.conversation.entity import Session, SessionId
 from backend_api.domain.conversation.errors import EventBodyNotFoundError, SessionNotFoundError, SessionQuotaError
 from backend_api.domain.conversation.ports import Entry, SessionPage
-from backend_api.domain.conversation.session_changes import Changed, differing, told
+from backend_api.domain.conversation.session_changes import Changed, differing, updates_of
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.memory.newest_first import newest_first
 from backend_api.infrastructure.memory.store import MemoryStore, PastUsage, SessionRow, TitleRow
@@ -85,7 +85,7 @@ class MemorySessionRepository:
 
     async def _change(self, session_id: SessionId, user_id: UserId, changes: dict[str, Any]) -> Changed:
         row = self._store.own(session_id, user_id)
-        payloads = told(differing(row.session, changes), row.session)
+        payloads = updates_of(differing(row.session, changes), row.session)
         await self.update(session_id, user_id, changes)
         events = self._store.store(row, None, payloads)
         row.session = replace(row.session, last_seq=len(row.events))

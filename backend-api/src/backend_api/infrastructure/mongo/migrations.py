@@ -55,12 +55,12 @@ async def _output(database: Database, event: Event) -> str | None:
     return None if body is None else shorten(body.content.decode("utf-8", "replace"), MAX_RESULT_CHARACTERS)
 
 
-async def _used_beside_usage(database: Database) -> None:
+async def _sum_usage_of_runs(database: Database) -> None:
     """Runs were not summed up before; what one used stood on it as JSON."""
     await add_used(database, {})
 
 
-async def _kept_calls_counted(database: Database) -> None:
+async def _count_kept_calls(database: Database) -> None:
     """What is kept of model calls was not counted before."""
     sizes: dict[str, int] = {}
     wanted: Document = {"type": {"$in": ["llm.request", "llm.response"]}}
@@ -78,6 +78,6 @@ async def _kept_calls_counted(database: Database) -> None:
 
 MIGRATIONS = (
     Migration("what a model read of a result stands with its event", _outputs_beside_their_events),
-    Migration("what a run used stands on it so that it can be summed up", _used_beside_usage),
-    Migration("what is kept of model calls is counted", _kept_calls_counted),
+    Migration("what a run used stands on it so that it can be summed up", _sum_usage_of_runs),
+    Migration("what is kept of model calls is counted", _count_kept_calls),
 )

@@ -126,8 +126,8 @@ def claimed_by(worker: str, lease_s: float) -> dict[str, Any]:
 
 def more_unread(payloads: Sequence[StoredPayload]) -> Document:
     """What a session becomes when the agent says something."""
-    said = sum(is_for_the_person(payload) for payload in payloads)
-    return {"unread": {"$add": [{"$ifNull": ["$unread", 0]}, said]}, "active_at": "$$NOW"} if said else {}
+    count = sum(is_for_the_person(payload) for payload in payloads)
+    return {"unread": {"$add": [{"$ifNull": ["$unread", 0]}, count]}, "active_at": "$$NOW"} if count else {}
 
 
 def unseen_after(seen: Any) -> Document:

@@ -12,7 +12,7 @@ from pymongo.asynchronous.client_session import AsyncClientSession
 from backend_api.domain.conversation.entity import RunId, Session, SessionId, SessionStatus
 from backend_api.domain.conversation.errors import SessionNotFoundError, SessionQuotaError
 from backend_api.domain.conversation.ports import SessionPage
-from backend_api.domain.conversation.session_changes import Changed, differing, told
+from backend_api.domain.conversation.session_changes import Changed, differing, updates_of
 from backend_api.domain.errors import StoreUnavailableError
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.beanie_updates import find_one_and_update
@@ -113,7 +113,7 @@ class MongoSessionRepository:
                 if is_given:
                     await self._sessions.update_one(owned, {"$unset": {"title_due": 1}}, session=transaction)
                 return Changed(session=present, events=[])
-            payloads = told(values, present) if is_told else []
+            payloads = updates_of(values, present) if is_told else []
             due = {"title_due": {"attempts": 0, "token": "", "next": present.created_at}} if if_unnamed else {}
             stored = await self._sessions.find_one_and_update(
                 owned,

@@ -62,12 +62,17 @@ def _runs(query: SpentQuery) -> list[Document]:
     of_user = _of_user(query) | {"used": {"$exists": True}}
     within = of_user["created_at"]
     using = {"user_id": query.user_id, "using.created_at": within, "using.run_id": {"$exists": True}}
-    told = {"_id": "$using.run_id", "session_id": "$_id", "created_at": "$using.created_at", "used": "$using.used"}
+    fields_of = {
+        "_id": "$using.run_id",
+        "session_id": "$_id",
+        "created_at": "$using.created_at",
+        "used": "$using.used",
+    }
     last = {name: {"$last": f"${name}"} for name in ("session_id", "created_at", "used")}
     fields = dict.fromkeys(last, 1)
     return [
         {"$match": using},
-        {"$project": told},
+        {"$project": fields_of},
         {"$unionWith": {"coll": "runs", "pipeline": [{"$match": of_user}, {"$project": fields}]}},
         {"$unionWith": {"coll": "past_usage", "pipeline": [{"$match": of_user}, {"$project": fields}]}},
         {"$group": {"_id": "$_id", **last}},

@@ -63,7 +63,7 @@ async def add_used(database: Database, among: Document) -> None:
 
 def using_of(run: Run, payloads: Sequence[StoredPayload]) -> Document:
     """What stands on the session of a run at work when that tells what it used so far."""
-    told = next((payload.usage for payload in reversed(payloads) if isinstance(payload, UsageUpdated)), None)
-    if told is None or not (used := used_of(told)):
+    reported = next((payload.usage for payload in reversed(payloads) if isinstance(payload, UsageUpdated)), None)
+    if reported is None or not (used := used_of(reported)):
         return {}
     return {"using": {"$literal": {"run_id": run.id, "created_at": run.created_at, **used}}}

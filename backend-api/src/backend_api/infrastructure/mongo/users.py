@@ -51,12 +51,12 @@ class MongoUsers:
                     await document.insert()
                     return _account_from(document).user
                 except DuplicateKeyError as error:
-                    _refuse_taken(error)
+                    _raise_if_taken(error)
             document.is_admin, document.first = user.is_admin, None
             try:
                 await document.insert()
             except DuplicateKeyError as error:
-                _refuse_taken(error)
+                _raise_if_taken(error)
                 raise
             return _account_from(document).user
 
@@ -73,7 +73,7 @@ class MongoUsers:
             if found is None:
                 return None
             document = UserDocument.model_validate(found)
-            beside = await self._revoked_beside(families) if document.more_revoked_until else ()
+            beside = await self._other_revoked(families) if document.more_revoked_until else ()
         return _account_from(document, beside)
 
     async def find_accounts(self, families: Mapping[UserId, Collection[str]]) -> dict[UserId, Account]:
@@ -87,7 +87,7 @@ class MongoUsers:
                 if document.more_revoked_until
                 for family in families[UserId(document.id)]
             }
-            beside = await self._revoked_beside(asked) if asked else ()
+            beside = await self._other_revoked(asked) if asked else ()
         return {UserId(document.id): _account_from(document, beside) for document in documents}
 
     async def has_any(self) -> bool:
@@ -137,7 +137,7 @@ class MongoUsers:
         }
         await find_one_and_update(UserDocument, {"_id": user_id}, [{"$set": change}])
 
-    async def _revoked_beside(self, families: Collection[str]) -> frozenset[str]:
+    async def _other_revoked(self, families: Collection[str]) -> frozenset[str]:
         found = self._revoked.find({"_id": {"$in": list(families)}}, projection={"_id": 1})
         return frozenset([str(document["_id"]) async for document in found])
 
@@ -151,7 +151,7 @@ def _unless_over(until: str) -> Document:
     return {"$cond": [{"$gt": [until, "$$NOW"]}, until, None]}
 
 
-def _refuse_taken(error: DuplicateKeyError) -> None:
+def _raise_if_taken(error: DuplicateKeyError) -> None:
     if "username_key" in str(error.details):
         raise UsernameTakenError("This user name is taken.") from error
 

@@ -224,13 +224,13 @@ class SandboxManagerClient:
         raise_for(response)
         sandbox = parse(WireSandbox, response)
         try:
-            return await self._past_waiting(sandbox, deadline, queue_until)
+            return await self._wait_for_start(sandbox, deadline, queue_until)
         except asyncio.CancelledError:
             if queue_until is None:
-                await self._leave_line(session_id)
+                await self._leave_queue(session_id)
             raise
 
-    async def _leave_line(self, session_id: str) -> None:
+    async def _leave_queue(self, session_id: str) -> None:
         """Nobody waits any more: the place in the line is given up, a sandbox that got its turn is not."""
         with contextlib.suppress(SandboxUnavailableError, TimeoutError):
             async with asyncio.timeout(LEAVE_S):
@@ -239,7 +239,7 @@ class SandboxManagerClient:
                         params = {"only_queued": "true"}
                         await self._send("DELETE", f"/sandboxes/{sandbox.id}", reach_for_s=0.0, params=params)
 
-    async def _past_waiting(
+    async def _wait_for_start(
         self, sandbox: WireSandbox, deadline: float, queue_until: float | None
     ) -> tuple[WireSandbox, bool]:
         before = sandbox.status

@@ -155,8 +155,8 @@ class JwtPreviewTokens:
 
 def _preview_claims(grant: PreviewGrant) -> dict[str, Any]:
     claims = grant.claims
-    said = {"sub": claims.user_id, "fam": claims.family, "ver": claims.token_version, "port": grant.port_id}
-    return said | ({"local": 1} if claims.expires_at is None else {})
+    payload = {"sub": claims.user_id, "fam": claims.family, "ver": claims.token_version, "port": grant.port_id}
+    return payload | ({"local": 1} if claims.expires_at is None else {})
 
 
 def _preview_grant(claims: dict[str, Any] | None) -> PreviewGrant:

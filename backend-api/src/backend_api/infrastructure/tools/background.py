@@ -103,7 +103,7 @@ class BackgroundCalls:
             return Done(success=False, output=f"{error.detail} Wait for one ({CHECK}) or end one ({STOP}).")
         except asyncio.CancelledError:
             # Nobody hears that it began, so the sandbox ends it; one that had begun just before is ended as well.
-            await asyncio.shield(self._leave_to_be_stopped(command))
+            await asyncio.shield(self._schedule_stop(command))
             raise
 
     async def _start_command(self, sandbox: Sandbox, call: ToolCall, command: BackgroundCommand) -> Done:
@@ -125,7 +125,7 @@ class BackgroundCalls:
         said = {"background_id": command.id, "timeout_s": command.timeout_s}
         return replace(outcome, output=json.dumps(said), events=[started])
 
-    async def _leave_to_be_stopped(self, command: BackgroundCommand) -> None:
+    async def _schedule_stop(self, command: BackgroundCommand) -> None:
         try:
             await self.commands.confirm(command.id)
             await self.commands.request_end(command.session_id, command.id)
@@ -137,7 +137,7 @@ class BackgroundCalls:
     async def _check(self, sandbox: Sandbox, call: ToolCall, command: BackgroundCommand) -> Done:
         """One that has ended is told of here and nowhere else, unless that was told already."""
         if command.state is not None:
-            return _ended_again(command)
+            return _repeat_end(command)
         # From here on whoever watches may tell of it first: then it is told so, and not here as well.
         outcome = LOST
         if sandbox.generation == command.generation:
@@ -148,7 +148,7 @@ class BackgroundCalls:
         return outcome
 
 
-def _ended_again(command: BackgroundCommand) -> Done:
+def _repeat_end(command: BackgroundCommand) -> Done:
     """As it may be asked for again, such as after a summary."""
     how = "was told to you before" if command.read_by is not None else "is told to you by itself, too"
     return Done(success=True, output=f"{command.preview}\n[{_end_text(command)}; this {how}]")

@@ -67,9 +67,9 @@ def local_tool(
 
 
 @lru_cache(maxsize=512)
-def _spec(*, arguments: type[Arguments], **told: Any) -> ToolSpec:
+def _spec(*, arguments: type[Arguments], **options: Any) -> ToolSpec:
     """Made once: a tool that knows its agent is made anew for each run."""
-    return ToolSpec(parameters=_parameters(arguments), **told)
+    return ToolSpec(parameters=_parameters(arguments), **options)
 
 
 @cache

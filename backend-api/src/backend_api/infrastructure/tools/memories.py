@@ -18,7 +18,7 @@ from backend_api.domain.errors import ConflictError, InvalidError, NotFoundError
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.memories.entity import MAX_FILE_BYTES, MAX_USER_BYTES, MemoryFile
 from backend_api.domain.memories.errors import MemoryChangedError, MemoryExistsError
-from backend_api.domain.memories.listing import listed, numbered, told
+from backend_api.domain.memories.listing import listed, numbered, overview
 from backend_api.domain.memories.paths import ROOT, checked_path
 from backend_api.infrastructure.tools.local import Arguments, Line, local_tool
 
@@ -91,7 +91,7 @@ def memory_tools(memories: ChangeMemories | None) -> list[Tool]:
         present = await memories.read(UserId(call.user_id))
         folder = arguments.path.rstrip("/")
         if folder in {ROOT, ""}:
-            return Done(success=True, output=told(present))
+            return Done(success=True, output=overview(present))
         try:
             name = checked_path(folder)
             if below := [one for one in present.files if one.path.startswith(f"{name}/")]:

@@ -46,9 +46,9 @@ Value = (
 )
 
 
-async def no_mirror(session_id: str, user_id: str, board: TaskBoard, told: TasksUpdated) -> None:
+async def no_mirror(session_id: str, user_id: str, board: TaskBoard, update: TasksUpdated) -> None:
     """Nowhere."""
-    del session_id, user_id, board, told
+    del session_id, user_id, board, update
 
 
 class CreateArguments(Arguments):
@@ -117,21 +117,23 @@ def task_tools(board: TaskBoard, mirror: Mirror = no_mirror) -> list[Tool]:
     """Each change is stored as the whole, with the call's result."""
 
     async def changed(
-        call: ToolCall, change: Callable[[TasksUpdated], TasksUpdated], said: Callable[[TasksUpdated], str]
+        call: ToolCall, change: Callable[[TasksUpdated], TasksUpdated], describe: Callable[[TasksUpdated], str]
     ) -> Done:
         try:
-            told = board.change(change)
+            update = board.change(change)
         except TasksRefusedError as refused:
             return Done(success=False, output=f"Nothing was changed: {refused}")
-        await mirror(call.session_id, call.user_id, board, told)
-        return Done(success=True, output=said(told), events=[told])
+        await mirror(call.session_id, call.user_id, board, update)
+        return Done(success=True, output=describe(update), events=[update])
 
     async def create(call: ToolCall, arguments: CreateArguments) -> Done:
         task = Task(
             id="", subject=arguments.subject, description=arguments.description, active_form=arguments.active_form
         )
         return await changed(
-            call, lambda known: with_task(known, task), lambda told: f"Created task {told.last_id}: {task.subject}"
+            call,
+            lambda known: with_task(known, task),
+            lambda update: f"Created task {update.last_id}: {task.subject}",
         )
 
     async def get(call: ToolCall, arguments: GetArguments) -> Done:
@@ -149,7 +151,7 @@ def task_tools(board: TaskBoard, mirror: Mirror = no_mirror) -> list[Tool]:
             return await changed(
                 call,
                 lambda known: without_task(known, task_id),
-                lambda told: f"Deleted task {task_id}. {_count(told)}",
+                lambda update: f"Deleted task {task_id}. {_count(update)}",
             )
         change = TaskChange(
             status=status,
@@ -162,10 +164,10 @@ def task_tools(board: TaskBoard, mirror: Mirror = no_mirror) -> list[Tool]:
             metadata=arguments.metadata,
         )
 
-        def said(told: TasksUpdated) -> str:
-            return f"Updated task {task_id}. {_describe_unblocked(told, task_id)}".rstrip()
+        def describe(update: TasksUpdated) -> str:
+            return f"Updated task {task_id}. {_describe_unblocked(update, task_id)}".rstrip()
 
-        return await changed(call, lambda known: with_change(known, task_id, change), said)
+        return await changed(call, lambda known: with_change(known, task_id, change), describe)
 
     async def tell(call: ToolCall, arguments: ListArguments) -> Done:
         return Done(success=True, output=listed(board.known().tasks))
@@ -210,12 +212,12 @@ def task_tools(board: TaskBoard, mirror: Mirror = no_mirror) -> list[Tool]:
     ]
 
 
-def _describe_unblocked(told: TasksUpdated, task_id: str) -> str:
+def _describe_unblocked(update: TasksUpdated, task_id: str) -> str:
     """What may begin where this one is completed; until then it blocks all of them."""
-    after = task_of(told.tasks, task_id).blocks
-    free = [task.id for task in told.tasks if task.id in after and not open_blockers(told.tasks, task)]
+    after = task_of(update.tasks, task_id).blocks
+    free = [task.id for task in update.tasks if task.id in after and not open_blockers(update.tasks, task)]
     return f"No longer blocked: {', '.join(free)}." if free else ""
 
 
-def _count(told: TasksUpdated) -> str:
-    return f"{len(told.tasks)} left."
+def _count(update: TasksUpdated) -> str:
+    return f"{len(update.tasks)} left."

@@ -137,8 +137,8 @@ def lead_tools(member: Membership, most: int = MAX_TEAMMATES) -> list[Tool]:
             asked = request_with(member.team(), arguments.request_id)
         except TeamRefusedError as refused:
             return _refusal(refused)
-        said = f" They said: {asked.feedback}" if asked.feedback else ""
-        output = f"{asked.id}: {asked.kind} request of {asked.sender} to {asked.recipient}, {asked.status}.{said}"
+        text = f" They said: {asked.feedback}" if asked.feedback else ""
+        output = f"{asked.id}: {asked.kind} request of {asked.sender} to {asked.recipient}, {asked.status}.{text}"
         return Done(success=True, output=output)
 
     async def review(call: ToolCall, arguments: ReviewArguments) -> Done:
@@ -308,9 +308,9 @@ def _messages(member: Membership) -> list[Tool]:
     ]
 
 
-def _apply(events: Callable[[Team], Sequence[StoredPayload]], member: Membership, said: str) -> Done:
+def _apply(events: Callable[[Team], Sequence[StoredPayload]], member: Membership, text: str) -> Done:
     try:
-        return Done(success=True, output=said, events=events(member.team()))
+        return Done(success=True, output=text, events=events(member.team()))
     except TeamRefusedError as refused:
         return _refusal(refused)
 

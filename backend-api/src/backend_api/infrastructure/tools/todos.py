@@ -121,10 +121,10 @@ def todo_tools(known: Callable[[], Sequence[Todo]] = tuple) -> list[Tool]:
     ]
 
 
-def _apply(change: Callable[[], Sequence[Todo]], said: Callable[[Sequence[Todo]], str] = lambda _: "") -> Done:
+def _apply(change: Callable[[], Sequence[Todo]], describe: Callable[[Sequence[Todo]], str] = lambda _: "") -> Done:
     """The list as changed, or why it stays as it is."""
     try:
         todos = checked(change())
     except TodosRefusedError as refused:
         return Done(success=False, output=f"Nothing was changed: {refused}")
-    return Done(success=True, output=said(todos) + counted(todos), events=[TodosUpdated(todos=todos)])
+    return Done(success=True, output=describe(todos) + counted(todos), events=[TodosUpdated(todos=todos)])

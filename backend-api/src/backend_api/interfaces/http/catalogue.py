@@ -114,10 +114,10 @@ async def tools(
 
 
 def _tool_of_server(one: OfferedMcpTool) -> ToolBody:
-    told: dict[str, str] = {"server": one.server}
+    params: dict[str, str] = {"server": one.server}
     if one.error is not None:
-        told |= {"error": str(one.error), "code": code_of(one.error.cause)}
-    return ToolBody.model_validate(one.spec).model_copy(update=told)
+        params |= {"error": str(one.error), "code": code_of(one.error.cause)}
+    return ToolBody.model_validate(one.spec).model_copy(update=params)
 
 
 def _any(prefix: str) -> bool:

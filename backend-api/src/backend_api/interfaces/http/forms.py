@@ -69,7 +69,7 @@ async def in_time(
 
 
 @dataclass(slots=True)
-class _Begin:
+class _PartBegin:
     """A part; without a name of a file it is a field."""
 
     field: str = ""
@@ -77,7 +77,7 @@ class _Begin:
     size: int = 0
 
 
-class _End:
+class _PartEnd:
     """The part before is whole."""
 
 
@@ -91,8 +91,8 @@ class _Form:
         self._body = body
         self._max_files = max_files
         self._max_file_bytes = max_file_bytes
-        self._found: deque[_Begin | bytes | _End] = deque()
-        self._part = _Begin()
+        self._found: deque[_PartBegin | bytes | _PartEnd] = deque()
+        self._part = _PartBegin()
         self._header = bytearray()
         self._value = bytearray()
         self._files = 0
@@ -127,7 +127,7 @@ class _Form:
     async def next_file(self) -> Upload | None:
         """None at the end of the form."""
         while (found := await self._next()) is not None:
-            if isinstance(found, _Begin) and found.field == self._name and found.file_name is not None:
+            if isinstance(found, _PartBegin) and found.field == self._name and found.file_name is not None:
                 if not found.file_name:
                     raise InvalidError("Every file needs a name.", field=f"body.{self._name}")
                 return Upload(name=found.file_name, chunks=self._content())
@@ -137,7 +137,7 @@ class _Form:
         while isinstance(found := await self._next(), bytes):
             yield found
 
-    async def _next(self) -> _Begin | bytes | _End | None:
+    async def _next(self) -> _PartBegin | bytes | _PartEnd | None:
         while not self._found:
             if self._has_ended:
                 return None  # what comes after the form is nobody's, and may have no end
@@ -161,10 +161,10 @@ class _Form:
 
     def _on_part_begin(self) -> None:
         self._has_begun = True
-        self._part = _Begin()
+        self._part = _PartBegin()
 
     def _part_ends(self) -> None:
-        self._found.append(_End())
+        self._found.append(_PartEnd())
 
     def _header_field(self, data: bytes, start: int, end: int) -> None:
         self._header += data[start:end]

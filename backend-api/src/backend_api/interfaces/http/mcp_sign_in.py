@@ -112,14 +112,14 @@ async def client_document(response: Response, options: Options) -> ClientDocumen
 async def end_sign_in_at_mcp_server(request: Request, calls: Calls, options: Options) -> HTMLResponse:
     """Where a browser comes back to from an authorization server. Its `state` says who signs in, once and for ten
     minutes, and only in the browser that began it; the answer is a page for people."""
-    said = {name: value[:_MAX_CHARACTERS] for name, value in request.query_params.items()}
-    cookie = _cookie_of(digest_of(said.get("state", "")), request, options)
+    parameters = {name: value[:_MAX_CHARACTERS] for name, value in request.query_params.items()}
+    cookie = _cookie_of(digest_of(parameters.get("state", "")), request, options)
     answer = SignInAnswer(
-        state=said.get("state", ""),
+        state=parameters.get("state", ""),
         browser=request.cookies.get(cookie.name, ""),
-        code=said.get("code", ""),
-        issuer=said.get("iss"),
-        error=said.get("error", ""),
+        code=parameters.get("code", ""),
+        issuer=parameters.get("iss"),
+        error=parameters.get("error", ""),
     )
     language, nonce = request.headers.get("accept-language", ""), secrets.token_urlsafe(16)
     try:

@@ -80,8 +80,8 @@ async def list_skills(caller: CurrentCaller, calls: Calls) -> list[SkillBody]:
 async def get_skill(name: Name, caller: CurrentCaller, calls: Calls) -> WholeSkillBody:
     """Return one with its instructions and the paths of its files."""
     entry, skill = await calls.own_skills.with_entry(caller.user.id, name)
-    told = SkillBody.model_validate(entry).model_dump()
-    return WholeSkillBody(**told, instructions=skill.instructions, paths=list(skill.paths))
+    values = SkillBody.model_validate(entry).model_dump()
+    return WholeSkillBody(**values, instructions=skill.instructions, paths=list(skill.paths))
 
 
 @router.post("", status_code=201, responses={409: {}, 413: {}, 422: {}, 429: {}, 502: {}}, openapi_extra=_BODIES)

@@ -129,11 +129,11 @@ class _Conversation:
                 if isinstance(frame, AuthFrame):
                     auth.renew((await self._calls.authenticate(frame.token)).claims)
                     continue
-                said = await carry_out(frame, self._calls, self._session_id, user.id)
+                answer = await carry_out(frame, self._calls, self._session_id, user.id)
             except DomainError as error:
-                said = self._error(error)
-            if said is not None:
-                await self._send(said)
+                answer = self._error(error)
+            if answer is not None:
+                await self._send(answer)
 
     async def _receive(self) -> Saying:
         """Raises `InvalidError` for what is no frame of ours, `WebSocketDisconnect` at the end."""

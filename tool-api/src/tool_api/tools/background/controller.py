@@ -37,7 +37,7 @@ class BackgroundController:
             one = await asyncio.shield(starting)
         except asyncio.CancelledError:
             # Nobody hears that it began, so whoever asked may ask again: it does not go on.
-            starting.add_done_callback(self._end_unheard)
+            starting.add_done_callback(self._end_unstarted)
             raise
         except TooManyBackgroundCommandsError:
             return failed(
@@ -48,7 +48,7 @@ class BackgroundController:
             return failed(f"The command could not be started: {error.strerror or error}.")
         return done(f"background_id: {one.id}\n[running, at most {limit} s]", display=_display(one))
 
-    def _end_unheard(self, starting: asyncio.Future[BackgroundCommand]) -> None:
+    def _end_unstarted(self, starting: asyncio.Future[BackgroundCommand]) -> None:
         if not starting.cancelled() and starting.exception() is None:
             ending = asyncio.ensure_future(starting.result().stop())
             self._ending.add(ending)

@@ -38,7 +38,7 @@ class Console:
             case _:
                 pass
 
-    def told(self) -> str:
+    def recent_messages(self) -> str:
         """The newest messages that fit, oldest first."""
         kept: list[str] = []
         room = MAX_ALL

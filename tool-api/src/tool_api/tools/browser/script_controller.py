@@ -62,7 +62,7 @@ class ScriptController:
                         raise
                     await tab.send("Runtime.discardConsoleEntries")
                     raise RefusedError("A message of the console was too large to be read; it was emptied.") from None
-            return await self._driver.observe(tab, "console", console.told(), text=0)
+            return await self._driver.observe(tab, "console", console.recent_messages(), text=0)
 
         return await self._driver.act(context, act)
 

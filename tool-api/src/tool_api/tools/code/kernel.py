@@ -176,7 +176,7 @@ class Kernel:
                 if isinstance(parsed, Ended):
                     ended = parsed.reason
                     break
-                self._hear(parsed)
+                self._on_line(parsed)
         except (MalformedJsonError, ValueError):
             pass  # what speaks nonsense is no bridge any more
         self._ended = ended
@@ -184,7 +184,7 @@ class Kernel:
         if self._execution is not None:
             self._execution.finish(success=False, ended=ended)
 
-    def _hear(self, line: Line) -> None:
+    def _on_line(self, line: Line) -> None:
         match line:
             case Ready():
                 self._ready.set()

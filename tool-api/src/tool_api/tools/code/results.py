@@ -27,23 +27,23 @@ MAX_CELL_CHARACTERS = 200_000
 
 def result_of(context: Context, execution: Execution, note: str | None = None) -> ToolResult:
     """`note` says why the execution was ended."""
-    told = _Told()
+    rendered = _Rendered()
     for one in execution.said:
-        told.add(one)
+        rendered.add(one)
     if execution.ended is not None and note is None:
         note = f"The kernel is gone: {execution.ended.strip()}. The next code starts a new one; variables are gone."
-    notes = [*told.notes, *([note] if note is not None else [])]
-    parts = [part for part in ("".join(told.texts).rstrip(), *(f"[{one}]" for one in notes)) if part]
+    notes = [*rendered.notes, *([note] if note is not None else [])]
+    parts = [part for part in ("".join(rendered.texts).rstrip(), *(f"[{one}]" for one in notes)) if part]
     if not parts:
         parts = ["[no output]"]
-    outputs = [*told.outputs[: MAX_CODE_OUTPUTS - len(notes)], *(CodeText(text=f"[{one}]") for one in notes)]
-    display = CodeDisplay(language=context.spec.language, context=context.name, outputs=outputs, is_cut=told.is_cut)
+    outputs = [*rendered.outputs[: MAX_CODE_OUTPUTS - len(notes)], *(CodeText(text=f"[{one}]") for one in notes)]
+    display = CodeDisplay(language=context.spec.language, context=context.name, outputs=outputs, is_cut=rendered.is_cut)
     make = done if execution.success and note is None else failed
     return make("\n".join(parts), display=display)
 
 
 @dataclass(slots=True)
-class _Told:
+class _Rendered:
     texts: list[str] = field(default_factory=list[str])
     outputs: list[CodeText | CodeTable | CodePicture] = field(default_factory=list[CodeText | CodeTable | CodePicture])
     is_cut: bool = False

@@ -86,7 +86,7 @@ class Screen:
                     raise ScreenError("The desktop has another size since the latest screenshot. Take another one.")
                 if self._control.is_taken:
                     return failed(TAKEN)
-                said = await self._unless_taken(work(display))
+                said = await self._unless_controlled(work(display))
                 if said is None:
                     return failed(f"It was broken off in the middle. {TAKEN}")
                 await asyncio.sleep(SETTLE_S)
@@ -98,7 +98,7 @@ class Screen:
         except TimeoutError:
             return failed("The desktop is in use by another call, or does not respond. Try again in a moment.")
 
-    async def _unless_taken(self, work: Awaitable[str]) -> str | None:
+    async def _unless_controlled(self, work: Awaitable[str]) -> str | None:
         """None where a person took control in the middle."""
         working, taken = asyncio.ensure_future(work), asyncio.ensure_future(self._control.wait_until_taken())
         try:

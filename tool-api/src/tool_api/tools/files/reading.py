@@ -20,7 +20,7 @@ _TO_TELL_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Opened:
+class _OpenFile:
     fd: int
     path: str
     size: int
@@ -42,18 +42,18 @@ async def read_file(
         os.close(opened.fd)
 
 
-def _open(workspace: Workspace, arguments: FileRead) -> _Opened:
+def _open(workspace: Workspace, arguments: FileRead) -> _OpenFile:
     with workspace.locate(arguments.path) as place:
         fd = place.open()
         try:
             kind = kind_of(os.pread(fd, SNIFFED_BYTES, 0), place.path, as_text=arguments.as_text)
-            return _Opened(fd, place.path, os.fstat(fd).st_size, kind)
+            return _OpenFile(fd, place.path, os.fstat(fd).st_size, kind)
         except BaseException:
             os.close(fd)
             raise
 
 
-async def _lines(opened: _Opened, arguments: FileRead) -> ToolResult:
+async def _lines(opened: _OpenFile, arguments: FileRead) -> ToolResult:
     if arguments.start_page > 1:
         return failed(f"{opened.path} is a text without pages. Use start_line and end_line.")
     start = arguments.start_line
@@ -64,7 +64,7 @@ async def _lines(opened: _Opened, arguments: FileRead) -> ToolResult:
     return done((lines.text or "[the file is empty]") + note, display=_display(opened))
 
 
-async def _document(documents: DocumentReader, opened: _Opened, call: CallContext, arguments: FileRead) -> ToolResult:
+async def _document(documents: DocumentReader, opened: _OpenFile, call: CallContext, arguments: FileRead) -> ToolResult:
     asked = Asked(
         start_page=arguments.start_page,
         end_page=arguments.end_page,
@@ -80,5 +80,5 @@ async def _document(documents: DocumentReader, opened: _Opened, call: CallContex
         return failed(f"Not read: {opened.path}, {opened.size} bytes. {refused}")
 
 
-def _display(opened: _Opened) -> FileDisplay:
+def _display(opened: _OpenFile) -> FileDisplay:
     return FileDisplay(path=opened.path, operation="read", size=opened.size)

@@ -48,7 +48,7 @@ def _explain_faults(handler: _Handler[ArgumentsT]) -> _Handler[ArgumentsT]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Looked:
+class _QueryResult:
     path: str
     is_folder: bool
     answer: Answer
@@ -64,7 +64,7 @@ class NavigationController:
     @_explain_faults
     async def symbols(self, call: CallContext, arguments: CodeSymbols) -> ToolResult:
         query = arguments.query.strip()
-        found = await self._run_query(call, arguments.path, Wanted.MATCHING if query else Wanted.SYMBOLS, query)
+        found = await self._query(call, arguments.path, Wanted.MATCHING if query else Wanted.SYMBOLS, query)
         return answers.symbols(found.path, found.answer, query, is_folder=found.is_folder)
 
     @_explain_faults
@@ -72,7 +72,7 @@ class NavigationController:
         container, name = _split_name(arguments.symbol)
         if not name:
             return failed(answers.NO_NAME)
-        found = await self._run_query(call, arguments.path, Wanted.DEFINITIONS, name, container)
+        found = await self._query(call, arguments.path, Wanted.DEFINITIONS, name, container)
         return answers.definitions(found.path, found.answer, arguments.symbol.strip())
 
     @_explain_faults
@@ -80,10 +80,12 @@ class NavigationController:
         _, name = _split_name(arguments.symbol)
         if not name:
             return failed(answers.NO_NAME)
-        found = await self._run_query(call, arguments.path, Wanted.REFERENCES, name)
+        found = await self._query(call, arguments.path, Wanted.REFERENCES, name)
         return answers.references(found.path, found.answer, name)
 
-    async def _run_query(self, call: CallContext, path: str, wanted: Wanted, name: str, container: str = "") -> _Looked:
+    async def _query(
+        self, call: CallContext, path: str, wanted: Wanted, name: str, container: str = ""
+    ) -> _QueryResult:
         with self.workspace.locate(path) as place:
             is_folder = stat.S_ISDIR(place.stat().st_mode)
             question = Question(
@@ -100,7 +102,7 @@ class NavigationController:
             finally:
                 os.close(folder)
             above = place.path if is_folder else str(PurePosixPath(place.path).parent)
-            return _Looked(place.path, is_folder, answers.placed(answer, "" if above == "." else f"{above}/"))
+            return _QueryResult(place.path, is_folder, answers.placed(answer, "" if above == "." else f"{above}/"))
 
     def _ignores(self, place: Located) -> list[tuple[str, str]]:
         """The text of `.gitignore` of each folder of the workspace above, with the way from there."""

@@ -51,5 +51,5 @@ def budget(
 
 
 def _exceeded(reason: str, *, code: str, is_main: bool) -> Ending:
-    told = f"{reason} Send a message to go on." if is_main else reason
-    return Ending(status="failed", reason=told, code=code, retryable=True)
+    text = f"{reason} Send a message to go on." if is_main else reason
+    return Ending(status="failed", reason=text, code=code, retryable=True)

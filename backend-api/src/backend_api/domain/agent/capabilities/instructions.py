@@ -25,14 +25,14 @@ _LANGUAGE = "- Answer in the language the person writes in."
 
 
 def _sections(setup: Setup) -> Sequence[str]:
-    told = [
+    texts = [
         "How to work",
         *([_WITH_TOOLS] if setup.tools else []),
         _ALWAYS,
         *([_WITH_FILES] if setup.has_sandbox else []),
         _LANGUAGE,
     ]
-    return ["\n".join(told)]
+    return ["\n".join(texts)]
 
 
 INSTRUCTIONS = Capability(name="instructions", sections=_sections)

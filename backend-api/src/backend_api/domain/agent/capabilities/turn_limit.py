@@ -44,8 +44,8 @@ async def _brake(setup: Setup, conversation: Conversation) -> Ending | Conclude 
         "No turns are left in which you can use tools. Tell the person now, from what you know: what you did, what you "
         "found, and what is still to be done."
     )
-    told = Notice(text=f"{limit} Send a message to go on.", code=REASON, params={"turns": turns or 0})
-    ending = Ending(status="completed", reason=REASON, said=(told,))
+    notice = Notice(text=f"{limit} Send a message to go on.", code=REASON, params={"turns": turns or 0})
+    ending = Ending(status="completed", reason=REASON, said=(notice,))
     return Conclude(note=ContextNote(kind="turns", text=text), ending=ending)
 
 

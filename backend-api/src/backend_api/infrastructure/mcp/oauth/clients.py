@@ -63,8 +63,8 @@ async def client_for(
     except OAuthRegistrationError as error:
         raise McpSignInError(NOT_REGISTERED) from error
     # Without a method it is the default of the protocol where there is a secret.
-    told = registered.token_endpoint_auth_method or ("client_secret_basic" if registered.client_secret else "none")
-    auth = cast("ClientAuth", told) if told in get_args(ClientAuth) else "none"
+    method = registered.token_endpoint_auth_method or ("client_secret_basic" if registered.client_secret else "none")
+    auth = cast("ClientAuth", method) if method in get_args(ClientAuth) else "none"
     return _client(found, registered.client_id, registered.client_secret or "", auth)
 
 

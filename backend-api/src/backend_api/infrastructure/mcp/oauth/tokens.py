@@ -95,25 +95,25 @@ def _request(client: OAuthClient, form: dict[str, str], endpoint: str = "") -> h
 def _grant(client: OAuthClient, content: bytes, former: Grant | None = None) -> Grant:
     """Raises `ValueError`."""
     try:
-        told = OAuthToken.model_validate_json(content)
+        parsed = OAuthToken.model_validate_json(content)
     except ValidationError as error:
         raise ValueError("no answer with a token") from error
-    refresh_token = told.refresh_token or (former.refresh_token if former is not None else "")
-    for token in (told.access_token, *([refresh_token] if refresh_token else [])):
+    refresh_token = parsed.refresh_token or (former.refresh_token if former is not None else "")
+    for token in (parsed.access_token, *([refresh_token] if refresh_token else [])):
         if len(token) > MAX_TOKEN_CHARACTERS or not _TOKEN.fullmatch(token):
             raise ValueError("a token of other characters than those of a header, or too long")
     expires_at = None
-    if told.expires_in is not None:
-        lives = timedelta(seconds=min(max(told.expires_in, 0), int(LONGEST.total_seconds())))
+    if parsed.expires_in is not None:
+        lives = timedelta(seconds=min(max(parsed.expires_in, 0), int(LONGEST.total_seconds())))
         expires_at = datetime.now(UTC) + lives
-    return Grant(client=client, access_token=told.access_token, refresh_token=refresh_token, expires_at=expires_at)
+    return Grant(client=client, access_token=parsed.access_token, refresh_token=refresh_token, expires_at=expires_at)
 
 
 def _error_of(response: httpx2.Response) -> str:
     """Its code, which is one of a few words; what else it says is for nobody."""
     try:
-        said: Any = json.loads(response.content)
+        problem: Any = json.loads(response.content)
     except (ValueError, RecursionError):
-        said = None
-    error = cast("dict[str, Any]", said).get("error") if isinstance(said, dict) else None
+        problem = None
+    error = cast("dict[str, Any]", problem).get("error") if isinstance(problem, dict) else None
     return error if isinstance(error, str) and _ERROR.fullmatch(error) else f"status {response.status_code}"

@@ -198,7 +198,7 @@ class DockerRuntime:
         for container in self._engine.containers(f"{naming.STACK}={stack}"):
             identity = naming.identity_of(container.get("Labels"))
             if identity is not None:
-                one = found[identity.sandbox_id] = _as_found(identity, container)
+                one = found[identity.sandbox_id] = _to_found(identity, container)
                 running |= {identity.sandbox_id: (identity, container)} if one.running else {}
         self._guard.renew(running, networks)
         self._keep_clients_in([one.identity for one in found.values() if one.running])
@@ -246,7 +246,7 @@ class DockerRuntime:
         await remove_all(self._engine, self._waiting, self._options.stack, identity, keep_workspace=keep_workspace)
 
 
-def _as_found(identity: Identity, container: Json) -> Found:
+def _to_found(identity: Identity, container: Json) -> Found:
     running = container.get("State") in ("running", "paused")
     status = str(container.get("Status") or container.get("State"))
     hint = "; it may have used up its memory" if f"({_OOM_EXIT})" in status else ""

@@ -15,7 +15,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(slots=True)
-class _Look(Generic[_T]):
+class _Job(Generic[_T]):
     """The work of one thread, and its outcome."""
 
     work: Callable[[], _T]
@@ -41,7 +41,7 @@ class BoundedLooks:
 
         Raises what `work` raises.
         """
-        one = _Look(work)
+        one = _Job(work)
         thread = threading.Thread(target=one, name="look-at-processes", daemon=True)
         with self._lock:
             self._stuck = {known: stuck for known, stuck in self._stuck.items() if stuck.is_alive()}
@@ -63,7 +63,7 @@ class BackgroundLook(Generic[_T]):
 
     blocked_s: float = 0.0
     """For how long the kernel has blocked the look that is under way, as far as was seen."""
-    _look: _Look[_T] | None = None
+    _look: _Job[_T] | None = None
     _thread: threading.Thread | None = None
     _seen_at: float = 0.0
 
@@ -74,7 +74,7 @@ class BackgroundLook(Generic[_T]):
 
     def begin(self, work: Callable[[], _T]) -> None:
         """Begin one; none may be under way."""
-        self._look = _Look(work)
+        self._look = _Job(work)
         self._thread = threading.Thread(target=self._look, name="look-at-processes", daemon=True)
         self.blocked_s, self._seen_at = 0.0, time.monotonic()
         self._thread.start()

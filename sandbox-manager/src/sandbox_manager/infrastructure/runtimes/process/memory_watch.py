@@ -69,7 +69,7 @@ _FAILED = "The memory of a sandbox could not be looked at."
 
 
 @dataclass(slots=True)
-class _Known:
+class _SandboxState:
     """What stays of one sandbox between looks."""
 
     descriptors: dict[int, dict[int, int]] = field(default_factory=dict[int, dict[int, int]])
@@ -94,7 +94,7 @@ class MemoryWatch:
     running: Callable[[], Mapping[str, ProcessRef]]
     end: Callable[[str, str], None]
     _sandboxes: Mapping[str, ProcessRef] = field(default_factory=dict[str, ProcessRef])
-    _known: dict[str, _Known] = field(default_factory=dict[str, _Known])
+    _known: dict[str, _SandboxState] = field(default_factory=dict[str, _SandboxState])
     _ended: dict[ProcessRef, float] = field(default_factory=dict[ProcessRef, float])
     _killed: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
     _boundary: FaultBoundary = field(default_factory=FaultBoundary)
@@ -127,7 +127,7 @@ class MemoryWatch:
         if is_time:
             self._looked_at = now
             self._sandboxes = self.running()
-            self._known = {one: self._known.get(one, _Known()) for one in self._sandboxes}
+            self._known = {one: self._known.get(one, _SandboxState()) for one in self._sandboxes}
             self._ended = {one: until for one, until in self._ended.items() if until > now}
         self._available_bytes = available
         try:
@@ -265,7 +265,7 @@ class MemoryWatch:
         for process in {one.process for one in members if one.process.pid in unanswered} - kept:
             self._kill(sandbox_id, process, "hidden descriptors")
 
-    def _kill_largest(self, sandbox_id: str, sizes: dict[ProcessRef, int], known: _Known, over: int) -> None:
+    def _kill_largest(self, sandbox_id: str, sizes: dict[ProcessRef, int], known: _SandboxState, over: int) -> None:
         held = {one: size + sum(known.descriptors.get(one.pid, {}).values()) for one, size in sizes.items()}
         for process in sorted(held, key=lambda one: held[one], reverse=True):
             if over <= 0:

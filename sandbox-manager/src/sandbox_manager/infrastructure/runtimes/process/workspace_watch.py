@@ -56,7 +56,7 @@ _COUNTLESS = "Its files could not be counted: there were too many, or they kept 
 
 
 @dataclass(slots=True)
-class _Known:
+class _WorkspaceState:
     """What stays of one workspace between looks: its size while it is over its limit, counts in a row that were not
     complete, whether deleted files alone are over the limit, and when it is to be counted next, also in a hurry."""
 
@@ -84,7 +84,7 @@ class WorkspaceWatch:
     look_s: float = _LOOK_S
     quick: CountBounds = QUICK
     long: CountBounds = LONG
-    _known: dict[str, _Known] = field(default_factory=dict[str, _Known])
+    _known: dict[str, _WorkspaceState] = field(default_factory=dict[str, _WorkspaceState])
     _waiting: dict[str, Watched] = field(default_factory=dict[str, Watched])
     _boundary: FaultBoundary = field(default_factory=FaultBoundary)
     _long_counts: int = 0
@@ -123,7 +123,7 @@ class WorkspaceWatch:
 
     def _round(self, running: Mapping[str, Watched], *, hurried: bool) -> None:
         sessions = {one.session_id for one in running.values()}
-        self._known = {session: self._known.get(session, _Known()) for session in sessions}
+        self._known = {session: self._known.get(session, _WorkspaceState()) for session in sessions}
         self._waiting = {one: running[one] for one in self._waiting if one in running}
         due = {sandbox_id: one for sandbox_id, one in running.items() if self._is_due(one.session_id, hurried=hurried)}
         if not due:
@@ -239,12 +239,12 @@ class WorkspaceWatch:
         """Whether it is over its limit by what nobody can delete any more."""
         return self.limit_bytes > 0 and counted.deleted_bytes > self._most_bytes
 
-    def _is_countless(self, known: _Known, size: TreeSize) -> bool:
+    def _is_countless(self, known: _WorkspaceState, size: TreeSize) -> bool:
         known.uncounted = 0 if size.complete else known.uncounted + 1
         # Where there may be any number of files, it is nobody's fault that there are.
         return known.uncounted >= _UNCOUNTED and self.limit_files > 0
 
-    def _goes_on_filling(self, known: _Known, size: TreeSize) -> bool:
+    def _goes_on_filling(self, known: _WorkspaceState, size: TreeSize) -> bool:
         is_over = (self.limit_bytes and size.bytes > self._most_bytes) or (
             self.limit_files and size.files > self._most_files
         )

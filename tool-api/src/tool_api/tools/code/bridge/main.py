@@ -144,7 +144,7 @@ class Bridge:
             if (message := self._next(self._iopub)) is None:
                 break
             self._was_heard = True
-            self._hear(message)
+            self._on_message(message)
         while (message := self._next(self._shell)) is not None:
             self._has_answered = True
             execution = self._execution
@@ -153,7 +153,7 @@ class Bridge:
         while self._next(self._control) is not None:
             pass
 
-    def _hear(self, message: Message) -> None:
+    def _on_message(self, message: Message) -> None:
         execution = self._execution
         if execution is None or message.parent != execution.message_id:
             return
