@@ -17,6 +17,8 @@ from bson import json_util
 from sandbox_manager.infrastructure.token_keys import generate_private_key
 
 FOLDER = Path(__file__).resolve().parents[1] / "data" / "former"
+PASSWORD = "correct horse battery"
+"""Of both users."""
 GATEWAY, MANAGER = "agent", "agent_sandboxes"
 """Names of its databases."""
 

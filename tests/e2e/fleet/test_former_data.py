@@ -17,12 +17,11 @@ import pytest_asyncio
 from backend_api.infrastructure.mongo.migrations import MIGRATIONS
 from support.api_client import ApiClient, Json
 from support.fleet import Fleet, Shape, run_fleet
-from support.former_data import GATEWAY, Place, as_told, fill_all, told
+from support.former_data import GATEWAY, PASSWORD, Place, as_told, fill_all, told
 from support.model_server import Answer, ModelServer
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-PASSWORD = "correct horse battery"
 FORMER_VERSION = 1
 """Of the schema."""
 CHANGING = {"status", "updated_at", "last_seq", "read_seq", "unread", "sandbox"}

@@ -46,6 +46,7 @@ async def migrate(database: Database, migrations: Sequence[Migration]) -> None:
     later version, or when the database fails or stays away for `AWAY_S`."""
     owner = uuid.uuid4().hex
     away_since: float | None = None
+    waits = False
     while True:
         try:
             version = await _version(database, len(migrations))
@@ -53,7 +54,7 @@ async def migrate(database: Database, migrations: Sequence[Migration]) -> None:
             if version == len(migrations):
                 return
             _check_version(version, len(migrations))
-            await _go_on(database, migrations, owner)
+            waits = not await _go_on(database, migrations, owner, waits=waits)
         except PyMongoError as error:
             away_since = away_since or time.monotonic()
             if not _is_away(error) or time.monotonic() - away_since > AWAY_S:
@@ -75,12 +76,15 @@ def _is_away(error: PyMongoError) -> bool:
     return isinstance(error, ConnectionFailure) or error.has_error_label("RetryableWriteError")
 
 
-async def _go_on(database: Database, migrations: Sequence[Migration], owner: str) -> None:
-    """Make what is left of the changes, unless somebody else is at it, or took over meanwhile."""
+async def _go_on(database: Database, migrations: Sequence[Migration], owner: str, *, waits: bool) -> bool:
+    """Make what is left of the changes, unless somebody else is at it, or took over meanwhile: whether it was us."""
     if await _take(database, owner):
         await _locked(database, owner, _change(database, migrations))
-    else:
-        await asyncio.sleep(LOOK_S)
+        return True
+    if not waits:
+        logger.info("data is changed by another process, which is waited for")
+    await asyncio.sleep(LOOK_S)
+    return False
 
 
 async def _change(database: Database, migrations: Sequence[Migration]) -> None:
