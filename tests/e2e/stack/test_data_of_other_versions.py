@@ -1,4 +1,5 @@
-"""One command on the data of another version: a former one's is changed, a later one's is refused, both in words."""
+"""One command on the data of another version: a former one's is changed and shown, a later one's is refused, both in
+words."""
 
 from __future__ import annotations
 
@@ -12,14 +13,15 @@ from typing import Any
 
 import pymongo
 import pytest
+from playwright.async_api import expect
 
 from local_stack.child import ChildSpec
 from local_stack.errors import StackError
 from local_stack.supervisor import Supervisor
-from support.api_client import ApiClient
 from support.former_data import PASSWORD, Place, fill_gateway_database, told
+from support.page import chromium, opened, transcript
 from support.servers import Server, end_process
-from support.stack import run_stack, spawn_stack
+from support.stack import Stack, run_stack, spawn_stack
 
 CHANGES = json.dumps({"logger": "backend_api.infrastructure.mongo.migrate", "message": "data is changed"})
 OTHER = json.dumps({"logger": "another", "message": "anything"})
@@ -53,7 +55,7 @@ def test_data_of_a_later_version_is_refused_in_words(
     assert "Traceback" not in said
 
 
-async def test_a_folder_of_a_former_version_starts_and_says_what_is_changed(
+async def test_a_folder_of_a_former_version_starts_says_what_is_changed_and_is_shown(
     tmp_path: Path, mongo_server: Server, mongo_database_name: str
 ) -> None:
     place = Place(folder=tmp_path, stack="any")
@@ -68,12 +70,31 @@ async def test_a_folder_of_a_former_version_starts_and_says_what_is_changed(
         assert messages.index("database is open") > messages.index("data is changed")
         kept = json.loads((tmp_path / "secrets.json").read_text())
         assert {name: kept[name] for name in former} == former
-        async with ApiClient(stack.base_url) as anonymous:
-            answer = await anonymous.json("POST", "/auth/login", json={"username": "anna", "password": PASSWORD})
-        async with ApiClient(stack.base_url, answer["access_token"]) as anna:
-            listed = {one["id"] for one in (await anna.json("GET", "/sessions"))["items"]}
-    titled = {session: known["session"]["title"] for session, known in told(place).items()}
-    assert {titled[session] for session in listed} >= {"计划 and a count", "Stopped", "In a command"}
+        (session,) = [one for one, known in told(place).items() if known["session"]["title"] == "计划 and a count"]
+        await shows(stack, session)
+
+
+async def shows(stack: Stack, session: str) -> None:
+    """The page, once its user has logged in, without a trouble."""
+    troubles: list[str] = []
+    async with chromium() as browser:
+        page = await browser.new_page(viewport={"width": 1440, "height": 900}, locale="en")
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("console", lambda said: troubles.append(said.text) if said.type == "error" else None)
+        await page.goto(stack.base_url)
+        await page.get_by_label("User name").fill("anna")
+        await page.get_by_label("Password").fill(PASSWORD)
+        await page.get_by_role("button", name="Log in").click()
+        for title in ("计划 and a count", "Stopped", "In a command", "Tell me a long story."):
+            await expect(page.get_by_role("link", name=title)).to_be_visible(timeout=20_000)
+        await opened(page, stack, session)
+        shown = transcript(page)
+        for text in ("Write down a plan", "Thought about it", "Tried to read not/there.txt", "It is another one now."):
+            await expect(shown).to_contain_text(text, timeout=20_000)
+        picture = shown.locator("img").last
+        await expect(picture).to_be_visible(timeout=20_000)
+        assert await picture.evaluate("async one => (await one.decode(), one.naturalWidth)") > 100
+    assert troubles == []
 
 
 @pytest.mark.parametrize(("says", "comes_up"), [(CHANGES, True), (OTHER, False)])
