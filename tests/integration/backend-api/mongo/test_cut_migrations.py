@@ -104,6 +104,20 @@ async def test_a_change_goes_on_when_the_database_was_away(tmp_path: Path) -> No
                 assert await database["schema"].find().to_list() == [{"_id": "version", "version": len(MIGRATIONS)}]
 
 
+async def test_a_change_goes_on_when_the_database_was_no_primary(tmp_path: Path) -> None:
+    with run_mongod(tmp_path) as server:
+        async with opened(server, "app") as database:
+            await fill(database)
+            changing = asyncio.create_task(migrate(database, MIGRATIONS))
+            await until_some_are_changed(database)
+            await database.client.admin.command({"replSetStepDown": 3, "force": True})
+            hello = await database.client.admin.command("hello")
+            assert (hello["isWritablePrimary"], changing.done()) == (False, False)
+            await asyncio.wait_for(changing, 60)
+            assert await database["events"].count_documents(CHANGED) == LONG_RESULTS
+            assert await database["schema"].find().to_list() == [{"_id": "version", "version": len(MIGRATIONS)}]
+
+
 async def test_a_change_that_fails_is_told_at_once(mongo_server: Server, mongo_database_name: str) -> None:
     async def fails(database: Database) -> None:
         await database.command("there is no such command")

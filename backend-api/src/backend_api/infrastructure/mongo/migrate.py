@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from pymongo import ReturnDocument
-from pymongo.errors import ConnectionFailure, DuplicateKeyError, PyMongoError
+from pymongo.errors import ConnectionFailure, CursorNotFound, DuplicateKeyError, PyMongoError
 
 from backend_api.domain.errors import StoreUnavailableError
 from backend_api.infrastructure.mongo.database import Database, Document
@@ -73,7 +73,8 @@ def _check_version(version: int, newest: int) -> None:
 
 
 def _is_away(error: PyMongoError) -> bool:
-    return isinstance(error, ConnectionFailure) or error.has_error_label("RetryableWriteError")
+    """Or was, as one that came back knows no cursor of before."""
+    return isinstance(error, ConnectionFailure | CursorNotFound) or error.has_error_label("RetryableWriteError")
 
 
 async def _go_on(database: Database, migrations: Sequence[Migration], owner: str, *, waits: bool) -> bool:
