@@ -1,4 +1,4 @@
-"""A child's output on disk, bounded, with its errors echoed to the terminal."""
+"""A child's output on disk, bounded, with its errors and changes of stored data echoed to the terminal."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import Any, BinaryIO, cast
 
 MAX_BYTES = 5 * 1024 * 1024
 MAX_LINE = 16_384
+_CHANGES_DATA = "backend_api.infrastructure.mongo.migrate"
+"""Who logs that the data of a former version is brought to this one, which may take long."""
 
 
 class LogFile:
@@ -20,6 +22,8 @@ class LogFile:
         self.name = name
         self.path = folder / f"{name}.log"
         self.tail: deque[str] = deque(maxlen=20)
+        self.changes_data = False
+        """Whether the last it said was that it changes what a former version stored, or waits for who does."""
         self._file: BinaryIO = self.path.open("ab")
         self._rest = b""
 
@@ -52,6 +56,9 @@ class LogFile:
             record = cast("dict[str, Any]", json.loads(text))
         except ValueError:
             return
+        self.changes_data = record.get("logger") == _CHANGES_DATA
+        message = record.get("message") or text
         if str(record.get("level", "")).upper() in ("ERROR", "CRITICAL"):
-            message = record.get("message") or text
             print(f"[{self.name}] {message} (more in {self.path})", file=sys.stderr, flush=True)
+        elif self.changes_data:
+            print(f"[{self.name}] {message}: {record.get('change', '')}", file=sys.stderr, flush=True)

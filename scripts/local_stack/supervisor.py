@@ -73,14 +73,17 @@ class Supervisor:
     async def _launch(self, spec: ChildSpec) -> None:
         log = self._logs[spec.name]
         log.tail.clear()
+        log.changes_data = False
         child = await Child.start_process(spec, log)
         self._children[spec.name] = child
         self._record()
         try:
-            async with asyncio.timeout(spec.ready_within):
+            async with asyncio.timeout(spec.ready_within) as limit:
                 while not await spec.is_ready():
                     if child.has_ended:
                         raise StackError(f"{spec.name} {await child.ended()} while starting.{self._excerpt(log)}")
+                    if log.changes_data:  # however long it takes, as it would begin anew
+                        limit.reschedule(asyncio.get_running_loop().time() + spec.ready_within)
                     await asyncio.sleep(0.05)
         except TimeoutError:
             detail = await spec.why_not() if spec.why_not else ""

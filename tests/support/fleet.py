@@ -112,11 +112,13 @@ async def run_fleet(
     mongo_folder: Path | None = None,
     mongod_options: Sequence[str] = (),
     forged: bool = False,
+    fill: Callable[[Fleet], None] = lambda _: None,
 ) -> AsyncGenerator[Fleet]:
     """Up when it is handed out; ended with the block, by force where asking does not help.
 
-    `settings` go to all services, `only["worker-1"]` to that one; `mongo_folder` is where mongod keeps its data.
-    `forged` services start by forking, for tests that restart them all the time.
+    `settings` go to all services, `only["worker-1"]` to that one; `mongo_folder` is where mongod keeps its data, and
+    `fill` puts there what the services find when they start. `forged` services start by forking, for tests that restart
+    them all the time.
     """
     chance = random.Random(0)
     manager_ports = [free_port() for _ in range(shape.managers)]
@@ -134,6 +136,8 @@ async def run_fleet(
                 for member in starting:
                     member.start()
                 await asyncio.gather(*(member.up() for member in starting))
+                if "mongod" in stage:
+                    fill(fleet)
             yield fleet
         finally:
             with contextlib.suppress(AssertionError):

@@ -68,6 +68,22 @@ async def test_a_sandbox_whose_processes_died_is_gone_and_rebuilt_with_its_works
     assert "before" in told
 
 
+async def test_what_ended_with_a_killed_manager_is_known_as_soon_as_the_next_one_starts(
+    mongo_server: Server, mongo_database_name: str
+) -> None:
+    with manager_over(mongo_server, mongo_database_name, RECONCILE_INTERVAL_S="60") as manager:
+        async with manager.running() as client:
+            sandbox_id = await manager.ready(client)
+            await manager.kill()
+        for pid in processes_of(sandbox_id):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+        async with manager.running() as client, asyncio.timeout(20):
+            while (await client.get(f"/sandboxes/{sandbox_id}")).json()["status"] != "gone":
+                await asyncio.sleep(0.05)
+
+
 @pytest.mark.parametrize("token", ["", "short"])
 def test_a_missing_or_short_service_token_refuses_the_start_by_its_name(token: str) -> None:
     environment = {

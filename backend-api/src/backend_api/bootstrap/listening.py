@@ -10,6 +10,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from backend_api.application import measures
+from backend_api.bootstrap.clear_startup import ClearStartup
 from backend_api.bootstrap.slow_peers import HttpProtocol, WebSocketProtocol
 from backend_api.bootstrap.trusted_proxies import TrustedProxies
 from service_kit.listening.http import Config
@@ -46,7 +47,7 @@ def server_for(app: ASGIApp, *, graceful_s: int, trusted_proxies: Sequence[str] 
 
     Only a peer among `trusted_proxies` is believed for whom it calls.
     """
-    proxies = TrustedProxies(app, trusted_proxies)
+    proxies = TrustedProxies(ClearStartup(app), trusted_proxies)
     return Server(
         Config(
             proxies,

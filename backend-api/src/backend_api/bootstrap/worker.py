@@ -16,6 +16,7 @@ from backend_api.bootstrap.listening import listen, server_for
 from backend_api.bootstrap.runtime import Plan, Runtime, open_runtime, plan
 from backend_api.bootstrap.settings import Settings, SettingsError, load_settings, resolve_hosts
 from backend_api.bootstrap.wiring import tune_garbage_collection, working
+from backend_api.domain.errors import StoreUnavailableError
 from backend_api.infrastructure.tool_api.remote_spans import SERVICE as SANDBOX_SERVICE
 from backend_api.interfaces.http.worker_app import build_worker_app
 from service_kit.cancellation import let_cancellation_through
@@ -28,7 +29,7 @@ GRACEFUL_S = 1
 
 
 def main() -> int:
-    """Answers the exit code; 2 for settings that don't allow a start."""
+    """Answers the exit code; 1 for stores and 2 for settings that don't allow a start."""
     let_cancellation_through()
     try:
         settings = load_settings()
@@ -39,7 +40,11 @@ def main() -> int:
         sys.stderr.write(f"backend-api: {error}\n")
         return 2
     with traced("backend-api-worker", passed_on=[SANDBOX_SERVICE]):
-        uvloop.run(_run_worker(planned, hosts))
+        try:
+            uvloop.run(_run_worker(planned, hosts))
+        except StoreUnavailableError as error:
+            logger.error(error.detail)
+            return 1
     return 0
 
 

@@ -46,12 +46,9 @@ class Upkeep:
     async def running(self) -> AsyncGenerator[None]:
         stopping = asyncio.Event()
         tasks = [
-            asyncio.create_task(_repeat(work, pause_s, stopping), name=name)
-            for name, work, pause_s in (
-                ("reconciler", self._sweep, self.interval_s),
-                ("admission", self.resume.in_line, _PUMP_S),
-                ("presence", self.presence.renew, _RENEW_S),
-            )
+            asyncio.create_task(self._sweep_always(stopping), name="reconciler"),
+            asyncio.create_task(_repeat(self.resume.in_line, _PUMP_S, stopping), name="admission"),
+            asyncio.create_task(_repeat(self.presence.renew, _RENEW_S, stopping), name="presence"),
         ]
         # What these wait for may come late or never; the others are soon through what they are in the middle of.
         waiting = [
@@ -74,6 +71,12 @@ class Upkeep:
                 await self.leases.release(await self._sweep_lease(), self.owner)
                 await self.pool.leave()
 
+    async def _sweep_always(self, stopping: asyncio.Event) -> None:
+        """The first time without the lease, which a manager that was killed may hold: all that ran here may have ended
+        with it, and nobody was told."""
+        await _attempt(self.reconcile)
+        await _repeat(self._sweep, self.interval_s, stopping)
+
     async def _sweep(self) -> None:
         """The lease outlasts the pause between two sweeps, so that it stays with one manager until that is gone."""
         ttl = timedelta(seconds=self.interval_s * 1.5) + _SPARE
@@ -95,12 +98,17 @@ class Upkeep:
 
 async def _repeat(work: Callable[[], Awaitable[None]], pause_s: float, stopping: asyncio.Event) -> None:
     while not stopping.is_set():
-        try:
-            await work()
-        except DomainError as error:
-            _log.warning("upkeep failed", extra={"work": work.__qualname__, "reason": error.detail})
-        except Exception:  # noqa: BLE001 - edge of an owned task
-            _log.exception("upkeep crashed", extra={"work": work.__qualname__})
+        await _attempt(work)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(pause_s):
                 await stopping.wait()
+
+
+async def _attempt(work: Callable[[], Awaitable[None]]) -> None:
+    name = getattr(work, "__qualname__", type(work).__name__)
+    try:
+        await work()
+    except DomainError as error:
+        _log.warning("upkeep failed", extra={"work": name, "reason": error.detail})
+    except Exception:  # noqa: BLE001 - edge of an owned task
+        _log.exception("upkeep crashed", extra={"work": name})

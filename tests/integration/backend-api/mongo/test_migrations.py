@@ -26,6 +26,8 @@ from backend_api.infrastructure.mongo.database import Database
 from backend_api.infrastructure.mongo.migrate import Migration, migrate
 from backend_api.infrastructure.mongo.migrations import MIGRATIONS
 from support.backend_stores import mongo_stores
+from support.former_data import Place, fill_gateway_database, told
+from support.former_data import as_told as in_known_fields
 from support.scripted import ScriptedModel
 from support.servers import Server
 from support.stage import Stage, worker_for
@@ -88,6 +90,20 @@ async def test_conversations_of_a_former_version_read_as_they_did(
             )
 
 
+async def test_conversations_of_a_later_former_version_read_as_they_did(
+    mongo_server: Server, mongo_database_name: str, tmp_path: Path
+) -> None:
+    place = Place(folder=tmp_path, stack="any")
+    fill_gateway_database(mongo_server.uri, mongo_database_name, place)
+    async with mongo_stores(mongo_server.uri, mongo_database_name) as stores:
+        for session, former in told(place).items():
+            read = former["model_reads"]
+            now = (await thread_of(stores.log, session)).conversation(read["run_id"])
+            turns = [[type(turn).__name__, asdict(turn)] for turn in now.turns]
+            assert in_known_fields(turns, read["turns"]) == read["turns"]
+            assert (now.next_turn, now.is_answered) == (read["next_turn"], read["is_answered"])
+
+
 async def test_a_run_that_was_at_work_in_a_former_version_goes_on(
     mongo_server: Server, mongo_database_name: str
 ) -> None:
@@ -123,17 +139,34 @@ async def test_a_session_whose_deletion_was_cut_off_keeps_nobody_from_starting(
         assert await database["schema"].find_one({"version": len(MIGRATIONS)}) is not None
 
 
+async def test_what_runs_of_a_former_version_used_stands_on_them(
+    mongo_server: Server, mongo_database_name: str, tmp_path: Path
+) -> None:
+    place = Place(folder=tmp_path, stack="any")
+    fill_gateway_database(mongo_server.uri, mongo_database_name, place)
+    async with opened(mongo_server, mongo_database_name) as database:
+        await migrate(database, MIGRATIONS)
+        runs = await database["runs"].find({"used": {"$exists": True}}).to_list()
+    ended = {
+        event["run_id"]: event["usage"]
+        for former in told(place).values()
+        for event in former["events"]
+        if event["type"] == "run.finished" and event["usage"]["by_model"]
+    }
+    assert {run["_id"]: run["used"]["input"] for run in runs} == {run: usage["input"] for run, usage in ended.items()}
+
+
 async def test_what_a_former_version_kept_of_model_calls_counts(mongo_server: Server, mongo_database_name: str) -> None:
     beside = {"payload": None, "body": {"size": 700, "media_type": "application/json"}}
     inside = {"payload": {"text": "Done."}, "body": None}
-    told = [("kept", "llm.request", beside), ("kept", "llm.response", inside), ("deleted", "llm.request", beside)]
+    calls = [("kept", "llm.request", beside), ("kept", "llm.response", inside), ("deleted", "llm.request", beside)]
     async with opened(mongo_server, mongo_database_name) as database:
         await fill(database)
         await database["sessions"].insert_many([{"_id": "kept", "user_id": "anna"}, {"_id": "deleted", "user_id": ""}])
         await database["events"].insert_many(
             [
                 {"session_id": session, "seq": seq, "type": kind, "data": json.dumps(data)}
-                for seq, (session, kind, data) in enumerate(told, start=1)
+                for seq, (session, kind, data) in enumerate(calls, start=1)
             ]
         )
         await migrate(database, MIGRATIONS)

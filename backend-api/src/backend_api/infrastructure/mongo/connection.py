@@ -46,6 +46,7 @@ async def connect(uri: str, name: str, *, wait_s: float = 30.0) -> AsyncGenerato
             await init_beanie(database=database.with_options(write_concern=DURABLE), document_models=list(DOCUMENTS))
         except PyMongoError as error:
             raise StoreUnavailableError("The database refused the indexes.") from error
+        logger.info("database is open", extra={"version": len(MIGRATIONS)})
         binding = asyncio.create_task(_keep_transactions_bound(client), name="transactions-bound")
         try:
             yield database

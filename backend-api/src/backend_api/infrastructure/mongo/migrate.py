@@ -1,21 +1,23 @@
 """Changes to what is stored: each is made once, in order, by whichever process starts first, and never undone.
 
 A process that starts waits until the data is of its own version, and refuses data of a later one. A process that ends
-in the middle of a change leaves it to the next one, so each change can be begun again.
+in the middle of a change leaves it to the next one, so each change can be begun again; so it is where the database was
+away for a while, or another process took over as this one did not run for one.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import time
 import uuid
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from pymongo import ReturnDocument
-from pymongo.errors import DuplicateKeyError, PyMongoError
+from pymongo.errors import ConnectionFailure, CursorNotFound, DuplicateKeyError, PyMongoError
 
 from backend_api.domain.errors import StoreUnavailableError
 from backend_api.infrastructure.mongo.database import Database, Document
@@ -24,6 +26,8 @@ logger = logging.getLogger(__name__)
 
 LEASE_S = 15
 LOOK_S = 0.25
+AWAY_S = 60.0
+"""How long the database may be away, such as for an election."""
 _VERSION, _LOCK = "version", "lock"
 _UNTIL: Document = {"$dateAdd": {"startDate": "$$NOW", "unit": "second", "amount": LEASE_S}}
 _EPOCH = datetime.fromtimestamp(0, UTC)
@@ -39,20 +43,49 @@ class Migration:
 
 async def migrate(database: Database, migrations: Sequence[Migration]) -> None:
     """Bring the data to the version that is the number of `migrations`. Raises `StoreUnavailableError` for data of a
-    later version, or when the database fails."""
-    try:
-        while (version := await _version(database, len(migrations))) != len(migrations):
-            if version > len(migrations):
-                raise StoreUnavailableError(
-                    f"The data is of version {version}, and this program knows versions up to {len(migrations)}. Start "
-                    "the program that wrote it, or a later one, or restore a backup made by this one."
-                )
-            async with _lock(database) as is_ours:
-                if is_ours:
-                    await _run_pending(database, migrations)
-    except PyMongoError as error:
-        logger.exception("a change of what is stored failed")
-        raise StoreUnavailableError("The database refused a migration. The log has the details.") from error
+    later version, or when the database fails or stays away for `AWAY_S`."""
+    owner = uuid.uuid4().hex
+    away_since: float | None = None
+    waits = False
+    while True:
+        try:
+            version = await _version(database, len(migrations))
+            away_since = None
+            if version == len(migrations):
+                return
+            _check_version(version, len(migrations))
+            waits = not await _try_pending(database, migrations, owner, waits=waits)
+        except PyMongoError as error:
+            away_since = away_since or time.monotonic()
+            if not _is_away(error) or time.monotonic() - away_since > AWAY_S:
+                logger.exception("a change of what is stored failed")
+                raise StoreUnavailableError("The database refused a migration. The log has the details.") from error
+            logger.warning("the database went away from a change of what is stored, which goes on when it is back")
+            await asyncio.sleep(LOOK_S)
+
+
+def _check_version(version: int, newest: int) -> None:
+    if version > newest:
+        raise StoreUnavailableError(
+            f"The data is of version {version}, and this program knows versions up to {newest}. Start "
+            "the program that wrote it, or a later one, or restore a backup made by this one."
+        )
+
+
+def _is_away(error: PyMongoError) -> bool:
+    """Or was, as one that came back knows no cursor of before."""
+    return isinstance(error, ConnectionFailure | CursorNotFound) or error.has_error_label("RetryableWriteError")
+
+
+async def _try_pending(database: Database, migrations: Sequence[Migration], owner: str, *, waits: bool) -> bool:
+    """Make what is left of the changes, unless somebody else is at it, or took over meanwhile: whether it was us."""
+    if await _acquire_lock(database, owner):
+        await _hold_lock(database, owner, _run_pending(database, migrations))
+        return True
+    if not waits:
+        logger.info("data is changed by another process, which is waited for")
+    await asyncio.sleep(LOOK_S)
+    return False
 
 
 async def _run_pending(database: Database, migrations: Sequence[Migration]) -> None:
@@ -77,30 +110,26 @@ async def _version(database: Database, newest: int) -> int:
     return newest
 
 
-@asynccontextmanager
-async def _lock(database: Database) -> AsyncGenerator[bool]:
-    """Whether the lock was free; by the database's clock it is again `LEASE_S` after its holder was last there."""
-    owner = uuid.uuid4().hex
-    if not await _acquire_lock(database, owner):
-        await asyncio.sleep(LOOK_S)
-        yield False
-        return
-    holder = asyncio.current_task()
-    renewing = asyncio.create_task(_renew(database, owner, holder), name="migration-lock")
+async def _hold_lock(database: Database, owner: str, change: Coroutine[object, object, None]) -> None:
+    """By the database's clock the lock is free again `LEASE_S` after its holder was last there. Once it is another's,
+    the change ends."""
+    changing = asyncio.create_task(change, name="migration")
+    renewing = asyncio.create_task(_renew(database, owner), name="migration-lock")
     try:
-        yield True
-    except asyncio.CancelledError:
-        if renewing.done():
-            raise StoreUnavailableError("Another process took over the migration. Start again.") from None
-        raise
+        await asyncio.wait({changing, renewing}, return_when=asyncio.FIRST_COMPLETED)
     finally:
         renewing.cancel()
-        await asyncio.wait({renewing})
-        await database["schema"].delete_one({"_id": _LOCK, "owner": owner})
+        changing.cancel()
+        await asyncio.wait({changing, renewing})
+        with suppress(ConnectionFailure):  # it lapses
+            await database["schema"].delete_one({"_id": _LOCK, "owner": owner})
+    if not changing.cancelled():
+        changing.result()
 
 
 async def _acquire_lock(database: Database, owner: str) -> bool:
-    is_free = {"$lt": [{"$ifNull": ["$until", _EPOCH]}, "$$NOW"]}
+    is_mine = {"$eq": ["$owner", owner]}
+    is_free = {"$or": [is_mine, {"$lt": [{"$ifNull": ["$until", _EPOCH]}, "$$NOW"]}]}
     mine = {"owner": {"$cond": [is_free, owner, "$owner"]}, "until": {"$cond": [is_free, _UNTIL, "$until"]}}
     try:
         lock = await database["schema"].find_one_and_update(
@@ -111,7 +140,8 @@ async def _acquire_lock(database: Database, owner: str) -> bool:
     return lock is not None and lock["owner"] == owner
 
 
-async def _renew(database: Database, owner: str, holder: asyncio.Task[object] | None) -> None:
+async def _renew(database: Database, owner: str) -> None:
+    """Answers when the lock is another's."""
     while True:
         await asyncio.sleep(LEASE_S / 5)
         try:
@@ -119,7 +149,6 @@ async def _renew(database: Database, owner: str, holder: asyncio.Task[object] | 
         except PyMongoError:
             logger.warning("the lock of a change could not be renewed", exc_info=True)
             continue
-        if not held.matched_count and holder is not None:
+        if not held.matched_count:
             logger.error("the lock of a change was lost")
-            holder.cancel()
             return

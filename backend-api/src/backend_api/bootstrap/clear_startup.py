@@ -1,0 +1,27 @@
+"""Why a server can't start, in words."""
+
+from __future__ import annotations
+
+import sys
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from backend_api.domain.errors import DomainError
+
+_FAILED = "lifespan.startup.failed"
+
+
+class ClearStartup:
+    """An application whose start fails with the words of a `DomainError`, where there is one, in place of a traceback:
+    they are for whoever started it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def tell(message: Message) -> None:
+            # It is sent while the error is handled.
+            error = sys.exc_info()[1] if message["type"] == _FAILED else None
+            await send({"type": _FAILED, "message": error.detail} if isinstance(error, DomainError) else message)
+
+        await self._app(scope, receive, tell if scope["type"] == "lifespan" else send)
