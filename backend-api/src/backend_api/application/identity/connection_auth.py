@@ -57,9 +57,9 @@ class AuthenticatedConnections:
     """All that is open in this process. One question to the store for everybody, every `every_s` and when told."""
 
     def __init__(
-        self, find_accounts: Standings, notifier: Notifier, clock: Callable[[], float], every_s: float = CHECK_S
+        self, accounts: Standings, notifier: Notifier, clock: Callable[[], float], every_s: float = CHECK_S
     ) -> None:
-        self._accounts = find_accounts
+        self._accounts = accounts
         self._notifier = notifier
         self._clock = clock
         self._every_s = every_s
