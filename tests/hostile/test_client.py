@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from service_kit.listening.peers import UNSAID_PER_ADDRESS
+from service_kit.listening.peers import PENDING_PER_ADDRESS
 from support.bare import connect, ended, honest_client, pour
 from support.gateway_process import GatewayProcess, run_gateway_process
 from support.hurried_gateway import BODY_WINDOW_S, HEAD_S, LINGER_S
@@ -123,7 +123,7 @@ async def test_thousands_of_half_requests_shut_nobody_out_and_end_by_themselves(
 async def test_half_requests_of_many_addresses_go_before_an_honest_one(gateway: GatewayProcess) -> None:
     sources = [f"127.0.1.{number}" for number in range(1, 21)]
     async with honest_client(gateway.url) as honest:
-        half = [await connect(gateway.port, source) for source in sources for _ in range(UNSAID_PER_ADDRESS)]
+        half = [await connect(gateway.port, source) for source in sources for _ in range(PENDING_PER_ADDRESS)]
         for _, writer in half:
             writer.write(POST + b"Content-Length: 100\r\n\r\n{")
         await asyncio.sleep(2.0)

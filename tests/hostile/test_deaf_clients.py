@@ -18,7 +18,7 @@ from backend_api.bootstrap.listening import server_for
 from backend_api.bootstrap.slow_peers import HttpProtocol
 from service_kit.listening import peers
 from service_kit.listening.http import Config
-from service_kit.listening.peers import UNSAID_PER_ADDRESS
+from service_kit.listening.peers import PENDING_PER_ADDRESS
 from support.bare import honest_client
 from support.gateway_process import GatewayProcess, run_gateway_process
 from support.listening import on_loopback
@@ -100,7 +100,7 @@ async def test_an_address_keeps_few_connections_whose_answers_it_does_not_take()
         async with deaf_clients(port, ("127.0.0.2",), 100, request):
             await asyncio.sleep(0.5)
             async with deaf_clients(port, ("127.0.0.2",), 100, request):
-                assert connected() <= UNSAID_PER_ADDRESS
+                assert connected() <= PENDING_PER_ADDRESS
 
 
 async def test_what_is_answered_and_never_read_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:

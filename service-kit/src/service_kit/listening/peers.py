@@ -15,7 +15,7 @@ from typing import Protocol
 
 MOST = 2000
 """Connections of one process."""
-UNSAID_PER_ADDRESS = 128
+PENDING_PER_ADDRESS = 128
 """Connections of one address that have not said what they want yet."""
 LOOK_S = 1.0
 CLOSE_S = 30.0
@@ -101,7 +101,7 @@ class Peers:
         self,
         most: int = MOST,
         *,
-        pending_per_address: int = UNSAID_PER_ADDRESS,
+        pending_per_address: int = PENDING_PER_ADDRESS,
         is_proxy: Callable[[str], bool] = nobody,
         count: Callable[[str], None] = ignore,
     ) -> None:
@@ -146,18 +146,18 @@ class Peers:
         mine = self._at.get(address_key(address), {})
         if len(mine) < self._pending_per_address or not address or self._is_proxy(address):
             return True
-        unsaid = [peer for peer in mine if peer.is_pending]
-        if len(unsaid) >= self._pending_per_address:
-            self._disconnect(unsaid[0])
+        pending = [peer for peer in mine if peer.is_pending]
+        if len(pending) >= self._pending_per_address:
+            self._disconnect(pending[0])
             return True
-        return len(mine) < self.most // 2 or self._cut_first(unsaid or _anonymous(mine))
+        return len(mine) < self.most // 2 or self._cut_first(pending or _anonymous(mine))
 
     def _has_room(self) -> bool:
         if len(self) < self.most:
             return True
         by_number = sorted(self._at.values(), key=len, reverse=True)
-        unsaid = ([peer for peer in mine if peer.is_pending] for mine in by_number)
-        return any(map(self._cut_first, unsaid)) or any(map(self._cut_first, map(_anonymous, by_number)))
+        pending = ([peer for peer in mine if peer.is_pending] for mine in by_number)
+        return any(map(self._cut_first, pending)) or any(map(self._cut_first, map(_anonymous, by_number)))
 
     def _cut_first(self, peers: list[Peer]) -> bool:
         if not peers:

@@ -52,7 +52,7 @@ from backend_api.domain.agent.shortening import shorten
 from backend_api.domain.agent.skills import read_by
 from backend_api.domain.agent.step import Step
 from backend_api.domain.agent.tasks import NO_TASKS
-from backend_api.domain.agent.team import told as describe_team_message
+from backend_api.domain.agent.team import describe_message
 
 MAX_RESULT_CHARACTERS = 16_000
 SUMMARY = """\
@@ -139,7 +139,7 @@ class Thread:
             case TeammateUpdated(prompt=str(prompt)):
                 self._append_turn(event.seq or 0, UserTurn(text=prompt))
             case TeamMessage() as message:
-                self._append_turn(event.seq or 0, NoteTurn(text=describe_team_message(message)))
+                self._append_turn(event.seq or 0, NoteTurn(text=describe_message(message)))
             case MessageCompleted() as message:
                 step = self._open(event, message.turn)
                 step.has_said = True

@@ -149,7 +149,7 @@ def task_tools(board: TaskBoard, mirror: Mirror = no_mirror) -> list[Tool]:
             return await changed(
                 call,
                 lambda known: without_task(known, task_id),
-                lambda told: f"Deleted task {task_id}. {_count(told)}",
+                lambda told: f"Deleted task {task_id}. {_count_left(told)}",
             )
         change = TaskChange(
             status=status,
@@ -217,5 +217,5 @@ def _describe_unblocked(told: TasksUpdated, task_id: str) -> str:
     return f"No longer blocked: {', '.join(free)}." if free else ""
 
 
-def _count(told: TasksUpdated) -> str:
+def _count_left(told: TasksUpdated) -> str:
     return f"{len(told.tasks)} left."
