@@ -211,7 +211,7 @@ async def run_gateway(
         )
         ports = Ports(
             users=users,
-            find_accounts=users,
+            accounts=users,
             refresh_tokens=MongoRefreshTokens(),
             passwords=Argon2Passwords(CHEAP),
             access_tokens=JwtAccessTokens(SECRET, algorithm="HS256", expires_s=expires_s),

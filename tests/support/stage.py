@@ -254,7 +254,7 @@ def worker_for(
         clock=clock,
         new_id=lambda kind: f"{kind}_{name}_{next(ids)}",
         mask=Mask(secrets),
-        want_stop_of_commands=stage.background.request_end,
+        request_end_of_commands=stage.background.request_end,
         keep_sandbox=keep_sandbox,
         kept_calls=kept_calls,
         keep_sandbox_every_s=0.01,

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from sandbox_manager.infrastructure.runtimes.process import network
-from sandbox_manager.infrastructure.runtimes.process.slirp import SANDBOX, SECCOMP, find_options
+from sandbox_manager.infrastructure.runtimes.process.slirp import SANDBOX, SECCOMP, find_strictest_options
 from support.ordinary_user import as_ordinary_user
 
 # A tun device that everybody may open, as most machines have, for the command alone.
@@ -25,8 +25,8 @@ rm "$node"
 exec "$@"
 """
 _TELL = """
-from sandbox_manager.infrastructure.runtimes.process.slirp import find_options
-print(*find_options())
+from sandbox_manager.infrastructure.runtimes.process.slirp import find_strictest_options
+print(*find_strictest_options())
 """
 
 
@@ -34,7 +34,7 @@ print(*find_options())
 def test_it_has_a_filter_and_as_root_a_root_of_its_own_and_no_rights() -> None:
     before = psutil.Process().children()
 
-    options = find_options()
+    options = find_strictest_options()
 
     assert SECCOMP in options
     assert os.geteuid() != 0 or SANDBOX in options
@@ -64,7 +64,7 @@ def shared_mount() -> Iterator[Path]:
     os.geteuid() != 0 or not network.available(), reason="only root can mount, and only root's unmounts"
 )
 def test_nothing_is_unmounted_on_the_host(shared_mount: Path) -> None:
-    assert SANDBOX in find_options()
+    assert SANDBOX in find_strictest_options()
 
     assert shared_mount.is_mount()
 

@@ -151,7 +151,7 @@ async def open_agent(
             mirror_team=MirrorTeam(mirrored),
             skills=SkillOffers(users.skills),
             memories_of=_memories_of(users.memories),
-            want_stop_of_commands=ports.look_at_command.commands.request_end,
+            request_end_of_commands=ports.look_at_command.commands.request_end,
             want_title=title_sessions.want,
             mcp_tools=McpServers(
                 connector=ports.mcp_connections,

@@ -81,7 +81,7 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
     send_message = SendMessage(ports.ledger, ports.stream, ports.notifier, limiter, limits, attached, ports.slots)
     heads = SessionHeads(ports.log, policy.poll_s)
     follow_events = FollowEvents(ports.sessions, ports.log, ports.stream, heads, policy.poll_s)
-    connections = AuthenticatedConnections(ports.find_accounts, ports.notifier, ports.clock)
+    connections = AuthenticatedConnections(ports.accounts, ports.notifier, ports.clock)
     slots = StreamSlots(policy.streams_per_user, connections)
     stop_commands = StopCommands(ports.sessions, ports.background, ports.look_at_command)
     stop_run = StopRun(ports.sessions, ports.ledger, ports.log, ports.stream, ports.notifier, stop_commands)

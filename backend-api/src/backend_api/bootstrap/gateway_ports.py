@@ -33,10 +33,10 @@ from backend_api.domain.conversation.ports import (
 from backend_api.domain.conversation.spending import Spending
 from backend_api.domain.identity.ports import (
     AccessTokens,
+    AccountLookup,
     PasswordHasher,
     RateLimiter,
     RefreshTokens,
-    Standings,
     Users,
 )
 from backend_api.domain.mcp.ports import McpConnector
@@ -57,7 +57,7 @@ class Ports:
     """Everything the gateway stands on."""
 
     users: Users
-    find_accounts: Standings
+    accounts: AccountLookup
     refresh_tokens: RefreshTokens
     passwords: PasswordHasher
     access_tokens: AccessTokens

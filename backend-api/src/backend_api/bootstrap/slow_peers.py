@@ -73,7 +73,7 @@ class WithWriteTimeout(asyncio.Protocol):
 
 
 class HttpProtocol(WithWriteTimeout, BoundedHttpProtocol):
-    """HTTP with a write timeout; who has logged in over a connection is no stranger on it any more."""
+    """HTTP with a write timeout; who has logged in over a connection is not anonymous on it any more."""
 
     kind = "http"
     _is_trusted = False

@@ -157,7 +157,7 @@ def _ports(runtime: Runtime, feed: SessionFeed, planned: Plan, access_tokens: Jw
     users = MongoUsers(stores.database)
     return Ports(
         users=users,
-        find_accounts=users,
+        accounts=users,
         refresh_tokens=MongoRefreshTokens(),
         passwords=Argon2Passwords(),
         access_tokens=access_tokens,

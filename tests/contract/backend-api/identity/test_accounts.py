@@ -12,7 +12,7 @@ import pytest
 
 from backend_api.domain.identity.entity import RefreshGrant, User, UserId
 from backend_api.domain.identity.errors import TokenInvalidError, TokenReusedError, UsernameTakenError
-from backend_api.domain.identity.ports import RefreshTokens, Standings, Users
+from backend_api.domain.identity.ports import AccountLookup, RefreshTokens, Users
 from backend_api.domain.sandbox.tickets import ScreenTicket, Tickets
 from backend_api.infrastructure.memory.identity import MemoryRefreshTokens, MemoryTickets, MemoryUsers
 from backend_api.infrastructure.mongo.connection import connect
@@ -28,7 +28,7 @@ __all__ = ["emptied_database_name"]
 @dataclass(frozen=True, slots=True)
 class Accounts:
     users: Users
-    find_accounts: Standings
+    lookup: AccountLookup
     tokens: RefreshTokens
     tickets: Tickets
 
@@ -99,7 +99,7 @@ def of(user_id: str, family: str, version: int | None = 0) -> RefreshGrant:
 async def revoked(accounts: Accounts, user_id: UserId, families: list[str]) -> set[str]:
     """Which of the families ended, as one account and as one of several tells it."""
     account = await accounts.users.get(user_id, families)
-    standing = (await accounts.find_accounts.find_accounts({user_id: families, UserId("nobody"): ["x"]}))[user_id]
+    standing = (await accounts.lookup.find_accounts({user_id: families, UserId("nobody"): ["x"]}))[user_id]
     assert account is not None
     told = account.revoked_families.intersection(families)
     assert told == standing.revoked_families.intersection(families)

@@ -33,7 +33,7 @@ from backend_api.infrastructure.llm.bounds import (
     MAX_ANSWER_CHARACTERS,
     MAX_ANSWER_S,
     MOST_CALLS,
-    Taken,
+    AnswerBounds,
 )
 from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
 from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
@@ -331,9 +331,9 @@ async def test_an_answer_that_never_ends_is_ended() -> None:
             now += 60
             yield b": still at it\n\n"
 
-    taken = Taken("It", lambda: now)
+    bounds = AnswerBounds("It", lambda: now)
     with pytest.raises(ModelUnavailableError, match="did not end within 60 minutes"):
-        async for _ in taken.chunks(comments()):
+        async for _ in bounds.bounded(comments()):
             pass
     assert now == MAX_ANSWER_S + 60
 
@@ -345,7 +345,7 @@ async def test_who_sends_framing_alone_has_sent_nothing() -> None:
         yield b"data: 1\n\n"
         await asyncio.Event().wait()
 
-    chunks = Taken("It", silence_s=0.05).chunks(nothing())
+    chunks = AnswerBounds("It", silence_s=0.05).bounded(nothing())
     assert await anext(chunks)
     with pytest.raises(ModelUnavailableError, match="sent nothing for") as raised:
         await asyncio.wait_for(anext(chunks), 10)
@@ -357,7 +357,7 @@ async def test_who_stops_waiting_is_not_told_of_silence() -> None:
         await asyncio.Event().wait()
         yield b""
 
-    waiting = asyncio.ensure_future(anext(Taken("It", silence_s=30).chunks(nothing())))
+    waiting = asyncio.ensure_future(anext(AnswerBounds("It", silence_s=30).bounded(nothing())))
     await asyncio.sleep(0)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -371,7 +371,7 @@ async def test_a_silence_ends_only_who_waits_for_the_next_chunk() -> None:
         yield b"1"
         yield b"2"
 
-    chunks = Taken("It", silence_s=0.02).chunks(two())
+    chunks = AnswerBounds("It", silence_s=0.02).bounded(two())
     first = await anext(chunks)
     await asyncio.sleep(0.1)
     assert [first, *[chunk async for chunk in chunks]] == [b"1", b"2"]
@@ -393,7 +393,7 @@ async def test_who_sends_more_than_is_read_at_once_leaves_others_their_turn() ->
             await asyncio.sleep(0)
 
     beside = asyncio.create_task(other())
-    async for _ in Taken("It", lambda: now).chunks(at_once()):
+    async for _ in AnswerBounds("It", lambda: now).bounded(at_once()):
         pass
     beside.cancel()
     assert turns >= 40

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from backend_api.domain.agent.model import ModelError, ModelRequest, TextPart, UserTurn
+from backend_api.domain.agent.model import ModelRequest, ModelRequestError, TextPart, UserTurn
 from backend_api.infrastructure.llm.calls import RetryPolicy
 from backend_api.infrastructure.llm.catalogue import Catalogue
 from backend_api.infrastructure.llm.providers import LlmSettings, OpenAiApi
@@ -43,7 +43,7 @@ async def test_a_users_address_leads_nowhere_else(form: OpenAiApi, *, is_own: bo
             own=frozenset({"openai"} if is_own else ()),
         )
         if is_own:
-            with pytest.raises(ModelError):
+            with pytest.raises(ModelRequestError, match=r"another address \(307\).* Set the address"):
                 await text_of(settings)
             assert other.requests == []
         else:

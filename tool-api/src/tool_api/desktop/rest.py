@@ -41,7 +41,7 @@ def are_stopped(programs: Iterable[int]) -> bool:
     return all(_state(pid) in _STOPPED for pid in known) and not _running_pids(known)
 
 
-def go_on(programs: Iterable[int]) -> None:
+def resume_processes(programs: Iterable[int]) -> None:
     """Let them and all they started go on."""
     _send(_families(programs), signal.SIGCONT)
 

@@ -12,7 +12,7 @@ from types import TracebackType
 from contracts.tools import ServiceState
 from tool_api.desktop import programs
 from tool_api.desktop.process import Program, StartFailedError, number_pipe, running
-from tool_api.desktop.rest import are_stopped, go_on, stop_processes
+from tool_api.desktop.rest import are_stopped, resume_processes, stop_processes
 from tool_api.desktop.settings import DesktopSettings
 from tool_api.desktop.trust import trust_authorities
 
@@ -120,7 +120,7 @@ class Desktop:
         """Let it go on; nothing when it does."""
         if not self._awake.is_set():
             self._awake.set()
-            go_on(self._pids)
+            resume_processes(self._pids)
 
     async def __aenter__(self) -> Desktop:
         if self._wanted and self._make_folders():

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from backend_api.domain.errors import UnauthenticatedError, UnavailableError
 from backend_api.domain.identity.entity import AccessClaims, UserId
 from backend_api.domain.identity.errors import TokenInvalidError
-from backend_api.domain.identity.ports import Standings
+from backend_api.domain.identity.ports import AccountLookup
 from backend_api.domain.notifier import Notifier, Topic
 
 logger = logging.getLogger(__name__)
@@ -57,9 +57,9 @@ class AuthenticatedConnections:
     """All that is open in this process. One question to the store for everybody, every `every_s` and when told."""
 
     def __init__(
-        self, find_accounts: Standings, notifier: Notifier, clock: Callable[[], float], every_s: float = CHECK_S
+        self, accounts: AccountLookup, notifier: Notifier, clock: Callable[[], float], every_s: float = CHECK_S
     ) -> None:
-        self._accounts = find_accounts
+        self._accounts = accounts
         self._notifier = notifier
         self._clock = clock
         self._every_s = every_s

@@ -277,7 +277,7 @@ class RunActor:
             extra = [error] if ending.code else []
             await journal.close_open(reason, *extra, cancelled=ending.status == "stopped")
         if ending.status == "stopped":
-            await self._services.want_stop_of_commands(run.session_id)
+            await self._services.request_end_of_commands(run.session_id)
         since = run.started_at or run.created_at
         finished = RunFinished(
             run_id=run.id,

@@ -102,7 +102,7 @@ class RunServices:
     write_result: Callable[[SessionId, UserId, ToolCalled, str], Awaitable[str | None]] = _no_result
     mirror_team: MirrorTeam = no_mirror
     skills: SkillOffers = field(default_factory=SkillOffers)
-    want_stop_of_commands: Callable[[SessionId], Awaitable[object]] = _no_commands
+    request_end_of_commands: Callable[[SessionId], Awaitable[object]] = _no_commands
     """Asked for as a run ends that was stopped: what it began in the background after the stop came ends, too."""
     want_title: Callable[[SessionId], None] = _no_title
     """Told where a run ended whose session is to have a better title."""

@@ -29,19 +29,19 @@ class LastCalls:
     """Those since a person last said something: what is asked for again is done again."""
 
     def __init__(self) -> None:
-        self._summarize_call: deque[CallMade] = deque(maxlen=KEPT)
+        self._made: deque[CallMade] = deque(maxlen=KEPT)
 
     def add(self, called: ToolCalled, result: ToolTurn, body: BodyReference | None) -> None:
         """After all that were added before. `body` is what stands beside the result."""
-        self._summarize_call.append(_summarize_call(called, result, body))
+        self._made.append(_summarize_call(called, result, body))
 
     def forget(self) -> None:
         """Begin anew."""
-        self._summarize_call.clear()
+        self._made.clear()
 
     def all(self) -> list[CallMade]:
         """The first one first."""
-        return [*self._summarize_call]
+        return [*self._made]
 
 
 def _summarize_call(called: ToolCalled, result: ToolTurn, body: BodyReference | None) -> CallMade:

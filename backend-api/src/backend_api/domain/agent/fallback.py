@@ -6,7 +6,7 @@ from backend_api.domain.agent.events import Notice
 from backend_api.domain.agent.model import ModelError, ModelInfo
 
 
-def answers_instead(error: ModelError, other: ModelInfo) -> Notice:
+def answer_fallback_notice(error: ModelError, other: ModelInfo) -> Notice:
     """That a model failed, and who goes on for it."""
     text = f"{error.detail} {other.label} answers instead."
     return Notice(text=text, code="model_fallback", params={"model": other.label})

@@ -16,7 +16,7 @@ from backend_api.domain.agent.compactor import Compactor
 from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.ending import Ending
 from backend_api.domain.agent.events import Notice
-from backend_api.domain.agent.fallback import answers_instead
+from backend_api.domain.agent.fallback import answer_fallback_notice
 from backend_api.domain.agent.journal import Journal
 from backend_api.domain.agent.model import ModelContextError, ModelError, ModelRequest, ModelRequestError, NoteTurn
 from backend_api.domain.agent.opening import BODY_MEDIA_TYPE, Opening
@@ -121,7 +121,7 @@ class AgentLoop:
 
     def _fall_back(self, other: AgentLoop, error: ModelError) -> None:
         """The other model answers from here on, after an opening of its own, and all goes by its window."""
-        self.notices = [*self.notices, answers_instead(error, other.model.info)]
+        self.notices = [*self.notices, answer_fallback_notice(error, other.model.info)]
         self.model, self.opening, self.max_output_tokens = other.model, other.opening, other.max_output_tokens
         self.tools, self.capabilities, self.compactor = other.tools, other.capabilities, other.compactor
         self.in_mode, self.fallback = other.in_mode, None

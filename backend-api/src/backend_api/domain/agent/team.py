@@ -302,7 +302,7 @@ def request_with(team: Team, request_id: str) -> Request:
 
 def message_text(message: TeamMessage) -> str:
     """As its reader's model reads it."""
-    return _READ.format(what=_describe_message(message), content=message.content)
+    return _READ.format(what=_describe_origin(message), content=message.content)
 
 
 def listed(members: Sequence[Teammate]) -> str:
@@ -312,7 +312,7 @@ def listed(members: Sequence[Teammate]) -> str:
     return "\n".join(["The teammates are:", *(f"- {one.name} ({one.role}): {one.status}" for one in members)])
 
 
-def _describe_message(message: TeamMessage) -> str:
+def _describe_origin(message: TeamMessage) -> str:
     sender, request = message.sender, message.request_id
     match message.msg_type:
         case "message":

@@ -36,7 +36,7 @@ class Users(Protocol):
         ...
 
 
-class Standings(Protocol):
+class AccountLookup(Protocol):
     """How accounts stand now, many at once."""
 
     async def find_accounts(self, families: Mapping[UserId, Collection[str]]) -> dict[UserId, Account]:

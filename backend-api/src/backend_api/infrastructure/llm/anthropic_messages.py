@@ -62,10 +62,11 @@ class AnthropicModel:
         who is asked."""
         self._api = api
         self._facts = facts
-        headers = {"authorization": f"Bearer {key}", "anthropic-version": VERSION}
+        headers = {"authorization": f"Bearer {key}"}
         self.endpoint = Endpoint(
             (base_url or "https://api.anthropic.com").rstrip("/") + "/v1/messages",
             headers if is_users else headers | custom_headers("ANTHROPIC_CUSTOM_HEADERS"),
+            api_headers={"anthropic-version": VERSION},
             provider=api,
             timeout=timeout,
             connections=connections,

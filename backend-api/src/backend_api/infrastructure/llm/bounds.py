@@ -74,8 +74,8 @@ class _Silence:
             self._timer = self._loop.call_later(rest, self._look)
 
 
-class Taken:
-    """What came of one answer so far. Its methods raise `ModelUnavailableError` where that is too much."""
+class AnswerBounds:
+    """Counts what comes of one answer. Its methods raise `ModelUnavailableError` where that is too much."""
 
     def __init__(
         self, provider: str, clock: Callable[[], float] = time.monotonic, *, silence_s: float = SILENCE_S
@@ -83,9 +83,9 @@ class Taken:
         self._provider = provider
         self._clock = clock
         self._silence_s = silence_s
-        self._bytes = self._characters = self._sealed = self._calls = 0
+        self._bytes = self._characters = self._opaque = self._calls = 0
 
-    async def chunks(self, chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
+    async def bounded(self, chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
         """The same ones; whoever sends more than is read at once leaves others their turn."""
         begun = yielded = self._clock()
         with _Silence(self._provider, self._silence_s) as silence:
@@ -101,21 +101,21 @@ class Taken:
                     await asyncio.sleep(0)
                     yielded = self._clock()
 
-    def part(self, part: Part) -> None:
+    def count(self, part: Part) -> None:
         """Count the next part, before anybody has it."""
         match part:
             case TextPart():
                 self._characters += len(part.text)
             case ThinkingPart():
                 self._characters += len(part.text)
-                self._sealed += len(part.signature or "") + len(part.opaque or "")
+                self._opaque += len(part.signature or "") + len(part.opaque or "")
             case ToolCallPart():
                 self._characters += len(part.request.raw)
-                self._sealed += len(part.request.opaque or "")
+                self._opaque += len(part.request.opaque or "")
                 self._calls += 1
             case _:
                 return
-        if max(self._characters, self._sealed) > MAX_ANSWER_CHARACTERS:
+        if max(self._characters, self._opaque) > MAX_ANSWER_CHARACTERS:
             raise self._too_much(f"an answer of more than {MAX_ANSWER_CHARACTERS} characters")
         if self._calls > MOST_CALLS:
             raise too_many_calls(self._provider)

@@ -22,9 +22,7 @@ CONNECTIONS = 500
 KEPT_S = 300.0
 """So long a connection waits for the next call."""
 BETA_HEADER = "anthropic-beta"
-_OF_ALL = {"accept": "application/json", "content-type": "application/json", "user-agent": "Deskmate/1.0"}
-_FOR_ANYBODY = frozenset({*_OF_ALL, "anthropic-version", BETA_HEADER})
-"""What another origin that is redirected to is told, too: no key, and nothing else that the environment has."""
+_COMMON_HEADERS = {"accept": "application/json", "content-type": "application/json", "user-agent": "Deskmate/1.0"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,13 +56,15 @@ class Connections:
 
 
 class Endpoint:
-    """Takes one kind of call at `url`, with these headers, by their names in small letters; empty ones are left out."""
+    """Takes one kind of call at `url`. Headers are given by their names in small letters, and empty ones left out:
+    another origin that is redirected to is sent those of the `api` alone, no key and nothing of the environment."""
 
     def __init__(
         self,
         url: str,
         headers: Mapping[str, str],
         *,
+        api_headers: Mapping[str, str] | None = None,
         provider: ProviderApi,
         timeout: aiohttp.ClientTimeout = TIMEOUT,
         connections: int = CONNECTIONS,
@@ -73,7 +73,8 @@ class Endpoint:
         self.provider = provider
         self.connections = Connections(connections, timeout.connect)
         self.url = url
-        self.headers = _OF_ALL | {name: value for name, value in headers.items() if value}
+        self._public_headers = _COMMON_HEADERS | dict(api_headers or {})
+        self.headers = self._public_headers | {name: value for name, value in headers.items() if value}
         self._timeout = timeout
         self._follows_redirects = follows_redirects
         self._proxies = getproxies()
@@ -90,9 +91,7 @@ class Endpoint:
         """The answer, of whatever status, whose body is still to be read; it is to be closed. `betas`: what the
         provider calls what this call needs and is not in its API for all. Raises `aiohttp.ClientError`, `OSError`, and
         `ValueError` for what can't stand in a request."""
-        url, headers = self.url, self.headers
-        if betas:
-            headers = headers | {BETA_HEADER: ",".join(filter(None, (headers.get(BETA_HEADER), betas)))}
+        url, headers = self.url, _with_betas(self.headers, betas)
         for _ in range(MOST_REDIRECTS + 1):
             response = await self._post_once(url, headers, content)
             location = response.headers.get("location")
@@ -102,7 +101,7 @@ class Endpoint:
             response.close()
             asked, url = url, urljoin(url, location)
             if not is_as_trusted(url, asked):
-                headers = {name: value for name, value in headers.items() if name in _FOR_ANYBODY}
+                headers = _with_betas(self._public_headers, betas)
         raise aiohttp.ClientError("too many redirects")
 
     async def _post_once(self, url: str, headers: Mapping[str, str], content: bytes) -> aiohttp.ClientResponse:
@@ -129,6 +128,12 @@ class Endpoint:
         if not proxy or proxy_bypass(to.hostname or "") or proxy_bypass(to.netloc):
             return None
         return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def _with_betas(headers: dict[str, str], betas: str) -> dict[str, str]:
+    if not betas:
+        return headers
+    return headers | {BETA_HEADER: ",".join(filter(None, (headers.get(BETA_HEADER), betas)))}
 
 
 def is_as_trusted(url: str, asked: str) -> bool:

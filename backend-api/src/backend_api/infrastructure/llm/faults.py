@@ -79,6 +79,9 @@ def fault_of(status: int, error: object, *, provider: str, key_setting: str, hea
             may_retry=True,
             retry_after_s=retry_after_s(headers),
         )
+    if 300 <= status < 400:
+        elsewhere = "where this request is not sent. Set the address at which it answers itself."
+        return ModelRequestError(f"{provider} leads to another address ({status}), {elsewhere}")
     if _is_too_long(status, message, code):
         return ModelContextError(
             f"This conversation is too long for the model ({provider}, {status}){said} "

@@ -44,7 +44,7 @@ class OpenAiClient:
         headers = {"authorization": f"Bearer {key or 'none'}"}
         self.endpoint = Endpoint(
             base_url.rstrip("/") + self.PATH,
-            headers if is_users else headers | _of_deployment(),
+            headers if is_users else headers | _deployment_headers(),
             provider=api,
             timeout=timeout,
             connections=connections,
@@ -59,7 +59,7 @@ class OpenAiClient:
         return ask(self.endpoint, body, state)
 
 
-def _of_deployment() -> dict[str, str]:
+def _deployment_headers() -> dict[str, str]:
     """What its environment has, under the names that OpenAI's own client reads."""
     named = {"openai-organization": "OPENAI_ORG_ID", "openai-project": "OPENAI_PROJECT_ID"}
     headers = {header: os.environ.get(variable, "") for header, variable in named.items()}

@@ -18,7 +18,7 @@ from backend_api.domain.agent.model import (
     ModelUnavailableError,
     Part,
 )
-from backend_api.infrastructure.llm.bounds import ERROR_S, HEAD_S, MAX_ERROR_BYTES, SILENCE_S, Taken
+from backend_api.infrastructure.llm.bounds import ERROR_S, HEAD_S, MAX_ERROR_BYTES, SILENCE_S, AnswerBounds
 from backend_api.infrastructure.llm.endpoint import Endpoint
 from backend_api.infrastructure.llm.faults import as_object, fault_of
 from backend_api.infrastructure.llm.sse import SseOverflowError, data_lines
@@ -51,25 +51,25 @@ async def ask(endpoint: Endpoint, body: bytes, state: StreamState, *, betas: str
     content, provider = [body], endpoint.provider.name
     # Given away: it may be megabytes, and an answer takes minutes.
     del body
-    is_done, whole, taken = False, WholeCharacters(), Taken(provider)
+    is_done, whole, bounds = False, WholeCharacters(), AnswerBounds(provider)
     async with endpoint.connections.one(provider), _answering(endpoint, content, betas) as response:
         chunks = response.content.iter_any()
-        async with aclosing(data_lines(taken.chunks(chunks))) as batches:
+        async with aclosing(data_lines(bounds.bounded(chunks))) as batches:
             async for batch in batches:
                 for data in batch:
                     if data == b"[DONE]":
                         is_done = True
                         continue
                     event = parse(data, whole, provider)
-                    for part in whole.parts(_understood(partial(state.parts_of, event), provider)):
-                        taken.part(part)
+                    for part in whole.parts(_read_parts(partial(state.parts_of, event), provider)):
+                        bounds.count(part)
                         yield part
                 if is_done or state.is_over:
                     break
         await drain(chunks)
-    closing = _understood(partial(state.closing_parts, is_done=is_done), provider)
+    closing = _read_parts(partial(state.closing_parts, is_done=is_done), provider)
     for part in whole.parts(closing, is_end=True):
-        taken.part(part)
+        bounds.count(part)
         yield part
 
 
@@ -117,7 +117,7 @@ def cut(provider: str) -> ModelStreamCutError:
     return ModelStreamCutError(f"The connection to {provider} broke in the middle of the answer.", may_retry=True)
 
 
-def _understood(parts: Callable[[], list[Part]], provider: str) -> list[Part]:
+def _read_parts(parts: Callable[[], list[Part]], provider: str) -> list[Part]:
     try:
         return parts()
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:

@@ -14,7 +14,7 @@ from backend_api.infrastructure.memory.store import utc_now
 
 
 class MemoryUsers:
-    """`Users` and `Standings`."""
+    """`Users` and `AccountLookup`."""
 
     def __init__(self) -> None:
         self._accounts: dict[UserId, Account] = {}

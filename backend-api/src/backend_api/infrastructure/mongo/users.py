@@ -25,7 +25,7 @@ _NEXT_GENERATION: Document = {
 
 
 class MongoUsers:
-    """`Users` and `Standings` on the collections users and revoked_families."""
+    """`Users` and `AccountLookup` on the collections users and revoked_families."""
 
     def __init__(self, database: Database) -> None:
         # Every request reads the account and what was revoked beside it: the driver takes less time than Beanie there.

@@ -109,7 +109,7 @@ class SandboxToolSource:
                 outcome, sandbox = await self._call_once_ready(call, skills_read())
         except SandboxLostError as error:
             return Done(success=False, output=LOST.format(detail=error.detail))
-        if self._was_rebuilt(sandbox):
+        if self._note_rebuilt(sandbox):
             return replace(outcome, output=f"{RESTARTED}\n{outcome.output}")
         return outcome
 
@@ -132,8 +132,9 @@ class SandboxToolSource:
                     raise
             await asyncio.sleep(REBUILT_LOOK_S)
 
-    def _was_rebuilt(self, sandbox: Sandbox) -> bool:
-        """Whether the last call of this session was answered by one that is gone, or was lost with it."""
+    def _note_rebuilt(self, sandbox: Sandbox) -> bool:
+        """Remember which one answered last; whether the call of this session before was answered by one that is gone,
+        or was lost with it."""
         known = self._last.get(sandbox.session_id, sandbox.generation)
         self._remember(sandbox.session_id, sandbox.generation)
         return known != sandbox.generation

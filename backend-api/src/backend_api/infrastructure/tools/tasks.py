@@ -151,7 +151,7 @@ def task_tools(board: TaskBoard, mirror: Mirror = no_mirror) -> list[Tool]:
             return await changed(
                 call,
                 lambda known: without_task(known, task_id),
-                lambda update: f"Deleted task {task_id}. {_count(update)}",
+                lambda update: f"Deleted task {task_id}. {_count_left(update)}",
             )
         change = TaskChange(
             status=status,
@@ -219,5 +219,5 @@ def _describe_unblocked(update: TasksUpdated, task_id: str) -> str:
     return f"No longer blocked: {', '.join(free)}." if free else ""
 
 
-def _count(update: TasksUpdated) -> str:
+def _count_left(update: TasksUpdated) -> str:
     return f"{len(update.tasks)} left."

@@ -26,7 +26,7 @@ def old_results(*, min_tokens: int) -> Capability:
         freed = _tokens_freed(conversation, _replaceable(conversation))
         return conversation.opened is not None and freed >= min_tokens
 
-    projection = Projection(apply=_apply, is_due=is_due, limit=_limit, tell=_propose_clearing)
+    projection = Projection(apply=_apply, is_due=is_due, limit=_limit, tell=_clearing_event)
     return Capability(name="old results", projections=[projection])
 
 
@@ -53,7 +53,7 @@ def _replaceable(conversation: Conversation) -> int:
     return max(min(read, len(conversation.results) - KEPT), 0)
 
 
-def _propose_clearing(conversation: Conversation, opened: ContextOpened) -> ContextCompacted | None:
+def _clearing_event(conversation: Conversation, opened: ContextOpened) -> ContextCompacted | None:
     freed = _tokens_freed(conversation, opened.replaced)
     if not freed:
         return None

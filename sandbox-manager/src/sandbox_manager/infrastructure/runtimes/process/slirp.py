@@ -21,7 +21,7 @@ SANDBOX, SECCOMP = "--enable-sandbox", "--enable-seccomp"
 CANDIDATES = ((SANDBOX, SECCOMP), (SECCOMP,), (SANDBOX,))
 
 
-def find_options() -> tuple[str, ...]:
+def find_strictest_options() -> tuple[str, ...]:
     """The first of the candidates that a network can be set up with; nothing when none can. Blocking, for seconds."""
     return next((options for options in CANDIDATES if _is_usable(options)), ())
 
