@@ -5,6 +5,11 @@ import { enProblems } from './enProblems'
 export default {
   app: { name: 'Deskmate' },
   action: { close: 'Close', cancel: 'Cancel', tryAgain: 'Try again', discard: 'Discard', dismiss: 'Dismiss' },
+  unsaved: {
+    question: 'Discard changes?',
+    text: 'What you changed here has not been saved.',
+    stay: 'Keep editing',
+  },
   keys: { search: 'Ctrl K' },
   time: { seconds: '{count} s', minutes: '{count} min' },
   auth: {
