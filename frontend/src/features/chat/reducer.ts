@@ -2,7 +2,7 @@ import type { RunFinishedEvent, WireEvent } from '@/api/types'
 import { withBackground } from '@/features/background'
 import { withPort } from '@/features/ports'
 import { withModelCall } from '@/features/traces'
-import { allSeen } from '@/shared/lib/unseen'
+import { nameInText } from '@/shared/lib/unseen'
 import { backgroundNote } from './backgroundNote'
 import { asking, cutOutcome, finished, started, toolItem, withOutput } from './calls'
 import { isAwaited, withSandboxEvent } from './computerState'
@@ -167,7 +167,7 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
     case 'usage.updated':
       return { ...answered(state), usage: event.usage, contextTokens: event.context || state.contextTokens }
     case 'instructions.found': {
-      const params = { path: allSeen(event.path) }
+      const params = { path: nameInText(event.path) }
       return append(state, { ...note(key, 'notice', event.path), code: 'instructions', params })
     }
     case 'notice':
