@@ -331,6 +331,7 @@ export default {
     uploadAgain: 'Upload {name} again',
     storing: 'storing…',
     waits: 'Sends when the files have arrived',
+    held: 'Not sent: a file was not uploaded. Remove it or upload it again, then send.',
     tooLong: 'Longer than 100,000 characters. Attach it as a file.',
   },
   context: {

@@ -317,6 +317,7 @@ const zh: typeof en = {
     uploadAgain: '重新上传 {name}',
     storing: '保存中…',
     waits: '文件传完后自动发送',
+    held: '还没有发送：有文件没有上传成功。请移除它或重新上传，然后再发送。',
     tooLong: '超过 100,000 个字符，请改为添加文件。',
   },
   context: {
