@@ -235,7 +235,14 @@ function finishRun(state: Transcript, event: RunFinishedEvent): Transcript {
   const told = { status, reason, code, retryable, files, durationMs, usage }
   const end: Item = { kind: 'end', key: `end:${event.seq}`, runId, ...told }
   const run = { id: runId, status, model: state.run?.model ?? null, startedAt: state.run?.startedAt ?? event.at }
-  return { ...dropLive(answered(state)), items: [...items, end], run, usage: event.usage }
+  const shown = items.toSpliced(status === 'stopped' ? stoppedAt(items, state.readSeq) : items.length, 0, end)
+  return { ...dropLive(answered(state)), items: shown, run, usage: event.usage }
+}
+
+/** Below what a run did, above what it read no more; one that had done nothing is stopped below what it was to do. */
+function stoppedAt(items: readonly Item[], readSeq: number): number {
+  const last = items.findLastIndex((item) => !isLaterThan(item, readSeq))
+  return ['assistant', 'thinking', 'tool'].includes(items[last]?.kind ?? '') ? last + 1 : items.length
 }
 
 const isErrorOf = (item: Item, reason: string | null): boolean =>
