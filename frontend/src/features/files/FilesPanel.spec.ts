@@ -27,10 +27,14 @@ function show(...paths: string[]) {
 }
 
 describe('the files of the computer', () => {
-  it('have the focus again where it was once a file is shown no more', async () => {
+  it('hand the focus to a file that is opened, and have it again where it was once that is shown no more', async () => {
     show('a.txt', 'b.txt')
-    await userEvent.click(await screen.findByText('b.txt'))
-    await userEvent.click(await screen.findByRole('button', { name: 'Back to files' }))
+    const row = (await screen.findByText('b.txt')).closest('button')
+    row?.focus()
+    await userEvent.keyboard('{Enter}')
+    const back = await screen.findByRole('button', { name: 'Back to files' })
+    await vi.waitFor(() => expect(document.activeElement).toBe(back))
+    await userEvent.keyboard('{Enter}')
     await vi.waitFor(() => expect(document.activeElement?.textContent).toContain('b.txt'))
   })
   it('have names that are shown as they are, whatever their characters do', async () => {
