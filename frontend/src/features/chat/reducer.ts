@@ -2,7 +2,7 @@ import type { RunFinishedEvent, WireEvent } from '@/api/types'
 import { withBackground } from '@/features/background'
 import { withPort } from '@/features/ports'
 import { withModelCall } from '@/features/traces'
-import { allSeen } from '@/shared/lib/unseen'
+import { nameInText } from '@/shared/lib/unseen'
 import { backgroundNote } from './backgroundNote'
 import { asking, cutOutcome, finished, started, toolItem, withOutput } from './calls'
 import { isAwaited, withSandboxEvent } from './computerState'
@@ -168,7 +168,7 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
     case 'usage.updated':
       return { ...answered(state), usage: event.usage, contextTokens: event.context || state.contextTokens }
     case 'instructions.found': {
-      const params = { path: allSeen(event.path) }
+      const params = { path: nameInText(event.path) }
       return append(state, { ...note(key, 'notice', event.path), code: 'instructions', params })
     }
     case 'notice':
@@ -236,7 +236,14 @@ function finishRun(state: Transcript, event: RunFinishedEvent): Transcript {
   const told = { status, reason, code, retryable, files, durationMs, usage }
   const end: Item = { kind: 'end', key: `end:${event.seq}`, runId, ...told }
   const run = { id: runId, status, model: state.run?.model ?? null, startedAt: state.run?.startedAt ?? event.at }
-  return { ...dropLive(answered(state)), items: [...items, end], run, usage: event.usage }
+  const shown = items.toSpliced(status === 'stopped' ? stoppedAt(items, state.readSeq) : items.length, 0, end)
+  return { ...dropLive(answered(state)), items: shown, run, usage: event.usage }
+}
+
+/** Below what a run did, above what it read no more; one that had done nothing is stopped below what it was to do. */
+function stoppedAt(items: readonly Item[], readSeq: number): number {
+  const last = items.findLastIndex((item) => !isLaterThan(item, readSeq))
+  return ['assistant', 'thinking', 'tool'].includes(items[last]?.kind ?? '') ? last + 1 : items.length
 }
 
 const isErrorOf = (item: Item, reason: string | null): boolean =>

@@ -35,6 +35,28 @@ describe('the end of a run that failed', () => {
   })
 })
 
+describe('the end of a run that was stopped', () => {
+  const end = (seq: number): WireEvent =>
+    stored(seq, { type: 'run.finished', status: 'stopped', reason: null, usage, files: [], duration_ms: 5 })
+  const answer = stored(4, { type: 'message.completed', message_id: 'a', text: 'half', partial: true, seen_seq: 1 })
+  const later = (seq: number): WireEvent => ({ ...user, seq, message_id: `u${seq}` }) as WireEvent
+  const kinds = (...events: WireEvent[]) => play(events).items.map((item) => item.kind)
+
+  it('stands above what was said to it and not read any more', () => {
+    expect(kinds(user, started, later(3), answer, end(5))).toEqual(['user', 'assistant', 'end', 'user'])
+    expect(kinds(user, started, later(3), { ...answer, seen_seq: 3 } as WireEvent, end(5))).toEqual([
+      'user',
+      'user',
+      'assistant',
+      'end',
+    ])
+  })
+  it('stands below what it was to do where nothing was done', () => {
+    expect(kinds(user, end(2))).toEqual(['user', 'end'])
+    expect(kinds(user, started, later(3), answer, end(5), later(6), end(7)).slice(-2)).toEqual(['user', 'end'])
+  })
+})
+
 describe('the time of a run', () => {
   const at = (seq: number, second: number, fields: Record<string, unknown>): WireEvent =>
     stored(seq, { ...fields, at: `2026-01-01T00:00:${String(second).padStart(2, '0')}Z` })

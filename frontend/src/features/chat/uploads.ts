@@ -52,6 +52,7 @@ export function useUploads(tray: () => UploadTray, begin: () => Promise<string>)
   }
   const list = computed(() => tray().list.value)
   const isBusy = computed(() => list.value.some((upload) => upload.path === null && upload.problem === null))
+  const hasFailed = computed(() => list.value.some((upload) => upload.problem !== null))
 
   /** The paths of what has arrived. What was refused stays on show until it is tried again or removed. */
   function takeAll(): string[] {
@@ -59,5 +60,5 @@ export function useUploads(tray: () => UploadTray, begin: () => Promise<string>)
     tray().list.value = list.value.filter(({ path }) => path === null)
     return paths
   }
-  return { list, isBusy, add, remove, start, takeAll }
+  return { list, isBusy, hasFailed, add, remove, start, takeAll }
 }

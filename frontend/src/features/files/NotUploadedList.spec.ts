@@ -21,6 +21,10 @@ describe('NotUploadedList', () => {
       '“late.txt” was not uploaded: The server can’t be reached.',
     ])
   })
+  it('names one as it is, whatever its characters do', () => {
+    show({ ...late, file: new File([''], 'a\u202Etxt.exe') })
+    expect(screen.getByRole('alert').textContent).toContain('“a⟨U+202E⟩txt.exe”')
+  })
   it('offers to try again only where that may help', async () => {
     const { emitted, rerender } = show(large)
     expect(again()).toBeNull()

@@ -141,6 +141,19 @@ describe('the page of agents', () => {
     await vi.waitFor(() => expect(told(screen.getByLabelText('Names of tools'))).toBeNull())
     expect((await screen.findByRole('alert')).textContent.trim()).toBe('No such tool.')
   })
+  it('is refused with some tools alone of which none is named', async () => {
+    const server = show([baker], { 'PUT /agents/baker': () => json(baker) })
+    await userEvent.click(await screen.findByRole('button', { name: 'Edit baker' }))
+    const names = screen.getByLabelText('Names of tools')
+    await userEvent.clear(names)
+    await userEvent.type(names, ' ,')
+    await userEvent.click(screen.getByRole('button', { name: 'Save' }))
+    expect(told(names)).toBe('Name at least one tool, or choose all.')
+    expect(sent(server, 'PUT')).toEqual([])
+    await userEvent.selectOptions(screen.getByLabelText('Tools'), 'All that the main agent may use.')
+    await userEvent.click(screen.getByRole('button', { name: 'Save' }))
+    await vi.waitFor(() => expect(sent(server, 'PUT')).toMatchObject([{ body: { tools: null } }]))
+  })
   it('edits one without widening what it has, and Escape leaves it as it is', async () => {
     const bare = { ...baker, tools: [] }
     const server = show([bare], { 'PUT /agents/baker': () => json(bare) })

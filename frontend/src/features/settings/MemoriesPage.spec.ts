@@ -52,22 +52,30 @@ describe('the page of what the agent remembers', () => {
     expect(put?.headers.get('If-Match')).toBe('"one"')
   })
   it('makes a new one without a version', async () => {
-    const server = show({ 'PUT /memories/a%20b.md': () => json(tea) })
+    const server = show({ 'PUT /memories/%E8%8C%B6/a%20b%20(1).md': () => json(tea) })
     await userEvent.click(await screen.findByRole('button', { name: 'New memory' }))
-    await userEvent.type(await screen.findByLabelText('Name'), 'a b.md')
+    await userEvent.type(await screen.findByLabelText('Name'), '茶/a b (1).md')
     await userEvent.click(screen.getByRole('button', { name: 'Save' }))
     await screen.findByRole('button', { name: 'New memory' })
     const put = server.calls.find(({ method }) => method === 'PUT')
     expect(put?.headers.get('If-Match')).toBeNull()
   })
-  it.each(['../../logout', 'likes/./tea.md'])('asks for nothing elsewhere by the name %s', async (name) => {
-    const server = show({})
-    await userEvent.click(await screen.findByRole('button', { name: 'New memory' }))
-    await userEvent.type(await screen.findByLabelText('Name'), name)
-    await userEvent.click(screen.getByRole('button', { name: 'Save' }))
-    expect(await screen.findByText('No part of the name may be . or .. alone.')).toBeTruthy()
-    expect(server.calls.filter(({ method }) => method !== 'GET')).toEqual([])
-  })
+  it.each(['../../logout', 'likes/./tea.md', '<b>y', 'a /b', 'a//b', 'a/b/c/d/e/f'])(
+    'refuses the name %s by the rule that it tells',
+    async (name) => {
+      const server = show({})
+      await userEvent.click(await screen.findByRole('button', { name: 'New memory' }))
+      await userEvent.type(await screen.findByLabelText('Name'), name)
+      const rule = screen.getByText(/^At most 120 letters, digits, spaces and any of @ \+ \( \)/)
+      expect(screen.queryByRole('alert')).toBeNull()
+      await userEvent.click(screen.getByRole('button', { name: 'Save' }))
+      expect(screen.getByRole('alert')).toBe(rule)
+      expect(document.activeElement).toBe(screen.getByLabelText('Name'))
+      await userEvent.type(screen.getByLabelText('Name'), '!')
+      expect(screen.queryByRole('alert')).toBeNull()
+      expect(server.calls.filter(({ method }) => method !== 'GET')).toEqual([])
+    },
+  )
   it('shows what somebody else made of it, and keeps mine only when told so', async () => {
     let now = tea
     const { calls } = show({

@@ -55,7 +55,7 @@ describe('the page of what was used', () => {
     })
     const rows = within(await screen.findByRole('table')).getAllByRole('row')
     const [head, first, second, total] = rows.map((one) => one.textContent ?? '')
-    expect(head).toMatch(/Day.*Sent.*Answered.*Cost/)
+    expect(head).toMatch(/Day.*Tokens sent.*Tokens answered.*Cost/)
     expect(first).toContain('0.25')
     expect(second).toContain('unknown')
     expect(total).toContain('at least 0.25')

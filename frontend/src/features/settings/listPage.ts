@@ -1,4 +1,5 @@
 import { nextTick, ref, type Ref } from 'vue'
+import { leaveForms } from '@/shared/lib/unsaved'
 
 /** In place of an id: the form is that of a new one. */
 export const NEW = ''
@@ -21,8 +22,10 @@ export function useListPage(problem: Ref<string>) {
   }
 
   function edit(id: string): void {
-    edited.value = id
-    said.value = problem.value = ''
+    leaveForms(() => {
+      edited.value = id
+      said.value = problem.value = ''
+    })
   }
   /** The focus goes back to where the form was opened from. */
   async function close(): Promise<void> {

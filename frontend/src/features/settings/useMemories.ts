@@ -3,9 +3,18 @@ import { call } from '@/api/client'
 import { ApiError } from '@/api/problems'
 import type { MemoryFile, MemoryList } from '@/api/types'
 
-/** Whether it can be asked for by its name: the parts `.` and `..` of an address lead to another one. */
+const MAX_CHARACTERS = 120
+const MAX_PARTS = 5
+const PART = /^[\p{L}\p{N}_@+(),.-]([\p{L}\p{N}_ @+(),.-]*[\p{L}\p{N}_@+(),.-])?$/u
+
+/** What the server takes for a name; in an address the parts `.` and `..` would lead to another one. */
 export function isNameable(path: string): boolean {
-  return !path.split('/').some((part) => part === '.' || part === '..')
+  const parts = path.split('/')
+  return (
+    [...path].length <= MAX_CHARACTERS &&
+    parts.length <= MAX_PARTS &&
+    parts.every((part) => PART.test(part) && part !== '.' && part !== '..')
+  )
 }
 
 export function memoryUrl(path: string): string {

@@ -129,6 +129,17 @@ describe('the page of skills', () => {
     expect((await screen.findByRole('alert')).textContent).toContain('leads out')
     expect(screen.getAllByRole('listitem')).toHaveLength(1)
   })
+  it('says that an address is missing, and goes to where it is written', async () => {
+    const server = show([pdf])
+    await screen.findByRole('listitem')
+    await userEvent.click(screen.getByRole('button', { name: 'Install' }))
+    const field = screen.getByLabelText('From an address')
+    expect(screen.getByRole('alert').textContent).toBe('Write the address of a skill first.')
+    expect([document.activeElement, field.getAttribute('aria-invalid')]).toEqual([field, 'true'])
+    await userEvent.type(field, 'h')
+    expect([screen.queryByRole('alert'), field.getAttribute('aria-invalid')]).toEqual([null, null])
+    expect(server.calls.some(({ method }) => method === 'POST')).toBe(false)
+  })
   it('installs one from an address by the keyboard, and keeps the address where it was refused', async () => {
     const list = [pdf]
     let refusal: Response | null = problem(422, 'address_refused', '10.0.0.1 is not a public address.')

@@ -52,6 +52,26 @@ describe('going back', () => {
     history.back()
     await vi.waitFor(() => expect(here()).toBe('/s/before'))
   })
+  it('asks again each time where the cover does not close at once', async () => {
+    const isShown = ref(false)
+    const asked = vi.fn()
+    const form = computed({ get: () => isShown.value, set: asked })
+    scope.run(() => useBackCloses(form))
+    isShown.value = true
+    await covered(true)
+    await settled()
+    for (let back = 0; back < 2; back += 1) {
+      asked.mockClear()
+      history.back()
+      await vi.waitFor(() => expect(asked).toHaveBeenCalledWith(false))
+      await covered(true)
+      await settled()
+    }
+    isShown.value = false
+    await covered(false)
+    await settled()
+    expect(here()).toBe('/s/one?x=1')
+  })
   it('leaves the page at once where the cover was closed otherwise', async () => {
     await open(drawer)
     drawer.value = false

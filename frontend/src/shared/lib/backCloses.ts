@@ -80,7 +80,12 @@ export function letBackClose(router: Router): void {
     isLeaving = false
     depth = depthHere()
     const kept = isHereAlready ? 0 : depth
-    for (const [cover, at] of [...covers]) if (at > kept) cover.value = false
+    const closed = [...covers].filter(([, at]) => at > kept).map(([cover]) => cover)
+    for (const cover of closed) cover.value = false
+    // One that asks first, and is not closed yet, gets an entry again.
+    void nextTick(() => {
+      for (const cover of closed) if (cover.value && covers.has(cover)) covers.set(cover, 0)
+    })
     if (depth > depthOf()) leaveEntries()
     // Whoever names something hears of the new place first.
     else void nextTick(writeAddress)

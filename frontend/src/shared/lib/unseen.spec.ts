@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { allSeen, allSeenProse } from './unseen'
+import { allSeen, allSeenProse, nameInText } from './unseen'
 
 const hidden = 'ls \u202E\u2066; rm -rf work \u2069\u{E0041}a\rb\u200Bc\u2028\nd\te'
 const seen = 'ls ⟨U+202E⟩⟨U+2066⟩; rm -rf work ⟨U+2069⟩⟨U+E0041⟩a⟨U+000D⟩b⟨U+200B⟩c⟨U+2028⟩\nd\te'
@@ -23,5 +23,10 @@ describe('a character that can’t be seen', () => {
       expect(allSeenProse(text)).toBe(text.replace('\r\n', '\n'))
     expect(allSeenProse('y\u200Ces n\u200Do \uFE0F')).toBe('y⟨U+200C⟩es n⟨U+200D⟩o ⟨U+FE0F⟩')
     expect(allSeenProse('👨\u200D')).toBe('👨⟨U+200D⟩')
+  })
+  it('of a file’s name is written out, and the name set apart from the sentence it stands in', () => {
+    expect(nameInText('notes (1).txt')).toBe('notes (1).txt')
+    expect(nameInText('a\u202Etxt.exe')).toBe('a⟨U+202E⟩txt.exe')
+    expect(nameInText('سلام.txt')).toBe('\u2066سلام.txt\u2069')
   })
 })

@@ -28,3 +28,12 @@ export function allSeen(text: string): string {
 export function allSeenProse(text: string): string {
   return text.replaceAll('\r\n', '\n').replace(OF_PROSE, (one, needed?: string) => needed ?? written(one))
 }
+
+/** The blocks of letters that are written from right to left. */
+const LEFTWARDS = /[\u0590-\u08FF\uFB1D-\uFDFF\uFE70-\uFEFC\u{10800}-\u{10FFF}\u{1E800}-\u{1EFFF}]/u
+
+/** The name of a file within a sentence, whose order it leaves as it is: set apart where its letters would change that. */
+export function nameInText(name: string): string {
+  const seen = allSeenProse(name)
+  return LEFTWARDS.test(seen) ? `\u2066${seen}\u2069` : seen
+}

@@ -64,6 +64,22 @@ describe('the end of what grows', () => {
     await grow(900)
     expect(sizes.top).toBe(800)
   })
+  it('stays in view where it grows by itself before the last scroll is told', async () => {
+    await grow(300)
+    sizes.height = 580
+    box.dispatchEvent(new Event('scroll'))
+    await grow(580)
+    expect(sizes.top).toBe(480)
+  })
+  it('is left by who scrolls up, and no further growth brings it back', async () => {
+    await grow(300)
+    sizes.top = 100
+    box.dispatchEvent(new Event('scroll'))
+    await grow(600)
+    box.dispatchEvent(new Event('scroll'))
+    await grow(900)
+    expect(sizes.top).toBe(100)
+  })
   it('is left by who opens a row there, which stays where it is', async () => {
     await grow(300)
     row.click()

@@ -8,17 +8,23 @@ export function useStickToBottom(box: Ref<HTMLElement | null>, content: Ref<HTML
   const isAtEnd = ref(true)
   const hasNew = ref(false)
 
+  /** Where it stood when it was last looked at. */
+  let top = 0
   function toEnd(behavior: ScrollBehavior = 'auto'): void {
     isAtEnd.value = true
     hasNew.value = false
     box.value?.scrollTo({ top: box.value.scrollHeight, behavior })
+    top = box.value?.scrollTop ?? 0
   }
   const left = ({ scrollHeight, scrollTop, clientHeight }: HTMLElement) => scrollHeight - scrollTop - clientHeight
   let width = 0
   useEventListener(box, 'scroll', () => {
     // Turned or resized, it scrolls by itself before it is told of its new size.
     if (!box.value || box.value.clientWidth !== width) return
-    isAtEnd.value = left(box.value) < NEAR
+    // The end is left by scrolling up alone: what grew since the last scroll took nobody there.
+    if (left(box.value) < NEAR) isAtEnd.value = true
+    else if (box.value.scrollTop < top) isAtEnd.value = false
+    top = box.value.scrollTop
     if (isAtEnd.value) hasNew.value = false
   })
   // Who opens something reads it from its beginning: what it adds moves nothing.
@@ -30,6 +36,7 @@ export function useStickToBottom(box: Ref<HTMLElement | null>, content: Ref<HTML
     width = box.value?.clientWidth ?? 0
     if (box.value && left(box.value) < 1) isAtEnd.value = true
     if (isAtEnd.value) toEnd()
+    else top = box.value?.scrollTop ?? 0
   })
   watch(grows, async () => {
     // Much of what changes is not to be seen in the text, such as the state of the computer.

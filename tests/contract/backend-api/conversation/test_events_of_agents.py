@@ -7,7 +7,7 @@ from backend_api.domain.agent.recorded import Recorded
 from support.backend_stores import ANNA, ConversationStores
 
 
-async def test_it_is_read_with_its_agent_and_neither_unread_nor_a_message_of_the_session(
+async def test_it_is_read_with_its_agent_and_no_message_of_the_session(
     stores: ConversationStores,
 ) -> None:
     session_id = await stores.session()
@@ -23,6 +23,3 @@ async def test_it_is_read_with_its_agent_and_neither_unread_nor_a_message_of_the
     assert [agent_of(event.payload) for event in log] == ["agent_c", "agent_c", None, "agent_c"]
     said = await stores.transcripts.messages(session_id, up_to=100, limit=10)
     assert [getattr(event.payload, "text", "") for event in said] == ["go", "Outside."]
-    assert (await stores.sessions.get(session_id, ANNA)).unread == 1
-    assert (await stores.markers.mark(session_id, ANNA, 4)).unread == 1
-    assert (await stores.markers.mark(session_id, ANNA, 6)).unread == 0

@@ -9,6 +9,7 @@ from backend_api.domain.agent.events import (
     BodyReference,
     MessageCompleted,
     MessageUser,
+    RunEnd,
     RunFinished,
     StoredPayload,
     ThinkingCompleted,
@@ -90,20 +91,31 @@ async def test_no_document_is_over_256_kb_and_none_outlives_its_session(
             assert left("sessions") == {"sessions": 0}
 
 
-async def test_messages_of_the_agent_are_unread_until_the_marker_passes_them(stores: ConversationStores) -> None:
+async def test_a_run_that_ended_is_one_unread_answer_until_the_marker_passes_it_unless_it_was_stopped(
+    stores: ConversationStores,
+) -> None:
     session_id = await stores.session()
-    await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="u", text="hello"))
-    lease = await stores.ledger.claim("w", lease_s=30, model="m")
-    assert lease is not None
-    for text in ("one", "two"):
-        await stores.ledger.record(lease, [Recorded(payload=MessageCompleted(message_id=text, text=text))])
+
+    async def run(status: RunEnd) -> int:
+        seen = await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="u", text="hello"))
+        lease = await stores.ledger.claim("w", lease_s=30, model="m")
+        assert lease is not None
+        said = [Recorded(payload=MessageCompleted(message_id=text, text=text)) for text in ("one", "two")]
+        await stores.ledger.record(lease, said[:1])
+        before = (await stores.sessions.get(session_id, ANNA)).unread
+        finished = RunFinished(run_id=lease.run.id, status=status)
+        [*_, end] = await stores.ledger.finish(lease, finished, seen_seq=seen.seq, said=said[1:])
+        return (end.seq or 0) if (await stores.sessions.get(session_id, ANNA)).unread > before else 0
+
+    first, stopped, failed = [await run(status) for status in ("completed", "stopped", "failed")]
+    assert (first > 0, stopped, failed > first) == (True, 0, True)
     assert (await stores.sessions.get(session_id, ANNA)).unread == 2
-    seen = [(4, 4, 1), (3, 4, 1), (99, 5, 0), (0, 5, 0)]
+    seen = [(first - 1, first - 1, 2), (first, first, 1), (0, first, 1), (99, failed, 0)]
     for seq, marker, unread in seen:
         session = await stores.markers.mark(session_id, ANNA, seq)
         assert (session.read_seq, session.unread) == (marker, unread)
         assert session == await stores.sessions.get(session_id, ANNA)
-    await stores.ledger.record(lease, [Recorded(payload=MessageCompleted(message_id="three", text="three"))])
+    assert await run("completed") > failed
     assert (await stores.sessions.get(session_id, ANNA)).unread == 1
     with pytest.raises(SessionNotFoundError):
         await stores.markers.mark(session_id, BERT, 1)

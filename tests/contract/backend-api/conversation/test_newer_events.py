@@ -31,4 +31,3 @@ async def test_events_of_a_type_that_is_not_known_yet_are_read_and_nothing_is_fo
         if event is not read:
             without.apply(event)
     assert folded.main.conversation(lease.run.id) == without.main.conversation(lease.run.id)
-    assert (await stores.sessions.get(session_id, ANNA)).unread == 1

@@ -61,7 +61,11 @@ async def test_it_is_queued_claimed_folded_and_ended_like_any_other(stores: Conv
     finished = RunFinished(run_id=lease.run.id, status="completed")
     assert await stores.ledger.finish(lease, finished, seen_seq=conversation.seen_seq, said=[Recorded(payload=said)])
     session = await stores.sessions.get(run.session_id, ANNA)
-    assert (session.status, session.active_run_id, session.unread) == (SessionStatus.IDLE, None, 1)
+    assert (session.status, session.active_run_id, session.unread) == (
+        SessionStatus.IDLE,
+        None,
+        1 + (status != "stopped"),
+    )
     for event in (await stores.log.read(run.session_id, after=0, limit=100))[len(log) :]:
         threads.apply(event)
     after = threads.main.conversation("another").turns

@@ -971,3 +971,8 @@ def agent_of(payload: Payload) -> str | None:
 def is_for_the_person(payload: Payload) -> bool:
     """Whether it is something the main agent said."""
     return isinstance(payload, MessageCompleted) and payload.agent_id is None
+
+
+def is_answer(payload: Payload) -> bool:
+    """Whether a run ended with it that the person has to look at: who stopped one was there."""
+    return isinstance(payload, RunFinished) and payload.status != "stopped"

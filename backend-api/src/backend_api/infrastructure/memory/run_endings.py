@@ -16,6 +16,7 @@ from backend_api.domain.agent.events import (
     StoredPayload,
     Usage,
     UsageUpdated,
+    is_answer,
     is_for_the_person,
 )
 from backend_api.domain.agent.recorded import Recorded
@@ -41,7 +42,7 @@ class RunEndings:
                 return []
             is_unseen = row.last_user_seq > max(seen_seq, row.started_seq)
             events = self._store.record(row, taken.run.id, said)
-            self._count_said(row, [item.payload for item in said])
+            self._count_said(row, [*(item.payload for item in said), finished])
             events.append(self._end(row, taken, finished))
             if is_unseen:
                 row.model_read = seen_seq
@@ -52,9 +53,9 @@ class RunEndings:
             return events
 
     def _count_said(self, row: SessionRow, payloads: Sequence[StoredPayload]) -> None:
-        if said := sum(is_for_the_person(payload) for payload in payloads):
-            unread = row.session.unread + said
-            row.session = replace(row.session, unread=unread, active_at=self._store.clock())
+        row.session = replace(row.session, unread=row.session.unread + sum(map(is_answer, payloads)))
+        if any(map(is_for_the_person, payloads)):
+            row.session = replace(row.session, active_at=self._store.clock())
 
     def _end(self, row: SessionRow, taken: RunRow, finished: RunFinished) -> Event:
         taken.run = replace(

@@ -21,6 +21,7 @@ from backend_api.domain.agent.events import (
     TodosUpdated,
     Usage,
     agent_of,
+    is_answer,
     is_for_the_person,
 )
 from backend_api.domain.agent.recorded import Body
@@ -169,7 +170,7 @@ class MemoryReadMarkers:
         async with self._store.lock:
             row = self._store.own(session_id, user_id)
             marker = max(row.session.read_seq, min(seq, row.session.last_seq))
-            unread = sum(is_for_the_person(event.payload) for event in row.events[marker:])
+            unread = sum(is_answer(event.payload) for event in row.events[marker:])
             row.session = replace(row.session, read_seq=marker, unread=unread)
             return row.session
 

@@ -291,6 +291,7 @@ class EventDocument(Document):
     run_id: str | None = None
     client_message_id: str | None = None
     agent_id: str | None = None
+    is_answer: bool | None = None
     data: str
     parts: int | None = None
     output: str | None = None

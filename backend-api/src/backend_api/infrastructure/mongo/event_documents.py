@@ -13,7 +13,7 @@ from pymongo.asynchronous.cursor import AsyncCursor
 from pymongo.errors import BulkWriteError, DuplicateKeyError
 
 from backend_api.application.conversation.event_json import dump, payload_fields, payload_from
-from backend_api.domain.agent.events import Event, MessageUser, StoredPayload, agent_of
+from backend_api.domain.agent.events import Event, MessageUser, StoredPayload, agent_of, is_answer
 from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.conversation.errors import SessionNotFoundError
 from backend_api.infrastructure.mongo.database import Database, Document
@@ -54,6 +54,8 @@ def to_documents(event: Event, output: str | None = None) -> list[Document]:
         document["client_message_id"] = payload.client_message_id
     if (agent_id := agent_of(payload)) is not None:
         document["agent_id"] = agent_id
+    if is_answer(payload):
+        document["is_answer"] = True
     if output is not None:
         document["output"] = output
     rest: list[Document] = [

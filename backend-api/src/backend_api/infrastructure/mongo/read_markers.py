@@ -25,7 +25,7 @@ class MongoReadMarkers:
         self._database = database
 
     async def mark(self, session_id: SessionId, user_id: UserId, seq: int) -> Session:
-        """Counted in the same transaction, so that a message stored meanwhile is counted once."""
+        """Counted in the same transaction, so that a run that ends meanwhile is counted once."""
         own = {"_id": session_id, "user_id": user_id}
         async with store_errors():
             session = _session_from(await self._sessions.find_one(own))
@@ -35,7 +35,7 @@ class MongoReadMarkers:
         async def work(transaction: AsyncClientSession) -> Session:
             session = _session_from(await self._sessions.find_one(own, session=transaction))
             marker = max(session.read_seq, min(seq, session.last_seq))
-            later = {"session_id": session_id, "type": "message.completed", "agent_id": None, "seq": {"$gt": marker}}
+            later = {"session_id": session_id, "is_answer": True, "seq": {"$gt": marker}}
             unread = await self._database["events"].count_documents(later, limit=MAX_UNREAD, session=transaction)
             marked = await self._sessions.find_one_and_update(
                 own,

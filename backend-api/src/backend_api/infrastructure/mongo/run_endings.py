@@ -71,7 +71,7 @@ class RunEndings:
                             "fence": 0,
                             "waiting": {"$cond": [unseen, unseen_after(seen_seq), []]},
                             "updated_at": "$$NOW",
-                            **more_unread([item.payload for item in said]),
+                            **more_unread([*(item.payload for item in said), finished]),
                             **NOTHING_USED,
                         }
                     }

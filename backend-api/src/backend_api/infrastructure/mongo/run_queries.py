@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from backend_api.domain.agent.events import RunStarted, StoredPayload, is_for_the_person
+from backend_api.domain.agent.events import RunStarted, StoredPayload, is_answer, is_for_the_person
 from backend_api.domain.agent.options import session_options
 from backend_api.domain.conversation.entity import Claimant, Lease, RunId, RunStatus, SessionStatus
 from backend_api.infrastructure.mongo.database import Document
@@ -125,9 +125,10 @@ def claimed_by(worker: str, lease_s: float) -> dict[str, Any]:
 
 
 def more_unread(payloads: Sequence[StoredPayload]) -> Document:
-    """What a session becomes when the agent says something."""
-    count = sum(is_for_the_person(payload) for payload in payloads)
-    return {"unread": {"$add": [{"$ifNull": ["$unread", 0]}, count]}, "active_at": "$$NOW"} if count else {}
+    """What a session becomes when the agent says something, or a run ends."""
+    answers = sum(map(is_answer, payloads))
+    changes: Document = {"active_at": "$$NOW"} if any(map(is_for_the_person, payloads)) else {}
+    return changes | ({"unread": {"$add": [{"$ifNull": ["$unread", 0]}, answers]}} if answers else {})
 
 
 def unseen_after(seen: Any) -> Document:

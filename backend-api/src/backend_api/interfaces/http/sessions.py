@@ -64,7 +64,7 @@ async def delete_session(session_id: str, caller: CurrentCaller, calls: Calls) -
 
 @router.post("/{session_id}/read")
 async def mark_read(session_id: str, body: ReadBody, caller: CurrentCaller, calls: Calls) -> SessionBody:
-    """Say up to which event the session was read; `unread` counts the agent's messages after it."""
+    """Say up to which event the session was read; `unread` counts runs that ended later, but no stopped one."""
     return SessionBody.of(await calls.mark_read(SessionId(session_id), caller.user.id, body.seq))
 
 
