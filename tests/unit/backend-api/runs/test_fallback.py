@@ -129,7 +129,7 @@ async def test_it_is_not_asked_once_anything_came_shown_or_not(part: Any) -> Non
     assert (end.status, second.requests) == ("failed", [])
 
 
-async def test_calls_of_one_that_answer_fallback_notice_are_told_as_such_also_in_another_mode() -> None:
+async def test_calls_of_one_that_answers_instead_are_told_as_such_also_in_another_mode() -> None:
     stage = Stage()
     second = ScriptedModel([call("enter_plan_mode"), CALLS], [TextPart("Here."), STOP])
     session = await stage.open_session(title="named", enable_tracing=True)

@@ -204,7 +204,7 @@ async def test_calls_of_agents_below_and_of_summaries_are_stored_with_whose_and_
     assert roles == [("agent", 0), ("compact", 1), ("agent", 0)], "the summary is asked of what was sent before"
 
 
-async def test_a_model_that_answer_fallback_notice_is_told_apart_and_attempts_stand_with_their_call() -> None:
+async def test_a_model_that_answers_instead_is_told_apart_and_attempts_stand_with_their_call() -> None:
     other = replace(SCRIPTED, id="other", label="Other", provider="elsewhere")
     roles = {"fallback": ChosenModel(info=other, chat=ScriptedModel(DONE))}
     secrets = ["key-of-provider"]
