@@ -1041,6 +1041,7 @@ export default {
       sure: 'Remove what you saved for “{name}”? The key can’t be shown again.',
       confirm: 'Remove key',
       saved: 'Saved. It is used from the next message on.',
+      nothing: 'There is nothing to save: nothing is entered or changed here.',
       removed: 'Removed.',
       default: 'Model for new conversations',
       problem: {

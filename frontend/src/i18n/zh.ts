@@ -1011,6 +1011,7 @@ const zh: typeof en = {
       sure: '删除你为“{name}”保存的内容？删除后密钥无法找回。',
       confirm: '删除密钥',
       saved: '已保存，从下一条消息起使用。',
+      nothing: '没有可保存的内容：这里没有填写或修改任何内容。',
       removed: '已删除。',
       default: '新对话使用的模型',
       problem: {

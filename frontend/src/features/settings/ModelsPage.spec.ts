@@ -137,6 +137,17 @@ describe('the page of models and keys', () => {
     await form.findByText('Your address, without a key')
     expect([...stored.keys()]).toEqual(['models/openai_base_url'])
   })
+  it('says that there is nothing to save where nothing is entered or changed', async () => {
+    stored.set('models/openai_base_url', 'https://openrouter.ai/api/v1').set('models/openai_models', ['one', 'two'])
+    const { server, form } = await show()
+    const other = within(screen.getByRole('form', { name: /Anthropic/ }))
+    for (const one of [form, other]) {
+      await userEvent.click(one.getByRole('button', { name: 'Save' }))
+      expect((await one.findByRole('alert')).textContent).toContain('There is nothing to save')
+      expect(one.queryByText(/^Saved/)).toBeNull()
+    }
+    expect(server.calls.every(({ method }) => method === 'GET')).toBe(true)
+  })
   it('leaves what is typed elsewhere when one is saved', async () => {
     const { form } = await show()
     await userEvent.type(form.getByLabelText('Address'), 'https://openrouter.ai/api/v1')
