@@ -326,6 +326,10 @@ export default {
     uploadAgain: 'Upload {name} again',
     storing: 'storing…',
     waits: 'Sends when the files have arrived',
+    pasted: 'What you pasted is too long for a message: it goes along as a file.',
+    tooMuch: 'What you pasted is longer than the 100,000 characters a message may have.',
+    longDraft: 'Your draft of {count} characters is too long for a message.',
+    attachDraft: 'Attach it as a file',
     tooLong: 'Longer than 100,000 characters. Attach it as a file.',
   },
   context: {

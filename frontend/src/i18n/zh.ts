@@ -316,6 +316,10 @@ const zh: typeof en = {
     uploadAgain: '重新上传 {name}',
     storing: '保存中…',
     waits: '文件传完后自动发送',
+    pasted: '粘贴的内容太长，不能作为消息，已添加为文件。',
+    tooMuch: '粘贴的内容超过了一条消息的上限（100,000 个字符）。',
+    longDraft: '你的草稿有 {count} 个字符，太长，不能作为消息。',
+    attachDraft: '添加为文件',
     tooLong: '超过 100,000 个字符，请改为添加文件。',
   },
   context: {
