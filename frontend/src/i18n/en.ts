@@ -264,6 +264,8 @@ export default {
   },
   chat: {
     label: 'Conversation',
+    showAll: 'Show all',
+    showLess: 'Show less',
     log: 'Messages',
     you: 'You',
     agent: 'Agent',

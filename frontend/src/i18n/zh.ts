@@ -254,6 +254,8 @@ const zh: typeof en = {
   },
   chat: {
     label: '对话',
+    showAll: '显示全部',
+    showLess: '收起',
     log: '消息',
     you: '你',
     agent: '智能体',
