@@ -64,6 +64,7 @@ export default {
   status: { idle: 'Idle', queued: 'Queued', running: 'Working', waiting: 'Waiting for you' },
   state: {
     queued: 'Queued',
+    reconnecting: 'Reconnecting',
     thinking: 'Thinking',
     working: 'Working',
     writing: 'Writing',

@@ -65,6 +65,7 @@ const zh: typeof en = {
   status: { idle: '空闲', queued: '排队中', running: '工作中', waiting: '等你回复' },
   state: {
     queued: '排队中',
+    reconnecting: '正在重新连接',
     thinking: '思考中',
     working: '工作中',
     writing: '书写中',
