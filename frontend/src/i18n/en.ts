@@ -267,6 +267,8 @@ export default {
     label: 'Conversation',
     showAll: 'Show all',
     showLess: 'Show less',
+    skip: 'Skip to the conversation',
+    scroll: 'The conversation',
     log: 'Messages',
     you: 'You',
     agent: 'Agent',

@@ -257,6 +257,8 @@ const zh: typeof en = {
     label: '对话',
     showAll: '显示全部',
     showLess: '收起',
+    skip: '跳到对话',
+    scroll: '对话内容',
     log: '消息',
     you: '你',
     agent: '智能体',

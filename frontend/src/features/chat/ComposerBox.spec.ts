@@ -248,4 +248,19 @@ describe('ComposerBox', () => {
     expect(localStorage.getItem('draft:u:long')).toBe('and')
     expect(screen.queryByText(/^Your draft of/)).toBeNull()
   })
+  it('hands a page up or down on where its own text has no more of that', async () => {
+    const { emitted } = show()
+    const box = field()
+    let top = 0
+    Object.defineProperty(box, 'scrollHeight', { value: 300 })
+    Object.defineProperty(box, 'clientHeight', { value: 100 })
+    Object.defineProperty(box, 'scrollTop', { get: () => top })
+    box.focus()
+    await userEvent.keyboard('{PageDown}')
+    expect(emitted()['page']).toBeUndefined()
+    await userEvent.keyboard('{PageUp}{Shift>}{PageUp}{/Shift}')
+    top = 200
+    await userEvent.keyboard('{PageUp}{PageDown}')
+    expect(emitted()['page']).toEqual([[-1], [1]])
+  })
 })
