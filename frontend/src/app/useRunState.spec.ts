@@ -50,3 +50,19 @@ it('tells of what still runs in the background once the answer is there', async 
   )
   expect(await said('stopped', command('a', 'running'))).toBe('Stopped')
 })
+it('says that it reconnects, and nothing else, while the server can’t be reached', async () => {
+  vi.useFakeTimers()
+  render(Bar, { global: { plugins: [i18n, router] } })
+  const conversation = useConversation()
+  conversation.transcript = { ...conversation.transcript, run: { status: 'running' } as never }
+  conversation.phase = 'ready'
+  await nextTick()
+  expect(screen.getByRole('status').textContent).toBe('Thinking')
+  conversation.streamState = 'reconnecting'
+  await vi.advanceTimersByTimeAsync(1000)
+  expect(screen.getByRole('status').textContent).toBe('Reconnecting')
+  conversation.streamState = 'open'
+  await nextTick()
+  expect(screen.getByRole('status').textContent).toBe('Thinking')
+  vi.useRealTimers()
+})

@@ -12,8 +12,10 @@ export function useRunState(title: () => string) {
   const { t } = useI18n()
   const conversation = useConversation()
   const sessions = useSessions()
+  const isUnknown = computed(() => conversation.isCutOff && conversation.isRunning)
   const state = computed(() => {
     if (!conversation.isHere) return ''
+    if (isUnknown.value) return t('state.reconnecting')
     const { kind } = conversation.activity
     if (kind !== 'idle') return t(`state.${kind}`)
     const status = conversation.transcript.run?.status
@@ -24,6 +26,7 @@ export function useRunState(title: () => string) {
     return t(`state.${status}`)
   })
   const tone = computed(() => {
+    if (isUnknown.value) return 'bg-careful pulse'
     if (conversation.isRunning) return 'bg-working pulse'
     const status = conversation.transcript.run?.status
     if (status === 'waiting') return 'bg-careful'
@@ -37,7 +40,7 @@ export function useRunState(title: () => string) {
     return tabTitle(count, [own || others, title(), t('app.name')])
   })
   watch(
-    () => conversation.isRunning || elsewhere.value.running > 0,
+    () => (conversation.isRunning || elsewhere.value.running > 0) && !conversation.isCutOff && !sessions.feedTrouble,
     (isRunning) => {
       const icon = document.querySelector<HTMLLinkElement>('link[rel=icon]')
       if (icon) icon.href = isRunning ? '/icon-working.svg' : '/icon.svg'

@@ -69,6 +69,7 @@ export default {
   status: { idle: 'Idle', queued: 'Queued', running: 'Working', waiting: 'Waiting for you' },
   state: {
     queued: 'Queued',
+    reconnecting: 'Reconnecting',
     thinking: 'Thinking',
     working: 'Working',
     writing: 'Writing',
@@ -269,6 +270,10 @@ export default {
   },
   chat: {
     label: 'Conversation',
+    showAll: 'Show all',
+    showLess: 'Show less',
+    skip: 'Skip to the conversation',
+    scroll: 'The conversation',
     log: 'Messages',
     you: 'You',
     agent: 'Agent',
@@ -332,6 +337,10 @@ export default {
     storing: 'storing…',
     waits: 'Sends when the files have arrived',
     held: 'Not sent: a file was not uploaded. Remove it or upload it again, then send.',
+    pasted: 'What you pasted is too long for a message: it goes along as a file.',
+    tooMuch: 'What you pasted is longer than the 100,000 characters a message may have.',
+    longDraft: 'Your draft of {count} characters is too long for a message.',
+    attachDraft: 'Attach it as a file',
     tooLong: 'Longer than 100,000 characters. Attach it as a file.',
   },
   context: {
@@ -1049,6 +1058,10 @@ export default {
       sure: 'Remove what you saved for “{name}”? The key can’t be shown again.',
       confirm: 'Remove key',
       saved: 'Saved. It is used from the next message on.',
+      savedUntried: 'Saved, though it could not be tried just now. It is used from the next message on.',
+      notSaved: 'It is not saved.',
+      saveAnyway: 'Save anyway',
+      nothing: 'There is nothing to save: nothing is entered or changed here.',
       removed: 'Removed.',
       default: 'Model for new conversations',
       problem: {

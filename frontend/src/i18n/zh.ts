@@ -66,6 +66,7 @@ const zh: typeof en = {
   status: { idle: '空闲', queued: '排队中', running: '工作中', waiting: '等你回复' },
   state: {
     queued: '排队中',
+    reconnecting: '正在重新连接',
     thinking: '思考中',
     working: '工作中',
     writing: '书写中',
@@ -255,6 +256,10 @@ const zh: typeof en = {
   },
   chat: {
     label: '对话',
+    showAll: '显示全部',
+    showLess: '收起',
+    skip: '跳到对话',
+    scroll: '对话内容',
     log: '消息',
     you: '你',
     agent: '智能体',
@@ -318,6 +323,10 @@ const zh: typeof en = {
     storing: '保存中…',
     waits: '文件传完后自动发送',
     held: '还没有发送：有文件没有上传成功。请移除它或重新上传，然后再发送。',
+    pasted: '粘贴的内容太长，不能作为消息，已添加为文件。',
+    tooMuch: '粘贴的内容超过了一条消息的上限（100,000 个字符）。',
+    longDraft: '你的草稿有 {count} 个字符，太长，不能作为消息。',
+    attachDraft: '添加为文件',
     tooLong: '超过 100,000 个字符，请改为添加文件。',
   },
   context: {
@@ -1015,6 +1024,10 @@ const zh: typeof en = {
       sure: '删除你为“{name}”保存的内容？删除后密钥无法找回。',
       confirm: '删除密钥',
       saved: '已保存，从下一条消息起使用。',
+      savedUntried: '已保存，但现在无法试用。从下一条消息起使用。',
+      notSaved: '尚未保存。',
+      saveAnyway: '仍然保存',
+      nothing: '没有可保存的内容：这里没有填写或修改任何内容。',
       removed: '已删除。',
       default: '新对话使用的模型',
       problem: {

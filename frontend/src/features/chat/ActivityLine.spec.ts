@@ -126,3 +126,14 @@ it('says that something is prepared once a text stands still', async () => {
   await nextTick()
   expect(container.textContent).toBe('Preparing the next step')
 })
+
+it('says nothing of what goes on while the server can’t be reached', async () => {
+  const { container } = await show([queued('message'), started])
+  const conversation = useConversation()
+  conversation.isCutOff = true
+  await nextTick()
+  expect(container.textContent).toBe('')
+  conversation.isCutOff = false
+  await nextTick()
+  expect(container.textContent).toBe('Thinking')
+})

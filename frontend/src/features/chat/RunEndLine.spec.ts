@@ -66,13 +66,15 @@ describe('the cost of a run', () => {
   })
 })
 
-it('leads to the keys where one was refused, and nowhere where something else went wrong', async () => {
+it('leads to the keys where one was refused or its provider did not answer, and nowhere where something else went wrong', async () => {
   const end: EndItem = { ...completed, status: 'failed', reason: 'It refused the key (401).', code: 'model_auth' }
   const global = { plugins: [i18n] }
   const { rerender } = render(RunEndLine, { props: { end, canRetry: true }, global })
   expect(screen.getByRole('button', { name: 'Try again' })).toBeTruthy()
   await userEvent.click(screen.getByRole('button', { name: 'Models and keys' }))
   expect(useSettingsPage().shown).toBe('models')
+  await rerender({ end: { ...end, code: 'model_unavailable' } })
+  expect(screen.getByRole('button', { name: 'Models and keys' })).toBeTruthy()
   await rerender({ end: { ...end, code: 'upstream' } })
   expect(screen.queryByRole('button', { name: 'Models and keys' })).toBeNull()
 })

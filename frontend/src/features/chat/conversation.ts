@@ -13,6 +13,7 @@ import { isForLater, type Pending } from './outbox'
 import { createOutboxes } from './outboxes'
 import { reduce } from './reducer'
 import { callAtWork } from './subagents'
+import { useCutOff } from './useCutOff'
 import { emptyTranscript, isActive, type Transcript } from './transcript'
 
 const PAGE = 1000
@@ -31,6 +32,8 @@ export const useConversation = defineStore('conversation', () => {
   const problem = shallowRef<unknown>(null)
   const streamState = ref<StreamState>('connecting')
   const streamError = shallowRef<ApiError | null>(null)
+  /** What is shown may be over by now: nothing can be told of it. */
+  const isCutOff = useCutOff(() => phase.value === 'ready' && streamState.value === 'reconnecting')
   const isStopping = ref(false)
   /** A call on the computer began since it was opened: also one that is over before it could be shown. */
   const hasActed = ref(false)
@@ -217,6 +220,7 @@ export const useConversation = defineStore('conversation', () => {
     problem,
     streamState,
     streamError,
+    isCutOff,
     reconnect: () => stream?.reconnect(),
     outbox,
     isStopping,

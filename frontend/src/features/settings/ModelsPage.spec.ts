@@ -12,11 +12,13 @@ const KEY = 'sk-0123456789abcdefghij'
 let stored: Map<string, unknown>
 let mayStore: boolean
 let refused: string[]
+let trial: (() => Response) | null
 
 beforeEach(() => {
   stored = new Map()
   mayStore = true
   refused = []
+  trial = null
   setActivePinia(createPinia())
 })
 afterEach(() => {
@@ -68,9 +70,10 @@ async function show() {
     'GET /settings': () => json(names.map(shown)),
     'GET /models': () => json([]),
     'POST /settings/models/test': ({ body }) =>
-      (body as { key?: string }).key === KEY
+      trial?.() ??
+      ((body as { key?: string }).key === KEY
         ? json({ outcome: 'ok', model: 'gpt-5.5', detail: '' })
-        : json({ outcome: 'wrong_key', model: 'gpt-5.5', detail: 'It says no.' }),
+        : json({ outcome: 'wrong_key', model: 'gpt-5.5', detail: 'It says no.' })),
     'POST /settings/search/test': ({ body }) =>
       (body as { key?: string }).key === KEY
         ? json({ outcome: 'ok', detail: '' })
@@ -136,6 +139,57 @@ describe('the page of models and keys', () => {
     await userEvent.click(form.getByRole('button', { name: 'Save' }))
     await form.findByText('Your address, without a key')
     expect([...stored.keys()]).toEqual(['models/openai_base_url'])
+  })
+  it('tries a key before it saves it, and saves one that is refused only where the person says so', async () => {
+    const { server, form } = await show()
+    const save = () => userEvent.click(form.getByRole('button', { name: 'Save' }))
+    await userEvent.type(form.getByLabelText('Key'), 'sk-wrong')
+    await save()
+    expect((await form.findByRole('alert')).textContent).toContain('The key was refused. It says no.')
+    expect(document.activeElement).toBe(form.getByRole('button', { name: 'Cancel' }))
+    await userEvent.click(form.getByRole('button', { name: 'Cancel' }))
+    expect(document.activeElement).toBe(form.getByLabelText('Key'))
+    await save()
+    await userEvent.type(form.getByLabelText('Key'), 'r')
+    expect(form.queryByRole('button', { name: 'Save anyway' })).toBeNull()
+    await save()
+    expect(stored.size).toBe(0)
+    await userEvent.click(await form.findByRole('button', { name: 'Save anyway' }))
+    await form.findByText('Saved. It is used from the next message on.')
+    expect(stored.get('models/openai_api_key')).toBe('sk-wrongr')
+    expect(form.queryByRole('button', { name: 'Save anyway' })).toBeNull()
+    const tried = server.calls.filter(({ path }) => path === '/settings/models/test')
+    expect(tried.map(({ body }) => (body as { key: string }).key)).toEqual(['sk-wrong', 'sk-wrong', 'sk-wrongr'])
+  })
+  it('saves a key that can’t be tried just now, or whose limit is reached, and says so', async () => {
+    const { form } = await show()
+    trial = () => json({ outcome: 'unreachable', model: 'gpt-5.5', detail: 'Nobody is there.' })
+    const save = async (key: string) => {
+      await userEvent.type(form.getByLabelText(/key$/i), key)
+      await userEvent.click(form.getByRole('button', { name: 'Save' }))
+    }
+    await save('sk-1')
+    await form.findByText(/^Saved, though it could not be tried just now/)
+    expect((await form.findByRole('alert')).textContent).toContain('No answer came from there. Nobody is there.')
+    trial = () => problem(429, 'limit')
+    await save('sk-2')
+    await form.findByText(/^Saved, though it could not be tried just now/)
+    trial = () => json({ outcome: 'limit', model: 'gpt-5.5', detail: '' })
+    await save('sk-3')
+    await form.findByText(/^Saved\. /)
+    expect((await form.findByRole('alert')).textContent).toContain('its limit is reached')
+    expect(stored.get('models/openai_api_key')).toBe('sk-3')
+  })
+  it('says that there is nothing to save where nothing is entered or changed', async () => {
+    stored.set('models/openai_base_url', 'https://openrouter.ai/api/v1').set('models/openai_models', ['one', 'two'])
+    const { server, form } = await show()
+    const other = within(screen.getByRole('form', { name: /Anthropic/ }))
+    for (const one of [form, other]) {
+      await userEvent.click(one.getByRole('button', { name: 'Save' }))
+      expect((await one.findByRole('alert')).textContent).toContain('There is nothing to save')
+      expect(one.queryByText(/^Saved/)).toBeNull()
+    }
+    expect(server.calls.every(({ method }) => method === 'GET')).toBe(true)
   })
   it('leaves what is typed elsewhere when one is saved', async () => {
     const { form } = await show()

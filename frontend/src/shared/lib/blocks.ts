@@ -2,6 +2,7 @@ import MarkdownIt from 'markdown-it'
 import { withFormulas } from './mathSyntax'
 import { withAlignedCells } from './tables'
 import { withTaskLists } from './taskLists'
+import { withTextDirection } from './textDirection'
 
 export interface Block {
   readonly start: number
@@ -21,6 +22,7 @@ markdown.disable('reference')
 withFormulas(markdown)
 withAlignedCells(markdown)
 withTaskLists(markdown)
+withTextDirection(markdown)
 
 const UPRIGHT = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u
 const FEW = 24

@@ -30,6 +30,15 @@ describe('renderBlock', () => {
     expect(renderBlock('[![b](b.png)](https://example.org)')).toMatch(/<a href="https:[^>]*>b<\/a>/)
     expect(renderBlock('![x](javascript:alert(1))')).not.toMatch(/<a|<img/)
   })
+  it('is written from the side its words ask for, each whole block by itself', () => {
+    const sources = ['שלום **a**', '# مرحبا', '- مرحبا\n  - a', '1. مرحبا\n\n   a', '> שלום', '| א |\n|---|\n| ב |']
+    for (const source of sources) {
+      const html = renderBlock(source)
+      expect(html).toMatch(/^<(p|h1|ul|ol|blockquote|table) dir="auto">/)
+      // A browser looks for words of a side outside of parts that have their own.
+      expect(html.match(/dir=/g)).toHaveLength(1)
+    }
+  })
   it('takes no file name for a host', () => {
     expect(renderBlock('see notes.md')).not.toMatch(/<a/)
   })
@@ -41,7 +50,7 @@ it.each([
   [`*${'长'.repeat(25)}*`, `<em class="upright">${'长'.repeat(25)}</em>`],
   ['*see **重要** here* and *so*', '<em class="upright dotted">see <strong>重要</strong> here</em> and <em>so</em>'],
 ])('%s is not slanted where its script has no italic', (source, html) =>
-  expect(renderBlock(source)).toBe(`<p>${html}</p>\n`),
+  expect(renderBlock(source)).toBe(`<p dir="auto">${html}</p>\n`),
 )
 
 it('keeps how the columns of a table are aligned, as no style', () => {
@@ -56,10 +65,10 @@ describe('a list of tasks', () => {
 
   it('has a checkbox that shows what is done and can not be changed', () => {
     expect(task('- [x] *tea*\n- [ ] cups')).toBe(
-      '<ul><li class="task"><input type="checkbox" disabled="" checked=""><em>tea</em></li>' +
+      '<ul dir="auto"><li class="task"><input type="checkbox" disabled="" checked=""><em>tea</em></li>' +
         '<li class="task"><input type="checkbox" disabled="">cups</li></ul>',
     )
-    expect(task('1. [X] a\n\n   - [ ] b')).toMatch(/<ol>.*checked.*<p>a<\/p>.*<ul>.*disabled="">b/)
+    expect(task('1. [X] a\n\n   - [ ] b')).toMatch(/<ol dir="auto">.*checked.*<p>a<\/p>.*<ul>.*disabled="">b/)
   })
   it.each(['- [x]', '- [x](https://example.org)', '- [y] no', '- \\[x] no', '[x] no', '- # [x] no', '- a\n\n  [x] no'])(
     '%j is none',

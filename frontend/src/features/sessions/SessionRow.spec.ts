@@ -1,0 +1,25 @@
+// @vitest-environment happy-dom
+import { cleanup, render, screen } from '@testing-library/vue'
+import { createPinia, setActivePinia } from 'pinia'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { nextTick } from 'vue'
+import { createMemoryHistory, createRouter } from 'vue-router'
+import { ApiError } from '@/api/problems'
+import type { Session } from '@/api/types'
+import { i18n } from '@/i18n'
+import SessionRow from './SessionRow.vue'
+import { useSessions } from './store'
+
+beforeEach(() => setActivePinia(createPinia()))
+afterEach(cleanup)
+
+it('does not say that an agent works while the server can’t be reached', async () => {
+  const router = createRouter({ history: createMemoryHistory(), routes: [{ path: '/:a*', component: {} }] })
+  const session = { id: 's', title: 'One', status: 'running', unread: 0 } as Session
+  render(SessionRow, { props: { session }, global: { plugins: [i18n, router] } })
+  expect(screen.getByTitle('Working').querySelector('.pulse')).toBeTruthy()
+  useSessions().feedTrouble = ApiError.unreachable()
+  await nextTick()
+  expect(screen.getByTitle('Reconnecting').querySelector('.pulse')).toBeNull()
+  expect(screen.queryByText('Working')).toBeNull()
+})
