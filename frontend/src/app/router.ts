@@ -1,6 +1,7 @@
 import { createRouter, createWebHistory } from 'vue-router'
 import { LoginPage, useAuth } from '@/features/auth'
 import { letBackClose } from '@/shared/lib/backCloses'
+import NowherePage from './NowherePage.vue'
 import UnreachablePage from './UnreachablePage.vue'
 import WorkspacePage from './WorkspacePage.vue'
 
@@ -27,7 +28,7 @@ export const router = createRouter({
       props: (route) => ({ next: route.query['next'] }),
       meta: { open: true },
     },
-    { path: '/:rest(.*)*', redirect: '/' },
+    { path: '/:rest(.*)*', component: NowherePage },
   ],
 })
 

@@ -1081,6 +1081,11 @@ export default {
       },
     },
   },
+  nowhere: {
+    title: 'This page is not here',
+    text: 'The address may be mistyped, or from another time.',
+    home: 'New conversation',
+  },
   unreachable: { title: 'The server does not answer', text: 'This page tries again by itself.' },
   problem: enProblems,
 }

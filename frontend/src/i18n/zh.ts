@@ -1047,6 +1047,11 @@ const zh: typeof en = {
       },
     },
   },
+  nowhere: {
+    title: '没有这个页面',
+    text: '地址可能有误，或已经过时。',
+    home: '新对话',
+  },
   unreachable: { title: '服务器没有响应', text: '页面会自动重试。' },
   problem: zhProblems,
 }

@@ -55,21 +55,17 @@ describe('a call that a card tells of', () => {
     const plan = { kind: 'plan', callId: 'b' } as Item
     expect(shown(tool('a'), question, tool('b'), plan, tool('c'))).toEqual(['question', 'plan', 'c'])
   })
-  it('is shown again once it is decided', () => {
+  it('is shown again once it is approved, and not beside what says that it was refused', () => {
     expect(shown(tool('a'), tool('b'), tool('c'), approval({}))).toEqual(['c', 'approval'])
-    expect(shown(tool('a'), tool('b'), approval({ a: { decision: 'deny' } }))).toEqual(['a', 'approval'])
+    expect(shown(tool('a'), tool('b'), approval({ a: { decision: 'approve' } }))).toEqual(['a', 'approval'])
+    expect(shown(tool('a'), tool('b'), approval({ a: { decision: 'deny' } }))).toEqual(['approval'])
   })
   it('says what was decided of it while others of its approval are not', () => {
     const asks = (callId: string) => ({ kind: 'tool', key: callId, callId, outcome: 'asking' }) as Item
     const runs = { kind: 'tool', key: 'c', callId: 'c', outcome: 'running' } as Item
     const decided = { a: { decision: 'approve' }, c: { decision: 'approve_all' }, d: { decision: 'deny' } }
     const outcomes = saidOnce([asks('a'), runs, asks('d'), approvalOf(['a', 'c', 'd', 'e'], decided)])
-    expect(outcomes.map((item) => (item.kind === 'tool' ? item.outcome : ''))).toEqual([
-      'approved',
-      'running',
-      'refused',
-      '',
-    ])
+    expect(outcomes.map((item) => (item.kind === 'tool' ? item.outcome : ''))).toEqual(['approved', 'running', ''])
   })
 })
 

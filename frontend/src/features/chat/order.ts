@@ -1,4 +1,4 @@
-import type { Item, ToolItem, ToolOutcome, Transcript } from './transcript'
+import type { Item, ToolItem, Transcript } from './transcript'
 
 /** Whether the person said it after event `seq`. */
 export function isLaterThan(item: Item | undefined, seq: number): boolean {
@@ -16,31 +16,30 @@ export function shownItems({ items: all, live }: Transcript): Item[] {
 }
 
 /**
- * Without the calls that a card tells of: a question or plan, and what waits for an approval. Of an approval one that is
- * decided stands for itself, though it has to wait for the decisions on the others.
+ * Without the calls that a card tells of: a question or plan, and of an approval what waits for it or was refused. One that
+ * is approved stands for itself, though it has to wait for the decisions on the others.
  */
 export function saidOnce<T extends Item>(items: readonly T[]): readonly T[] {
   const told = new Set<string>()
-  const decided = new Map<string, ToolOutcome>()
+  const approved = new Set<string>()
   for (const item of items as readonly Item[]) {
     if (item.kind === 'question' || item.kind === 'plan') told.add(item.callId)
     if (item.kind !== 'approval') continue
     for (const { call_id: callId } of item.calls) {
       const decision = item.decided[callId]?.decision
-      if (decision) decided.set(callId, decision === 'deny' ? 'refused' : 'approved')
+      if (decision && decision !== 'deny') approved.add(callId)
       else told.add(callId)
     }
   }
-  if (told.size + decided.size === 0) return items
+  if (told.size + approved.size === 0) return items
   return items
     .filter((item) => item.kind !== 'tool' || !told.has(item.callId))
-    .map((item) => withDecided(item, decided))
+    .map((item) => withApproved(item, approved))
 }
 
-function withDecided<T extends Item>(item: T, decided: ReadonlyMap<string, ToolOutcome>): T {
-  if (item.kind !== 'tool' || item.outcome !== 'asking') return item
-  const outcome = decided.get(item.callId)
-  return outcome ? { ...item, outcome } : item
+function withApproved<T extends Item>(item: T, approved: ReadonlySet<string>): T {
+  if (item.kind !== 'tool' || item.outcome !== 'asking' || !approved.has(item.callId)) return item
+  return { ...item, outcome: 'approved' }
 }
 
 /** Where in `items` the work at hand begins; what the person says after it waits for its turn. */
