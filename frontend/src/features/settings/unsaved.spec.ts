@@ -31,6 +31,7 @@ async function show(page: SettingsPageId): Promise<void> {
     'GET /mcp': () => json([]),
     'GET /schedules': () => json({ items: [] }),
     'GET /skills': () => json([skill]),
+    'GET /settings': () => json([]),
     'GET /memories': () => json({ is_enabled: true, items: [], size: 0, max_size: 65536, max_file_size: 4096 }),
   })
   render(SettingsDialog, { global: { plugins: [i18n, await routerAt('/')] } })
@@ -83,6 +84,15 @@ describe('what was changed in a form of the settings', () => {
     await press('Cancel')
     expect(question()).toBeNull()
     expect(screen.queryByLabelText('Instructions')).toBeNull()
+  })
+  it('may also be a key that is not saved yet', async () => {
+    await show('models')
+    const [field] = await screen.findAllByLabelText<HTMLInputElement>('Key')
+    await userEvent.type(field!, 'sk-1')
+    await userEvent.keyboard('{Escape}')
+    expect(question()).toBeTruthy()
+    await press('Keep editing')
+    expect(field?.value).toBe('sk-1')
   })
   it('is kept where another item is opened', async () => {
     await show('agents')
