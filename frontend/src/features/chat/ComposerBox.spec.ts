@@ -171,63 +171,6 @@ describe('ComposerBox', () => {
     await rerender({ writer: 'u' })
     expect(field()).toHaveProperty('value', 'mine')
   })
-  it('sends nothing while one of its files did not arrive, says why, and keeps all that was written', async () => {
-    const { emitted } = show({ sessionId: 'held' })
-    const picker = screen.getByLabelText('Attach files', { selector: 'input' })
-    await userEvent.upload(
-      picker,
-      ['good.txt', 'large.bin', 'late.txt'].map((name) => new File(['x'], name)),
-    )
-    await screen.findByText('The server can’t be reached.')
-    expect(screen.queryByRole('button', { name: 'Upload large.bin again' })).toBeNull()
-    expect(screen.getByRole('button', { name: 'Send' }).getAttribute('aria-disabled')).toBe('false')
-    expect(screen.queryByText(/^Not sent/)).toBeNull()
-    await userEvent.type(field(), 'look{Enter}')
-    expect(screen.getByText(/^Not sent: a file was not uploaded/).getAttribute('role')).toBe('alert')
-    await userEvent.click(screen.getByRole('button', { name: 'Remove large.bin' }))
-    await userEvent.click(screen.getByRole('button', { name: 'Send' }))
-    expect([field(), emitted()['send']]).toMatchObject([{ value: 'look' }, undefined])
-    await userEvent.click(screen.getByRole('button', { name: 'Remove late.txt' }))
-    expect(screen.queryByText(/^Not sent/)).toBeNull()
-    await userEvent.click(screen.getByRole('button', { name: 'Send' }))
-    expect(emitted()['send']).toEqual([['look', ['in/good.txt'], false]])
-  })
-  it('has nothing to send where all there is did not arrive', async () => {
-    show({ sessionId: 'nothing' })
-    const picker = screen.getByLabelText('Attach files', { selector: 'input' })
-    await userEvent.upload(picker, new File(['x'], 'late.txt'))
-    await screen.findByText('The server can’t be reached.')
-    expect(screen.getByRole('button', { name: 'Send' }).getAttribute('aria-disabled')).toBe('true')
-    await userEvent.type(field(), '{Enter}')
-    expect(screen.queryByText(/^Not sent/)).toBeNull()
-  })
-  it('says of a file that is too large how large it is and may be, and keeps it on show until it is removed', async () => {
-    show({ sessionId: 'large' })
-    const picker = screen.getByLabelText('Attach files', { selector: 'input' })
-    await userEvent.upload(picker, new File(['x'], 'large.bin'))
-    expect(await screen.findByText('This file is 1 B; a file may have at most 0 B.')).toBeTruthy()
-    await userEvent.click(screen.getByRole('button', { name: 'Remove large.bin' }))
-    expect(screen.queryByText('large.bin')).toBeNull()
-    await userEvent.upload(picker, new File(['x'], 'large.bin'))
-    await screen.findByRole('alert')
-    await userEvent.type(field(), 'without it')
-    expect(screen.getByRole('alert').textContent).toBe('This file is 1 B; a file may have at most 0 B.')
-    await userEvent.click(screen.getByRole('button', { name: 'Remove large.bin' }))
-    expect(screen.queryByText('large.bin')).toBeNull()
-  })
-  it('does not go by itself once the rest has arrived', async () => {
-    const { emitted } = show({ sessionId: 'itself' })
-    const picker = screen.getByLabelText('Attach files', { selector: 'input' })
-    await userEvent.type(field(), 'look')
-    await userEvent.upload(
-      picker,
-      ['large.bin', 'slow.txt'].map((name) => new File(['x'], name)),
-    )
-    await userEvent.type(field(), '{Enter}')
-    arrived()
-    expect(await screen.findByText(/^Not sent/)).toBeTruthy()
-    expect([field(), emitted()['send']]).toMatchObject([{ value: 'look' }, undefined])
-  })
   it.each(['paste', 'drop'])(
     'takes a %s of more than a message may have as a file, and less as what it is',
     async (kind) => {

@@ -1,0 +1,94 @@
+// @vitest-environment happy-dom
+import { userEvent } from '@testing-library/user-event'
+import { cleanup, render, screen } from '@testing-library/vue'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { ApiError } from '@/api/problems'
+import { i18n } from '@/i18n'
+import ComposerBox from './ComposerBox.vue'
+
+let arrived: () => void = () => undefined
+const slowly = (): Promise<string[]> => new Promise((resolve) => (arrived = () => resolve(['in/slow.txt'])))
+vi.mock('@/api/upload', () => ({
+  uploadFiles: (_: string, [file]: readonly File[]) =>
+    file?.name === 'slow.txt'
+      ? slowly()
+      : file?.name === 'good.txt'
+        ? Promise.resolve(['in/good.txt'])
+        : Promise.reject(
+            file?.name === 'large.bin'
+              ? ApiError.fromText(413, '{"code": "upload_too_large", "limit_bytes": 0}')
+              : ApiError.unreachable(),
+          ),
+}))
+
+beforeEach(() => localStorage.clear())
+afterEach(cleanup)
+
+function show(props: { isRunning?: boolean; isWaiting?: boolean; sessionId?: string | null } = {}) {
+  const ensureSession = () => Promise.resolve('s')
+  return render(ComposerBox, {
+    props: { writer: 'u', sessionId: 's', isRunning: false, isStopping: false, ensureSession, ...props },
+    global: { plugins: [i18n] },
+  })
+}
+const field = (): HTMLElement => screen.getByRole('textbox', { name: 'Message' })
+
+describe('files of the composer', () => {
+  it('sends nothing while one of its files did not arrive, says why, and keeps all that was written', async () => {
+    const { emitted } = show({ sessionId: 'held' })
+    const picker = screen.getByLabelText('Attach files', { selector: 'input' })
+    await userEvent.upload(
+      picker,
+      ['good.txt', 'large.bin', 'late.txt'].map((name) => new File(['x'], name)),
+    )
+    await screen.findByText('The server can’t be reached.')
+    expect(screen.queryByRole('button', { name: 'Upload large.bin again' })).toBeNull()
+    expect(screen.getByRole('button', { name: 'Send' }).getAttribute('aria-disabled')).toBe('false')
+    expect(screen.queryByText(/^Not sent/)).toBeNull()
+    await userEvent.type(field(), 'look{Enter}')
+    expect(screen.getByText(/^Not sent: a file was not uploaded/).getAttribute('role')).toBe('alert')
+    await userEvent.click(screen.getByRole('button', { name: 'Remove large.bin' }))
+    await userEvent.click(screen.getByRole('button', { name: 'Send' }))
+    expect([field(), emitted()['send']]).toMatchObject([{ value: 'look' }, undefined])
+    await userEvent.click(screen.getByRole('button', { name: 'Remove late.txt' }))
+    expect(screen.queryByText(/^Not sent/)).toBeNull()
+    await userEvent.click(screen.getByRole('button', { name: 'Send' }))
+    expect(emitted()['send']).toEqual([['look', ['in/good.txt'], false]])
+  })
+  it('has nothing to send where all there is did not arrive', async () => {
+    show({ sessionId: 'nothing' })
+    const picker = screen.getByLabelText('Attach files', { selector: 'input' })
+    await userEvent.upload(picker, new File(['x'], 'late.txt'))
+    await screen.findByText('The server can’t be reached.')
+    expect(screen.getByRole('button', { name: 'Send' }).getAttribute('aria-disabled')).toBe('true')
+    await userEvent.type(field(), '{Enter}')
+    expect(screen.queryByText(/^Not sent/)).toBeNull()
+  })
+  it('says of a file that is too large how large it is and may be, and keeps it on show until it is removed', async () => {
+    show({ sessionId: 'large' })
+    const picker = screen.getByLabelText('Attach files', { selector: 'input' })
+    await userEvent.upload(picker, new File(['x'], 'large.bin'))
+    expect(await screen.findByText('This file is 1 B; a file may have at most 0 B.')).toBeTruthy()
+    await userEvent.click(screen.getByRole('button', { name: 'Remove large.bin' }))
+    expect(screen.queryByText('large.bin')).toBeNull()
+    await userEvent.upload(picker, new File(['x'], 'large.bin'))
+    await screen.findByRole('alert')
+    await userEvent.type(field(), 'without it')
+    expect(screen.getByRole('alert').textContent).toBe('This file is 1 B; a file may have at most 0 B.')
+    await userEvent.click(screen.getByRole('button', { name: 'Remove large.bin' }))
+    expect(screen.queryByText('large.bin')).toBeNull()
+  })
+  it('does not go by itself once the rest has arrived', async () => {
+    const { emitted } = show({ sessionId: 'itself' })
+    const picker = screen.getByLabelText('Attach files', { selector: 'input' })
+    await userEvent.type(field(), 'look')
+    await userEvent.upload(
+      picker,
+      ['large.bin', 'slow.txt'].map((name) => new File(['x'], name)),
+    )
+    await userEvent.type(field(), '{Enter}')
+    arrived()
+    expect(await screen.findByText(/^Not sent/)).toBeTruthy()
+    expect([field(), emitted()['send']]).toMatchObject([{ value: 'look' }, undefined])
+  })
+})
