@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from backend_api.domain.agent.background import told_of
+from backend_api.domain.agent.background import describe_finished
 from backend_api.domain.agent.capabilities.subagent import YOUR_PART
 from backend_api.domain.agent.events import BackgroundFinished, Question, ResolvedBy, ToolFinished
 from backend_api.domain.agent.model import (
@@ -273,7 +273,7 @@ def begun_in_background() -> list[Turn]:
 
 def ended_in_background() -> list[Turn]:
     finished = BackgroundFinished(background_id="bg_1", command="make", exit_code=0, preview="", state="ended")
-    return [NoteTurn(text=told_of(finished, "all is poured")), NoteTurn(text="It is Monday.")]
+    return [NoteTurn(text=describe_finished(finished, "all is poured")), NoteTurn(text="It is Monday.")]
 
 
 async def test_the_end_of_what_runs_in_the_background_is_told_when_it_comes_and_disturbs_nothing() -> None:
