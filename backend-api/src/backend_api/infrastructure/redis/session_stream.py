@@ -235,8 +235,9 @@ class RedisSessionStream:
         keys = [piece.key for piece in pieces]
         try:
             with count_failure():
-                answers = await self._append(keys=keys, args=[_TTL, *(arg for piece in pieces for arg in piece.args)])
-                if not isinstance(answers, list) or len(cast("list[Any]", answers)) != len(pieces):
+                said = await self._append(keys=keys, args=[_TTL, *(arg for piece in pieces for arg in piece.args)])
+                answers = cast("list[Any]", said if isinstance(said, list) else [])
+                if len(answers) != len(pieces):
                     raise InvalidResponse("The server does not say of each piece what became of it.")
         except Exception as error:  # noqa: BLE001 -- each writer is told what became of its piece
             for piece in pieces:
