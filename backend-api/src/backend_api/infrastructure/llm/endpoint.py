@@ -129,16 +129,22 @@ class Endpoint:
         url, headers = self.url, self.headers
         if betas:
             headers = headers | {BETA_HEADER: ",".join(filter(None, (headers.get(BETA_HEADER), betas)))}
+        location = ""
         for _ in range(MOST_REDIRECTS + 1):
-            response = await self._post_once(url, headers, content)
-            location = response.headers.get("location")
+            try:
+                asked, url = url, urljoin(url, location)
+                if not is_as_trusted(url, asked):
+                    headers = {name: value for name, value in headers.items() if name in _FOR_ANYBODY}
+                response = await self._post_once(url, headers, content)
+            except ValueError as error:
+                if not location:
+                    raise
+                raise aiohttp.ClientError("redirected to what is no address") from error
+            location = response.headers.get("location", "")
             # Those that are asked for without what was sent, such as 302, lead to no model.
             if response.status not in (307, 308) or not location or not self._follows_redirects:
                 return response
             response.close()
-            asked, url = url, urljoin(url, location)
-            if not is_as_trusted(url, asked):
-                headers = {name: value for name, value in headers.items() if name in _FOR_ANYBODY}
         raise aiohttp.ClientError("too many redirects")
 
     async def _post_once(self, url: str, headers: Mapping[str, str], content: bytes) -> aiohttp.ClientResponse:
