@@ -294,6 +294,13 @@ async def test_redirects_without_end_are_a_fault_of_the_provider(form: str) -> N
             await asked(form, url)
 
 
+@pytest.mark.parametrize("location", ["http://[::1/", "http://a..b/", "http://" + "a" * 70, "ftp://a/", "//"])
+async def test_a_redirect_to_what_is_no_address_is_a_fault_of_the_provider(location: str) -> None:
+    async with ModelServer(Answer(status=307, headers={"Location": location})) as server:
+        with pytest.raises(ModelUnavailableError, match="can't be reached"):
+            await asked("chat", server.url)
+
+
 @pytest.mark.parametrize("form", FORMS)
 async def test_no_cookie_is_kept(form: str) -> None:
     async with ModelServer(Answer(status=400, headers={"Set-Cookie": "a=1; Path=/"})) as server:

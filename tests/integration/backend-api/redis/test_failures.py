@@ -118,3 +118,17 @@ async def test_a_listener_that_finds_no_server_is_counted_as_such() -> None:
             listening.cancel()
             await asyncio.gather(listening, return_exceptions=True)
     assert failures("command") == commands
+
+
+@pytest.mark.parametrize("said", [b"*0\r\n", b"*2\r\n:1\r\n:1\r\n", b":1\r\n", b"$-1\r\n", b"+OK\r\n"])
+async def test_what_is_no_answer_to_a_piece_is_a_failure_and_nobody_waits_for_another(said: bytes) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while asked := await reader.read(65_536):
+            writer.write(b"+OK\r\n" * asked.count(b"SETINFO") + said * asked.count(b"EVALSHA"))
+        writer.close()
+
+    before = failures("command")
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        async with client(server.sockets[0].getsockname()[1]) as redis, asyncio.timeout(10):
+            await stream(redis).show(SESSION, RUN, DELTA)
+    assert failures("command") == before + 1

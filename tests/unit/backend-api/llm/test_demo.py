@@ -493,10 +493,13 @@ async def test_of_an_answer_it_shows_what_the_person_said_and_nothing_meant_for_
 ) -> None:
     turns: list[Turn] = [UserTurn(text="ask me whether to go on")]
     text, (call,) = await say(turns, tools=("ask_user",))
+    assert call.arguments is not None
     question = Question(
         id="q1", text=call.arguments["questions"][0]["question"], options=["Yes", "No"], allow_text=True
     )
-    resolved = Questions(call_id=call.call_id, questions=[question]).resolved("w", by, answers and Answers(answers))
+    resolved = Questions(call_id=call.call_id, questions=[question]).resolved(
+        "w", by, Answers(answers) if answers else None
+    )
     finished = next(one.payload for one in resolved if isinstance(one.payload, ToolFinished))
     turns += [
         AssistantTurn(text=text, calls=(call,)),

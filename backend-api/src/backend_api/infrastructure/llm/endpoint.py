@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import os
+import ssl
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from urllib.parse import urljoin, urlsplit
 from urllib.request import getproxies, proxy_bypass
+from weakref import WeakSet
 
 import aiohttp
+from aiohttp.connector import Connection
+from aiohttp.tracing import Trace
 
 from backend_api.domain.agent.model import ModelUnavailableError
 from backend_api.infrastructure.llm.bounds import MOST_REDIRECTS, SILENCE_S
@@ -55,6 +59,32 @@ class Connections:
             self._free.release()
 
 
+class _Connector(aiohttp.TCPConnector):
+    """A kept connection on which the server has spoken since is closed: its next call would take that for the answer,
+    and the call after it the answer of that one, whoever asked."""
+
+    def __init__(self, certificates: ssl.SSLContext) -> None:
+        super().__init__(  # pyright: ignore[reportUnknownMemberType] -- one of its keywords is typed in part
+            limit=0, keepalive_timeout=KEPT_S, ssl=certificates
+        )
+        self._kept: WeakSet[object] = WeakSet()
+
+    async def connect(
+        self, req: aiohttp.ClientRequest, traces: list[Trace], timeout: aiohttp.ClientTimeout
+    ) -> Connection:
+        while True:
+            connection = await super().connect(req, traces, timeout)
+            protocol = connection.protocol
+            if protocol is None or protocol not in self._kept:
+                break
+            if not protocol.should_close:
+                return connection
+            connection.close()
+        if protocol is not None:
+            self._kept.add(protocol)
+        return connection
+
+
 class Endpoint:
     """Takes one kind of call at `url`. Headers are given by their names in small letters, and empty ones left out:
     another origin that is redirected to is sent those of the `api` alone, no key and nothing of the environment."""
@@ -81,9 +111,15 @@ class Endpoint:
         # Read here, as that takes a while and this may be made in a thread; a session is made where it is used alone.
         self._certificates = certificates_of_machine()
         self._session: aiohttp.ClientSession | None = None
+        self._answers: WeakSet[aiohttp.ClientResponse] = WeakSet()
+        self._is_closed = False
 
     async def aclose(self) -> None:
-        """Close its connections."""
+        """Close its connections. Answers that are under way are cut, and nothing is asked any more."""
+        self._is_closed = True
+        # Each on its own: who reads one is told nothing where its connection is closed under it.
+        for answer in list(self._answers):
+            answer.close()
         if self._session is not None:
             await self._session.close()
 
@@ -92,26 +128,35 @@ class Endpoint:
         provider calls what this call needs and is not in its API for all. Raises `aiohttp.ClientError`, `OSError`, and
         `ValueError` for what can't stand in a request."""
         url, headers = self.url, _with_betas(self.headers, betas)
+        location = ""
         for _ in range(MOST_REDIRECTS + 1):
-            response = await self._post_once(url, headers, content)
-            location = response.headers.get("location")
+            try:
+                asked, url = url, urljoin(url, location)
+                if not is_as_trusted(url, asked):
+                    headers = _with_betas(self._public_headers, betas)
+                response = await self._post_once(url, headers, content)
+            except ValueError as error:
+                if not location:
+                    raise
+                raise aiohttp.ClientError("redirected to what is no address") from error
+            location = response.headers.get("location", "")
             # Those that are asked for without what was sent, such as 302, lead to no model.
             if response.status not in (307, 308) or not location or not self._follows_redirects:
                 return response
             response.close()
-            asked, url = url, urljoin(url, location)
-            if not is_as_trusted(url, asked):
-                headers = _with_betas(self._public_headers, betas)
         raise aiohttp.ClientError("too many redirects")
 
     async def _post_once(self, url: str, headers: Mapping[str, str], content: bytes) -> aiohttp.ClientResponse:
+        if self._is_closed:
+            raise aiohttp.ClientConnectionError("closed")
         if self._session is None:
-            connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEPT_S, ssl=self._certificates)
             jar = aiohttp.DummyCookieJar()
+            connector = _Connector(self._certificates)
             self._session = aiohttp.ClientSession(connector=connector, cookie_jar=jar, timeout=self._timeout)
         response = await self._session.post(
             url, data=content, headers=headers, allow_redirects=False, proxy=self._proxy_to(url)
         )
+        self._answers.add(response)
         codings = ",".join(response.headers.getall("content-encoding", ())).lower().split(",")
         if len([coding for coding in codings if coding.strip() not in ("", "identity")]) > 1:
             # A thousand times as long with each: a few bytes would be unpacked for hours, in which nobody has a turn.

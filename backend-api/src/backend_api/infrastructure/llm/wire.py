@@ -25,6 +25,8 @@ from backend_api.infrastructure.llm.sse import SseOverflowError, data_lines
 from backend_api.infrastructure.llm.surrogates import WholeCharacters
 
 DRAIN_S = 0.05
+MAX_CHUNK_BYTES = 64 * 1024
+"""Others have a turn after each: ten times as much may have come at once, or out of a few compressed bytes."""
 
 
 class StreamState(Protocol):
@@ -53,7 +55,7 @@ async def ask(endpoint: Endpoint, body: bytes, state: StreamState, *, betas: str
     del body
     is_done, whole, bounds = False, WholeCharacters(), AnswerBounds(provider)
     async with endpoint.connections.one(provider), _answering(endpoint, content, betas) as response:
-        chunks = response.content.iter_any()
+        chunks = response.content.iter_chunked(MAX_CHUNK_BYTES)
         async with aclosing(data_lines(bounds.bounded(chunks))) as batches:
             async for batch in batches:
                 for data in batch:

@@ -14,6 +14,8 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, NamedTuple, cast
 
+from redis.exceptions import InvalidResponse
+
 from backend_api.application.conversation.event_json import event_from, event_json
 from backend_api.domain.agent.events import Event, LivePayload
 from backend_api.domain.conversation.entity import RunId, SessionId
@@ -233,7 +235,10 @@ class RedisSessionStream:
         keys = [piece.key for piece in pieces]
         try:
             with count_failure():
-                answers = await self._append(keys=keys, args=[_TTL, *(arg for piece in pieces for arg in piece.args)])
+                said = await self._append(keys=keys, args=[_TTL, *(arg for piece in pieces for arg in piece.args)])
+                answers = cast("list[Any]", said if isinstance(said, list) else [])
+                if len(answers) != len(pieces):
+                    raise InvalidResponse("The server does not say of each piece what became of it.")
         except Exception as error:  # noqa: BLE001 -- each writer is told what became of its piece
             for piece in pieces:
                 if not piece.fits.done():
