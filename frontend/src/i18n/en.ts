@@ -1073,6 +1073,18 @@ export default {
       },
     },
   },
+  shortcuts: {
+    title: 'Keyboard shortcuts',
+    search: 'Find a conversation',
+    computer: 'Show or hide the computer',
+    send: 'Send the message; while the agent works, interrupt it',
+    line: 'Begin a new line in the message',
+    later: 'Send without interrupting the agent',
+    stop: 'Stop the agent (in the message box)',
+    page: 'Scroll the conversation, also from the message box',
+    rename: 'Rename the conversation (in the list)',
+    list: 'Show this list (outside of a field)',
+  },
   nowhere: {
     title: 'This page is not here',
     text: 'The address may be mistyped, or from another time.',
