@@ -1050,6 +1050,7 @@ export default {
       sure: 'Remove what you saved for “{name}”? The key can’t be shown again.',
       confirm: 'Remove key',
       saved: 'Saved. It is used from the next message on.',
+      tooLong: 'This is no key: it has {count} characters, and a key has at most {most}.',
       savedUntried: 'Saved, though it could not be tried just now. It is used from the next message on.',
       notSaved: 'It is not saved.',
       saveAnyway: 'Save anyway',

@@ -1020,6 +1020,7 @@ const zh: typeof en = {
       sure: '删除你为“{name}”保存的内容？删除后密钥无法找回。',
       confirm: '删除密钥',
       saved: '已保存，从下一条消息起使用。',
+      tooLong: '这不是密钥：它有 {count} 个字符，而密钥最多 {most} 个。',
       savedUntried: '已保存，但现在无法试用。从下一条消息起使用。',
       notSaved: '尚未保存。',
       saveAnyway: '仍然保存',

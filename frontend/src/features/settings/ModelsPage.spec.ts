@@ -180,6 +180,17 @@ describe('the page of models and keys', () => {
     expect((await form.findByRole('alert')).textContent).toContain('its limit is reached')
     expect(stored.get('models/openai_api_key')).toBe('sk-3')
   })
+  it('sends nothing that is too long for a key, and says so', async () => {
+    const { server, form } = await show()
+    await userEvent.click(form.getByLabelText('Key'))
+    await userEvent.paste('k'.repeat(100_000))
+    for (const name of ['Save', 'Test']) {
+      await userEvent.click(form.getByRole('button', { name }))
+      const told = await form.findByRole('alert')
+      expect(told.textContent).toContain('it has 100,000 characters, and a key has at most 500')
+    }
+    expect(server.calls.every(({ method }) => method === 'GET')).toBe(true)
+  })
   it('says that there is nothing to save where nothing is entered or changed', async () => {
     stored.set('models/openai_base_url', 'https://openrouter.ai/api/v1').set('models/openai_models', ['one', 'two'])
     const { server, form } = await show()
