@@ -4,7 +4,7 @@ import userEvent from '@testing-library/user-event'
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { SettingBody } from '@/api/types'
-import { i18n } from '@/i18n'
+import { i18n, setLanguage } from '@/i18n'
 import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
 import ModelsPage from './ModelsPage.vue'
 
@@ -171,6 +171,9 @@ describe('the page of models and keys', () => {
     await save('sk-1')
     await form.findByText(/^Saved, though it could not be tried just now/)
     expect((await form.findByRole('alert')).textContent).toContain('No answer came from there. Nobody is there.')
+    setLanguage('zh')
+    expect((await form.findByRole('alert')).textContent?.trim()).toBe('对方没有回答。')
+    setLanguage('en')
     trial = () => problem(429, 'limit')
     await save('sk-2')
     await form.findByText(/^Saved, though it could not be tried just now/)
