@@ -24,6 +24,17 @@ it.each([
 })
 
 it.each([
+  ['key_characters', /^密钥不能含有空格/],
+  ['base_url_https', /^地址必须以 https/],
+  ['address_not_public', /^只能从公网地址/],
+])('says of the fault %s of a key or address what is wrong in the page’s language', (code, said) => {
+  setLanguage('zh')
+  const error = { field: 'body.key', message: 'It is wrong.', code }
+  expect(textOf(new ApiError(422, 'invalid', 'It is wrong.', false, [error]))).toMatch(said)
+  setLanguage('en')
+})
+
+it.each([
   ['cron_weekday', /^第 5 个字段（星期）不对/],
   ['unheard_of', /^这不是可用的 Cron 表达式/],
   [undefined, /^这不是可用的 Cron 表达式/],

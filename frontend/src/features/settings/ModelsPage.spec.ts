@@ -4,7 +4,7 @@ import userEvent from '@testing-library/user-event'
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { SettingBody } from '@/api/types'
-import { i18n } from '@/i18n'
+import { i18n, setLanguage } from '@/i18n'
 import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
 import ModelsPage from './ModelsPage.vue'
 
@@ -171,6 +171,9 @@ describe('the page of models and keys', () => {
     await save('sk-1')
     await form.findByText(/^Saved, though it could not be tried just now/)
     expect((await form.findByRole('alert')).textContent).toContain('No answer came from there. Nobody is there.')
+    setLanguage('zh')
+    expect((await form.findByRole('alert')).textContent?.trim()).toBe('对方没有回答。')
+    setLanguage('en')
     trial = () => problem(429, 'limit')
     await save('sk-2')
     await form.findByText(/^Saved, though it could not be tried just now/)
@@ -179,6 +182,17 @@ describe('the page of models and keys', () => {
     await form.findByText(/^Saved\. /)
     expect((await form.findByRole('alert')).textContent).toContain('its limit is reached')
     expect(stored.get('models/openai_api_key')).toBe('sk-3')
+  })
+  it('sends nothing that is too long for a key, and says so', async () => {
+    const { server, form } = await show()
+    await userEvent.click(form.getByLabelText('Key'))
+    await userEvent.paste('k'.repeat(100_000))
+    for (const name of ['Save', 'Test']) {
+      await userEvent.click(form.getByRole('button', { name }))
+      const told = await form.findByRole('alert')
+      expect(told.textContent).toContain('it has 100,000 characters, and a key has at most 500')
+    }
+    expect(server.calls.every(({ method }) => method === 'GET')).toBe(true)
   })
   it('says that there is nothing to save where nothing is entered or changed', async () => {
     stored.set('models/openai_base_url', 'https://openrouter.ai/api/v1').set('models/openai_models', ['one', 'two'])

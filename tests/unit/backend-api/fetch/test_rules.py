@@ -139,3 +139,20 @@ def test_what_names_no_host_is_no_allowed_one(entry: str) -> None:
 
 def test_allowed_hosts_are_read() -> None:
     assert allowed_hosts(["Wiki.example.org:8080"]) == {AllowedHost("wiki.example.org", 8080)}
+
+
+@pytest.mark.parametrize(
+    ("url", "fault"),
+    [
+        ("no address", "address_form"),
+        ("ftp://example.org/", "address_scheme"),
+        ("https://a:b@example.org/", "address_credentials"),
+        ("https://example.org:8443/", "address_port"),
+        ("https://10.0.0.1/", "address_not_public"),
+        ("https://wiki.internal/", "address_not_public"),
+    ],
+)
+def test_an_address_is_refused_with_a_code_of_what_is_wrong(url: str, fault: str) -> None:
+    with pytest.raises(AddressRefusedError) as refused:
+        RULES.checked(url)
+    assert refused.value.fault == fault

@@ -110,3 +110,25 @@ def test_local_mode_takes_every_address_of_the_web() -> None:
     for url in ("file:///etc/passwd", "http://user:pass@127.0.0.1/v1", "ftp://x"):
         with pytest.raises(InvalidError):
             anywhere.check(url)
+
+
+@pytest.mark.parametrize(
+    ("url", "fault"),
+    [
+        ("not an address", "base_url_form"),
+        ("https://[", "base_url_form"),
+        ("http://openrouter.ai/v1", "base_url_https"),
+        ("https://user:pass@openrouter.ai/v1", "base_url_credentials"),
+        ("https://evil.example/v1", "base_url_host"),
+    ],
+)
+def test_an_address_is_refused_with_a_code_of_what_is_wrong(url: str, fault: str) -> None:
+    with pytest.raises(InvalidError) as refused:
+        BaseUrls().check(url)
+    assert refused.value.fault == fault
+
+
+def test_a_key_with_a_space_is_refused_with_a_code() -> None:
+    with pytest.raises(InvalidError) as refused:
+        setting_named("models", "openai_api_key").check("sk-with a space")
+    assert refused.value.fault == "key_characters"

@@ -114,7 +114,7 @@ class TryKey:
         try:
             return self.base_urls.check(address)
         except InvalidError as error:
-            raise InvalidError(error.detail, field="body.base_url") from error
+            raise InvalidError(error.detail, field="body.base_url", fault=error.fault) from error
 
     async def _ask(self, chosen: ChosenModel) -> TrialResult:
         model = chosen.info.id
@@ -154,4 +154,4 @@ def _checked(setting: Setting, value: object, field: str) -> object:
     try:
         return setting.check(value)
     except InvalidError as error:
-        raise InvalidError(error.detail, field=f"body.{field}") from error
+        raise InvalidError(error.detail, field=f"body.{field}", fault=error.fault) from error

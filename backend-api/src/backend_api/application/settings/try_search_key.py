@@ -45,4 +45,4 @@ def _checked(setting: Setting, key: str) -> str:
     try:
         return str(setting.check(key))
     except InvalidError as error:
-        raise InvalidError(error.detail, field="body.key") from error
+        raise InvalidError(error.detail, field="body.key", fault=error.fault) from error

@@ -47,15 +47,16 @@ class BaseUrls:
             parts = urlsplit(url)
             host, port = parts.hostname, parts.port
         except ValueError:
-            raise refused("This is not an address.") from None
+            raise refused("This is not an address.", "base_url_form") from None
         if parts.scheme not in ("http", "https") or not host or parts.query or parts.fragment or "\\" in url:
-            raise refused("This setting is an address such as https://openrouter.ai/api/v1.")
+            raise refused("This setting is an address such as https://openrouter.ai/api/v1.", "base_url_form")
         if parts.username is not None or parts.password is not None:
-            raise refused("An address has no user name and no password in it.")
+            raise refused("An address has no user name and no password in it.", "base_url_credentials")
         if self.is_any:
             return url
         if parts.scheme != "https" or port not in (None, 443):
-            raise refused("The address must begin with https:// and name no port.")
+            raise refused("The address must begin with https:// and name no port.", "base_url_https")
         if host not in self.hosts:
-            raise refused(f"{host} is not among the hosts that this server lets people name: {', '.join(self.hosts)}.")
+            hosts = ", ".join(self.hosts)
+            raise refused(f"{host} is not among the hosts that this server lets people name: {hosts}.", "base_url_host")
         return url

@@ -14,9 +14,9 @@ MAX_NAMES = 200
 Check = Callable[[Any], Any]
 
 
-def refused(reason: str) -> InvalidError:
-    """The error of a value that can't be kept."""
-    return InvalidError(reason, field=FIELD)
+def refused(reason: str, fault: str | None = None) -> InvalidError:
+    """The error of a value that can't be kept; `fault` is a stable code of what is wrong with it."""
+    return InvalidError(reason, field=FIELD, fault=fault)
 
 
 def flag(value: Any) -> bool:
@@ -68,7 +68,8 @@ def secret(value: Any) -> str:
     """A key as it is pasted: what surrounds it by accident is taken off, and what can't stand in a header refused."""
     key = _line(value, MAX_SECRET_CHARACTERS)
     if any(not "!" <= character <= "~" for character in key):
-        raise refused("A key has no spaces and no characters but letters, digits and signs of ASCII.")
+        reason = "A key has no spaces and no characters but letters, digits and signs of ASCII."
+        raise refused(reason, "key_characters")
     return key
 
 

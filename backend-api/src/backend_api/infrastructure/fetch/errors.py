@@ -12,12 +12,13 @@ from backend_api.domain.errors import InvalidError, TooLargeError, UpstreamError
 
 
 class AddressRefusedError(InvalidError):
-    """It, or one it leads to, is no public address of the web. The detail says which and why."""
+    """It, or one it leads to, is no public address of the web. The detail says which and why, and `fault` is a stable
+    code of that."""
 
     code = "address_refused"
 
-    def __init__(self, detail: str) -> None:
-        super().__init__(detail, field="url")
+    def __init__(self, detail: str, fault: str | None = None) -> None:
+        super().__init__(detail, field="url", fault=fault)
 
 
 class HostRefusedError(AddressRefusedError):

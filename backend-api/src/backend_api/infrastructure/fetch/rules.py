@@ -14,6 +14,7 @@ from backend_api.infrastructure.fetch.errors import AddressRefusedError, HostRef
 
 MAX_URL_CHARACTERS = 4_096
 PORTS = {"http": 80, "https": 443}
+_NO_ADDRESS = "This is no address of a page, such as https://example.org/page."
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _INNER_NAMES = ("localhost", "local", "internal", "home.arpa")
@@ -37,15 +38,19 @@ class FetchRules:
         """What is connected to for it, if its host's addresses allow that. Raises `AddressRefusedError`."""
         text = url.strip()
         if len(text) > MAX_URL_CHARACTERS or not text.isprintable() or " " in text or "\\" in text:
-            raise AddressRefusedError("This is no address of a page, such as https://example.org/page.")
+            raise AddressRefusedError(_NO_ADDRESS, "address_form")
         try:
             authority, parsed = urlsplit(text).netloc, httpx.URL(text)
         except (ValueError, httpx.InvalidURL) as error:
-            raise AddressRefusedError("This is no address of a page, such as https://example.org/page.") from error
+            raise AddressRefusedError(_NO_ADDRESS, "address_form") from error
         if parsed.scheme not in PORTS or not parsed.host:
-            raise AddressRefusedError("Only addresses that begin with http:// or https:// are fetched.")
+            raise AddressRefusedError(
+                "Only addresses that begin with http:// or https:// are fetched.", "address_scheme"
+            )
         if "@" in authority:
-            raise AddressRefusedError("An address with a user name or password in it is not fetched.")
+            raise AddressRefusedError(
+                "An address with a user name or password in it is not fetched.", "address_credentials"
+            )
         host, port = parsed.raw_host.decode("ascii"), PORTS[parsed.scheme] if parsed.port is None else parsed.port
         if not self.allows(host, port):
             _check_port(port)
@@ -59,7 +64,7 @@ class FetchRules:
     def check_addresses(self, host: str, port: int, addresses: Sequence[str]) -> None:
         """Of all addresses that a name has each must be public. Raises `HostRefusedError`."""
         if not self.allows(host, port) and not all(map(_is_public, addresses)):
-            raise HostRefusedError(f"{host} leads to an address that is not public.")
+            raise HostRefusedError(f"{host} leads to an address that is not public.", "address_not_public")
 
 
 def allowed_hosts(entries: Iterable[str]) -> frozenset[AllowedHost]:
@@ -83,15 +88,15 @@ def _allowed_host(entry: str) -> AllowedHost:
 
 def _check_port(port: int) -> None:
     if port not in PORTS.values():
-        raise HostRefusedError(f"Port {port} is not fetched from: pages have 80 or 443.")
+        raise HostRefusedError(f"Port {port} is not fetched from: pages have 80 or 443.", "address_port")
 
 
 def _check_host(host: str) -> None:
     address = address_of(host)
     if address is not None and not is_public(address):
-        raise HostRefusedError(f"{host} is not a public address.")
+        raise HostRefusedError(f"{host} is not a public address.", "address_not_public")
     if address is None and (not _is_name(host) or "." not in host or _is_inner(host)):
-        raise HostRefusedError(f"{host} is no public name of a host.")
+        raise HostRefusedError(f"{host} is no public name of a host.", "address_not_public")
 
 
 def _is_name(host: str) -> bool:
