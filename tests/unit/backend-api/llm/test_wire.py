@@ -11,7 +11,8 @@ import anthropic
 import openai
 import pytest
 
-from backend_api.domain.agent.model import ModelRequest, ModelRequestError, UserTurn
+from backend_api.domain.agent.model import ModelRequest, ModelRequestError, ModelUnavailableError, UserTurn
+from backend_api.infrastructure.llm import wire
 from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
 from backend_api.infrastructure.llm.endpoint import is_as_trusted
 from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
@@ -113,7 +114,7 @@ async def test_a_redirect_to_another_origin_takes_nothing_of_the_environment_alo
     for name in ("OPENAI_CUSTOM_HEADERS", "ANTHROPIC_CUSTOM_HEADERS"):
         monkeypatch.setenv(name, f"{ENVIRONMENT[name]}\n{own}")
     async with ModelServer() as other:
-        path = "/v1/messages" if case.model is AnthropicModel else f"/v1{case.model.PATH}"
+        path = _path(case)
         here, there = (Answer(status=308, headers={"Location": to}) for to in (path + "?again", other.url + path))
         server.answer(here, there)
         await asked(case.model(key="k", base_url=case.base(server)))
@@ -124,6 +125,28 @@ async def test_a_redirect_to_another_origin_takes_nothing_of_the_environment_alo
         {"anthropic-version"} if case.model is AnthropicModel else set[str]()
     )
     assert not [name for name, value in other.headers[0].items() if "inner" in value]
+
+
+async def test_a_call_with_a_users_key_is_redirected_nowhere(case: Case, server: ModelServer) -> None:
+    async with ModelServer() as other:
+        server.answer(Answer(status=307, headers={"Location": other.url + _path(case)}))
+        with pytest.raises(ModelRequestError, match="another address"):
+            await asked(case.model(key="k", base_url=case.base(server), is_users=True))
+        assert (len(server.requests), other.requests) == (1, [])
+
+
+def _path(case: Case) -> str:
+    return "/v1/messages" if case.model is AnthropicModel else f"/v1{case.model.PATH}"
+
+
+async def test_a_server_that_begins_no_answer_is_late_and_not_away(
+    case: Case, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wire, "HEAD_S", 0.2)
+    server.answer(Answer(hang=True))
+    with pytest.raises(ModelUnavailableError, match="did not answer in time") as raised:
+        await asked(case.model(key="k", base_url=case.base(server)))
+    assert raised.value.may_retry
 
 
 @pytest.mark.parametrize(
