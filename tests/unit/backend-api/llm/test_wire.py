@@ -105,6 +105,20 @@ async def test_a_key_that_would_be_more_than_a_header_is_told_and_not_sent(
     assert server.headers == []
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1:1/v1", "htp://127.0.0.1/v1", "http://127.0.0.1:99999/v1"])
+async def test_an_address_that_is_none_is_told_as_such(case: Case, address: str) -> None:
+    with pytest.raises(ModelRequestError, match=r"its address.*can't be sent"):
+        await asked(case.model(key="k", base_url=address))
+
+
+@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1", "unknown://127.0.0.1:1"])
+async def test_a_proxy_of_another_kind_is_told_as_such(case: Case, proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    monkeypatch.setenv("NO_PROXY", "")
+    with pytest.raises(ModelRequestError, match=r"proxy of the environment.*can't be sent"):
+        await asked(case.model(key="k", base_url="http://model.invalid"))
+
+
 async def test_a_redirect_to_another_origin_takes_nothing_of_the_environment_along(
     case: Case, server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
