@@ -83,6 +83,22 @@ async def test_a_connection_is_used_again_where_the_answer_was_read_to_its_end(
     await model.aclose()
 
 
+async def test_there_are_no_fewer_at_once_than_there_may_be(server: ModelServer) -> None:
+    many = 120  # more than its client of HTTP has by itself
+    model = OpenAiChatModel(key="k", base_url=server.openai_url, connections=many)
+    server.answer(*(Answer(hang=True) for _ in range(many)))
+    asking = [asyncio.create_task(ask(model)) for _ in range(many)]
+    try:
+        async with asyncio.timeout(30):
+            while len(server.requests) < many:
+                await asyncio.sleep(0.01)
+    finally:
+        for one in asking:
+            one.cancel()
+        await asyncio.wait(asking)
+        await model.aclose()
+
+
 async def test_they_are_served_in_the_order_they_came() -> None:
     connections, served = Connections(1, 10.0), list[int]()
 

@@ -11,7 +11,8 @@ import anthropic
 import openai
 import pytest
 
-from backend_api.domain.agent.model import ModelRequest, ModelRequestError, UserTurn
+from backend_api.domain.agent.model import ModelRequest, ModelRequestError, ModelUnavailableError, UserTurn
+from backend_api.infrastructure.llm import wire
 from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
 from backend_api.infrastructure.llm.endpoint import is_as_trusted
 from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
@@ -104,6 +105,20 @@ async def test_a_key_that_would_be_more_than_a_header_is_told_and_not_sent(
     assert server.headers == []
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1:1/v1", "htp://127.0.0.1/v1", "http://127.0.0.1:99999/v1"])
+async def test_an_address_that_is_none_is_told_as_such(case: Case, address: str) -> None:
+    with pytest.raises(ModelRequestError, match=r"its address.*can't be sent"):
+        await asked(case.model(key="k", base_url=address))
+
+
+@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1", "unknown://127.0.0.1:1"])
+async def test_a_proxy_of_another_kind_is_told_as_such(case: Case, proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    monkeypatch.setenv("NO_PROXY", "")
+    with pytest.raises(ModelRequestError, match=r"proxy of the environment.*can't be sent"):
+        await asked(case.model(key="k", base_url="http://model.invalid"))
+
+
 async def test_a_redirect_to_another_origin_takes_nothing_of_the_environment_along(
     case: Case, server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,7 +128,7 @@ async def test_a_redirect_to_another_origin_takes_nothing_of_the_environment_alo
     for name in ("OPENAI_CUSTOM_HEADERS", "ANTHROPIC_CUSTOM_HEADERS"):
         monkeypatch.setenv(name, f"{ENVIRONMENT[name]}\n{own}")
     async with ModelServer() as other:
-        path = "/v1/messages" if case.model is AnthropicModel else f"/v1{case.model.PATH}"
+        path = _path(case)
         here, there = (Answer(status=308, headers={"Location": to}) for to in (path + "?again", other.url + path))
         server.answer(here, there)
         await asked(case.model(key="k", base_url=case.base(server)))
@@ -124,6 +139,28 @@ async def test_a_redirect_to_another_origin_takes_nothing_of_the_environment_alo
         {"anthropic-version"} if case.model is AnthropicModel else set[str]()
     )
     assert not [name for name, value in other.headers[0].items() if "inner" in value]
+
+
+async def test_a_call_with_a_users_key_is_redirected_nowhere(case: Case, server: ModelServer) -> None:
+    async with ModelServer() as other:
+        server.answer(Answer(status=307, headers={"Location": other.url + _path(case)}))
+        with pytest.raises(ModelRequestError, match="another address"):
+            await asked(case.model(key="k", base_url=case.base(server), is_users=True))
+        assert (len(server.requests), other.requests) == (1, [])
+
+
+def _path(case: Case) -> str:
+    return "/v1/messages" if case.model is AnthropicModel else f"/v1{case.model.PATH}"
+
+
+async def test_a_server_that_begins_no_answer_is_late_and_not_away(
+    case: Case, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wire, "HEAD_S", 0.2)
+    server.answer(Answer(hang=True))
+    with pytest.raises(ModelUnavailableError, match="did not answer in time") as raised:
+        await asked(case.model(key="k", base_url=case.base(server)))
+    assert raised.value.may_retry
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ class Endpoint:
     async def post(self, content: bytes, betas: str = "") -> aiohttp.ClientResponse:
         """The answer, of whatever status, whose body is still to be read; it is to be closed. `betas`: what the
         provider calls what this call needs and is not in its API for all. Raises `aiohttp.ClientError`, `OSError`, and
-        `ValueError` for what can't stand in a request."""
+        `ValueError`, which some of the first are too, for what can't stand in a request."""
         url, headers = self.url, _with_betas(self.headers, betas)
         location = ""
         for _ in range(MOST_REDIRECTS + 1):
@@ -165,14 +165,17 @@ class Endpoint:
         return response
 
     def _proxy_to(self, url: str) -> str | None:
-        """That of the environment, if it has one for this address."""
+        """That of the environment, if it has one for this address. Raises `ValueError` for one of another kind."""
         if not self._proxies:
             return None
         to = urlsplit(url)
         proxy = self._proxies.get(to.scheme) or self._proxies.get("all")
         if not proxy or proxy_bypass(to.hostname or "") or proxy_bypass(to.netloc):
             return None
-        return proxy if "://" in proxy else f"http://{proxy}"
+        proxy = proxy if "://" in proxy else f"http://{proxy}"
+        if urlsplit(proxy).scheme not in ("http", "https"):
+            raise ValueError("a proxy that is asked otherwise than by HTTP")
+        return proxy
 
 
 def _with_betas(headers: dict[str, str], betas: str) -> dict[str, str]:

@@ -84,13 +84,13 @@ async def _answering(
     try:
         async with asyncio.timeout(HEAD_S):
             response = await endpoint.post(content.pop(), betas)
+    except (aiohttp.NonHttpUrlClientError, ValueError) as error:
+        parts = f"its address, its key ({endpoint.provider.key_setting}) or the proxy of the environment"
+        raise ModelRequestError(f"{name} can't be asked: {parts} has something that can't be sent.") from error
     except (aiohttp.ClientError, OSError) as error:
         is_late = isinstance(error, TimeoutError) and not isinstance(error, aiohttp.ConnectionTimeoutError)
         said = "did not answer in time" if is_late else "can't be reached"
         raise ModelUnavailableError(f"{name} {said}.", may_retry=True) from error
-    except ValueError as error:
-        unsent = "its address or its key has something that can't be sent"
-        raise ModelRequestError(f"{name} can't be asked: {unsent}. Check {endpoint.provider.key_setting}.") from error
     try:
         if not 200 <= response.status < 300:
             raise await _status_fault(response, endpoint)
