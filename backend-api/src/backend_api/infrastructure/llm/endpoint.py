@@ -135,7 +135,7 @@ class Endpoint:
                 if not is_as_trusted(url, asked):
                     headers = _with_betas(self._public_headers, betas)
                 response = await self._post_once(url, headers, content)
-            except ValueError as error:
+            except (aiohttp.NonHttpUrlClientError, ValueError) as error:
                 if not location:
                     raise
                 raise aiohttp.ClientError("redirected to what is no address") from error

@@ -84,13 +84,8 @@ async def _answering(
     try:
         async with asyncio.timeout(HEAD_S):
             response = await endpoint.post(content.pop(), betas)
-    except (aiohttp.NonHttpUrlClientError, ValueError) as error:
-        parts = f"its address, its key ({endpoint.provider.key_setting}) or the proxy of the environment"
-        raise ModelRequestError(f"{name} can't be asked: {parts} has something that can't be sent.") from error
-    except (aiohttp.ClientError, OSError) as error:
-        is_late = isinstance(error, TimeoutError) and not isinstance(error, aiohttp.ConnectionTimeoutError)
-        said = "did not answer in time" if is_late else "can't be reached"
-        raise ModelUnavailableError(f"{name} {said}.", may_retry=True) from error
+    except (ValueError, aiohttp.ClientError, OSError) as error:
+        raise _no_answer(error, endpoint) from error
     try:
         if not 200 <= response.status < 300:
             raise await _status_fault(response, endpoint)
@@ -105,6 +100,19 @@ async def _answering(
     finally:
         # One that is read to its end has given its connection back.
         response.close()
+
+
+def _no_answer(error: Exception, endpoint: Endpoint) -> ModelError:
+    """Of a call whose answer did not begin."""
+    name = endpoint.provider.name
+    # A certificate that is not trusted is a `ValueError`, too.
+    is_unreachable = isinstance(error, (aiohttp.ClientConnectionError, OSError))
+    if not is_unreachable and isinstance(error, (aiohttp.NonHttpUrlClientError, ValueError)):
+        parts = f"its address, its key ({endpoint.provider.key_setting}) or the proxy of the environment"
+        return ModelRequestError(f"{name} can't be asked: {parts} has something that can't be sent.")
+    is_late = isinstance(error, TimeoutError) and not isinstance(error, aiohttp.ConnectionTimeoutError)
+    said = "did not answer in time" if is_late else "can't be reached"
+    return ModelUnavailableError(f"{name} {said}.", may_retry=True)
 
 
 async def drain(chunks: AsyncIterator[bytes]) -> None:
