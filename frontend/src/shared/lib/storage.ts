@@ -29,7 +29,7 @@ export function recallJson<T>(key: string, isValid: (value: unknown) => value is
 export const DRAFT = 'draft:'
 export const BEGUN_ANSWER = 'answer:'
 
-/** Whoever uses this browser next can't read what was being written. */
+/** For whoever uses this browser next. Messages that wait to be sent stay: they go once their writer is back. */
 export function forgetUnsentWords(): void {
   try {
     const names = Object.keys(localStorage).filter((name) => name.startsWith(DRAFT) || name.startsWith(BEGUN_ANSWER))

@@ -8,7 +8,7 @@ import pytest
 
 from backend_api.domain.agent.model import ModelAuthError, ModelError, ModelRateLimitError, ModelRequest, UserTurn
 from backend_api.infrastructure.llm.calls import ModelCalls, RetryPolicy
-from backend_api.infrastructure.llm.key_masking import KeyMask, without_key
+from backend_api.infrastructure.llm.key_masking import KeyMask, mask_key
 from support.scripted import ScriptedModel
 
 KEY = "sk-proj-AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"
@@ -24,7 +24,7 @@ KEY = "sk-proj-AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"
     ],
 )
 def test_neither_the_key_nor_a_part_of_it_is_left(said: str) -> None:
-    told = without_key(said, KEY)
+    told = mask_key(said, KEY)
     assert not any(KEY[start : start + 5] in told for start in range(len(KEY) - 4))
     assert "*" not in told
     assert told.split()[0] == said.split()[0]
@@ -42,7 +42,7 @@ def test_neither_the_key_nor_a_part_of_it_is_left(said: str) -> None:
     ],
 )
 def test_no_form_of_a_key_is_told(said: str) -> None:
-    told = without_key(f"You sent {said} to us.", KEY)
+    told = mask_key(f"You sent {said} to us.", KEY)
     assert told.startswith("You sent ")
     assert told.endswith(" to us.")
     shown = "".join(filter(str.isalnum, told.removeprefix("You sent ").removesuffix(" to us.")))
@@ -51,7 +51,7 @@ def test_no_form_of_a_key_is_told(said: str) -> None:
 
 def test_other_words_stay_and_so_do_those_of_servers_without_keys() -> None:
     said = "The model nonesuch does not exist (404)."
-    assert without_key(said, KEY) == without_key(said, "none") == said
+    assert mask_key(said, KEY) == mask_key(said, "none") == said
 
 
 REQUEST = ModelRequest(model="m", system="", turns=[UserTurn(text="hi")], tools=[], max_output_tokens=9)

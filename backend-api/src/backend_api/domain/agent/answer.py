@@ -35,7 +35,7 @@ MOST_THOUGHTS = 1_000
 
 
 @dataclass(slots=True)
-class _Thought:
+class _ThinkingText:
     id: str
     offset: int
     continued: int
@@ -67,7 +67,7 @@ class Answer:
     context_tokens: int = 0
     """What the last model call of the conversation read and wrote, 0 where that is not known."""
     _texts: list[str] = field(default_factory=list[str])
-    _thoughts: list[_Thought] = field(default_factory=list[_Thought])
+    _thoughts: list[_ThinkingText] = field(default_factory=list[_ThinkingText])
     has_begun: bool = False
     """Whether anything of it came, shown or not."""
     _is_thinking: bool = False
@@ -127,13 +127,13 @@ class Answer:
                 if part.text:
                     # Once for each delta: asked for here, as a call costs more than the look.
                     if self._is_thinking:
-                        self._end_thought()
+                        self._finish_thinking()
                     self._texts.append(part.text)
                     self.live.show_text(self.message_id, part.text)
             case ThinkingPart():
                 self._add_thinking(part)
             case ToolCallPart():
-                self._end_thought()
+                self._finish_thinking()
                 self.calls.append(part.request)
             case UsagePart():
                 self.last_call = part.usage
@@ -151,7 +151,7 @@ class Answer:
         self.context_tokens = self.last_call.input + self.last_call.output
         if self.context_tokens:
             self.live.show_context(self.context_tokens, model.context_window)
-        self._end_thought()
+        self._finish_thinking()
         self.last_call = Usage()
 
     def cut_call(self, model: ModelInfo) -> Usage:
@@ -201,7 +201,7 @@ class Answer:
         if not self._is_thinking:
             if len(self._thoughts) >= MOST_THOUGHTS:
                 return
-            self._thoughts.append(_Thought(self.new_id("think"), len(self.text), len(self.continuations)))
+            self._thoughts.append(_ThinkingText(self.new_id("think"), len(self.text), len(self.continuations)))
             self._is_thinking = True
         thought = self._thoughts[-1]
         if part.text:
@@ -212,9 +212,9 @@ class Answer:
         if part.opaque is not None:
             thought.opaque = part.opaque if len(part.opaque) <= MAX_OPAQUE_CHARACTERS else None
         if part.signature is not None or part.opaque is not None:
-            self._end_thought()
+            self._finish_thinking()
 
-    def _end_thought(self) -> None:
+    def _finish_thinking(self) -> None:
         if self._is_thinking:
             thought = self._thoughts[-1]
             thought.duration_ms = round((time.perf_counter() - thought.since) * 1000)

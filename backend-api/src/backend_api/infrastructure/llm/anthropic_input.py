@@ -83,7 +83,7 @@ def _blocks(
         case ToolTurn():
             return [_result(turn, request)]
         case AssistantTurn():
-            return [*_said(turn), *(written(call, computer) for call in turn.calls)]
+            return [*_assistant_blocks(turn), *(written(call, computer) for call in turn.calls)]
 
 
 def _result(turn: ToolTurn, request: ModelRequest | None) -> dict[str, Any]:
@@ -104,18 +104,18 @@ def _image(image: Image) -> dict[str, Any]:
     return {"type": "image", "source": source}
 
 
-def _said(turn: AssistantTurn) -> list[dict[str, Any]]:
+def _assistant_blocks(turn: AssistantTurn) -> list[dict[str, Any]]:
     blocks: list[dict[str, Any]] = []
     for piece in pieces_of(turn):
         match piece:
             case str():
                 blocks.append({"type": "text", "text": piece})
             case Thinking():
-                blocks.extend(_thought(piece))
+                blocks.extend(_thinking_blocks(piece))
     return blocks
 
 
-def _thought(thinking: Thinking) -> list[dict[str, Any]]:
+def _thinking_blocks(thinking: Thinking) -> list[dict[str, Any]]:
     signature = thinking.signature or ""
     if signature.startswith(REDACTED):
         return [{"type": "redacted_thinking", "data": signature.removeprefix(REDACTED)}]

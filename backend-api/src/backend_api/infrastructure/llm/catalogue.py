@@ -103,7 +103,7 @@ class Catalogue:
         for is_official in (True, False):
             for provider in self._providers:
                 is_own = PROVIDERS[provider].is_official(self._settings)
-                if is_own is is_official and self._table.knows(name, provider, is_official=is_own):
+                if is_own is is_official and self._table.is_known(name, provider, is_official=is_own):
                     return self._ready(name, provider)
         return None
 

@@ -35,7 +35,7 @@ def messages_of(request: ModelRequest) -> list[bytes]:
     for turn in request.turns:
         if isinstance(turn, ToolTurn):
             if told:
-                messages.append(_told(told))
+                messages.append(_user_message(told))
                 told = []
             is_text = not turn.pictures
             messages.append(turn.once("chat", _result) if is_text else _result(turn, request))
@@ -49,22 +49,22 @@ def messages_of(request: ModelRequest) -> list[bytes]:
             told.append(turn)
         elif turn.calls or turn.text.strip():
             if told:
-                messages.append(_told(told))
+                messages.append(_user_message(told))
                 told = []
-            messages.append(turn.once(("chat", model), lambda said: to_json(_said(said, model))))
+            messages.append(turn.once(("chat", model), lambda said: to_json(_assistant_message(said, model))))
     if shown:
         told.append(shown)
-    return [*messages, _told(told)] if told else messages
+    return [*messages, _user_message(told)] if told else messages
 
 
-def _told(told: Sequence[UserTurn | NoteTurn | list[dict[str, Any]]]) -> bytes:
+def _user_message(told: Sequence[UserTurn | NoteTurn | list[dict[str, Any]]]) -> bytes:
     """The user's message of these."""
     first, *others = told
     if not others and not isinstance(first, list):
         return first.once("chat", lambda turn: to_json({"role": "user", "content": _content(turn)}))
     content = _content(first)
     for more in others:
-        content = _joined(content, _content(more))
+        content = _join(content, _content(more))
     return to_json({"role": "user", "content": content})
 
 
@@ -83,7 +83,7 @@ def _result(turn: ToolTurn, request: ModelRequest | None = None) -> bytes:
     return to_json({"role": "tool", "tool_call_id": turn.call_id, "content": content})
 
 
-def _joined(said: _Content, more: _Content) -> _Content:
+def _join(said: _Content, more: _Content) -> _Content:
     if isinstance(said, str) and isinstance(more, str):
         return f"{said}\n\n{more}"
     return [*_parts(said), *_parts(more)]
@@ -98,7 +98,7 @@ def _pictures(turn: ToolTurn, images: Sequence[Image]) -> list[dict[str, Any]]:
     return [*_parts(told), *({"type": "image_url", "image_url": {"url": data_url(image)}} for image in images)]
 
 
-def _said(turn: AssistantTurn, model: str) -> dict[str, Any]:
+def _assistant_message(turn: AssistantTurn, model: str) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": turn.text or None}
     if details := [detail for thinking in turn.thinking for detail in _details(thinking)]:
         message["reasoning_details"] = details

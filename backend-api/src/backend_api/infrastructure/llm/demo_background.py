@@ -40,7 +40,7 @@ _CHINESE = _Words(
 
 
 def background_step(scene: Scene) -> Step:
-    """Its end is told by `background_told`."""
+    """Its end is told by `background_step_after`."""
     words = _words(scene.words)
     if scene.results and not scene.results[-1].success:
         return Step(text=scene.words.failed.replace("{output}", fenced(scene.results[-1].output)))
@@ -49,10 +49,10 @@ def background_step(scene: Scene) -> Step:
     return Step(text=words.begun)
 
 
-def background_told(turns: Sequence[Turn], words: Words) -> Step | None:
+def background_step_after(turns: Sequence[Turn], words: Words) -> Step | None:
     """The answer to a result that has just come, unless something else is at work."""
-    news = takewhile(lambda turn: isinstance(turn, NoteTurn), reversed(turns))
-    texts = (turn.text for turn in news if isinstance(turn, NoteTurn))
+    latest = takewhile(lambda turn: isinstance(turn, NoteTurn), reversed(turns))
+    texts = (turn.text for turn in latest if isinstance(turn, NoteTurn))
     told = next((text for text in texts if text.startswith(END_TOLD)), None)
     last = next((turn for turn in reversed(turns) if isinstance(turn, AssistantTurn)), None)
     if told is None or last is None or any(call.name != RUN for call in last.calls):

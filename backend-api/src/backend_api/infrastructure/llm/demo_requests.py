@@ -9,7 +9,7 @@ from backend_api.domain.agent.model import AssistantTurn, NoteTurn, ToolTurn, Tu
 from backend_api.domain.agent.summary import ASKED
 from backend_api.infrastructure.llm import demo_script as work
 from backend_api.infrastructure.llm import demo_shows as shows
-from backend_api.infrastructure.llm.demo_background import background_step, background_told
+from backend_api.infrastructure.llm.demo_background import background_step, background_step_after
 from backend_api.infrastructure.llm.demo_scene import Plan, Scene, Step
 from backend_api.infrastructure.llm.demo_skill import skill_step
 from backend_api.infrastructure.llm.demo_texts import words_for
@@ -42,13 +42,13 @@ def next_step(turns: Sequence[Turn], tools: frozenset[str], *, is_subagent: bool
         is_subagent=is_subagent,
         attachments=attachments,
     )
-    step = background_told(turns, scene.words) or plan(scene)
+    step = background_step_after(turns, scene.words) or plan(scene)
     missing = [call.name for call in step.calls if call.name not in tools]
     if missing:
         step = Step(text=scene.words.no_tool.format(tools=", ".join(missing)))
     is_told = not is_subagent and (scene.is_first or plan is _not_understood)
     notice = scene.words.notice + "\n\n" if is_told else ""
-    return Step(text=notice + step.text, calls=step.calls, thought=step.thought or _thought(scene, step))
+    return Step(text=notice + step.text, calls=step.calls, thought=step.thought or _thought_text(scene, step))
 
 
 def _summary(turns: Sequence[Turn]) -> Step:
@@ -58,7 +58,7 @@ def _summary(turns: Sequence[Turn]) -> Step:
     return Step(text=words.summary.format(asked="; ".join(text[:200] for text in asked[-10:]), count=count))
 
 
-def _thought(scene: Scene, step: Step) -> str:
+def _thought_text(scene: Scene, step: Step) -> str:
     """What a script has for a thought: where it stands, and what comes next."""
     words = scene.words
     planned = words.thought_calls.format(tools=", ".join(call.name for call in step.calls))

@@ -52,16 +52,16 @@ def outcome(scene: Scene, done: str) -> Step:
 
 
 def fenced(output: str) -> str:
-    shown = _shown(output)
+    shown = _shorten(output)
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", shown)), default=0))
     return f"{fence}\n{shown}\n{fence}"
 
 
 def quoted(answer: str) -> str:
     """What another agent says, as Markdown that may hold code of its own."""
-    return "\n".join(f"> {line}".rstrip() for line in _shown(answer).split("\n"))
+    return "\n".join(f"> {line}".rstrip() for line in _shorten(answer).split("\n"))
 
 
-def _shown(output: str) -> str:
+def _shorten(output: str) -> str:
     body = output.strip() or "-"
     return body if len(body) <= 1500 else body[:1500] + "\n…"

@@ -21,7 +21,7 @@ _LOOKS_LIKE_KEY = re.compile(
 )
 
 
-def without_key(text: str, key: str = "") -> str:
+def mask_key(text: str, key: str = "") -> str:
     """The text without this key, longer parts of it, also in other forms or in pieces, and what looks like another."""
     hidden = [False] * len(text)
     if len(key) >= SHORTEST_KEY:
@@ -62,7 +62,7 @@ class KeyMask:
 
     def masked(self, error: ModelError) -> ModelError:
         """The same fault without the key. It is to be raised without a cause, whose text has what the provider said."""
-        detail = without_key(error.detail, self.key)
+        detail = mask_key(error.detail, self.key)
         if self.is_own:
             detail = detail.replace(f"Check {self.key_setting}.", "Check your own key in the settings.")
         return type(error)(detail, may_retry=error.may_retry, retry_after_s=error.retry_after_s)

@@ -116,7 +116,7 @@ class ModelTable:
     def __init__(self, own: Sequence[_Entry] = ()) -> None:
         self._own = own
 
-    def knows(self, name: str, provider: str, *, is_official: bool) -> bool:
+    def is_known(self, name: str, provider: str, *, is_official: bool) -> bool:
         """Whether an entry names it as one of this provider's; behind another address, whether any does."""
         if _find(self._own, name) is not None:
             return True
@@ -174,11 +174,11 @@ def _parse(text: str, file: str) -> tuple[_Entry, ...]:
         raise ModelsFileError(f"{file} is no TOML: {error}.") from error
     except ValidationError as error:
         raise ModelsFileError(
-            f"{file}: " + "; ".join(_told(one["loc"], one["msg"]) for one in error.errors())
+            f"{file}: " + "; ".join(_describe_fault(one["loc"], one["msg"]) for one in error.errors())
         ) from error
 
 
-def _told(place: tuple[int | str, ...], message: str) -> str:
+def _describe_fault(place: tuple[int | str, ...], message: str) -> str:
     """Entries are counted from 1, as a person does."""
     if len(place) < 2 or not isinstance(place[1], int):
         return f"{'.'.join(map(str, place))}: {message}"

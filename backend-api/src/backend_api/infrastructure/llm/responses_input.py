@@ -63,7 +63,7 @@ def _items(turn: Turn, request: ModelRequest | None, written: Mapping[str, Writt
         case ToolTurn():
             return [_result(turn, request)]
         case AssistantTurn():
-            return _said(turn, written)
+            return _assistant_items(turn, written)
 
 
 def _message(role: str, text: str) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def _image(image: Image) -> dict[str, Any]:
     return {"type": "input_image", "image_url": data_url(image), "detail": "auto"}
 
 
-def _said(turn: AssistantTurn, written: Mapping[str, Written]) -> list[dict[str, Any]]:
+def _assistant_items(turn: AssistantTurn, written: Mapping[str, Written]) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = []
     for piece in pieces_of(turn):
         match piece:

@@ -26,7 +26,7 @@ _OF_MODELS = tuple(setting for setting in table.SETTINGS if setting.category == 
 
 
 @dataclass(slots=True)
-class _Kept:
+class _Entry:
     settings: LlmSettings = field(repr=False)
     catalogue: Catalogue
     readers: int = 0
@@ -58,8 +58,8 @@ class UserCatalogues:
         self._base_urls = base_urls
         self._needs_prices = needs_prices
         self._most_kept = most_kept
-        self._kept: OrderedDict[UserId, _Kept] = OrderedDict()
-        self._retired: list[_Kept] = []
+        self._kept: OrderedDict[UserId, _Entry] = OrderedDict()
+        self._retired: list[_Entry] = []
 
     async def __aenter__(self) -> UserCatalogues:
         return self
@@ -77,7 +77,7 @@ class UserCatalogues:
             return
         kept = self._kept.get(own.user_id)
         if kept is None or kept.settings != settings:
-            kept = self._keep(own.user_id, _Kept(settings, await self._made(settings, self._retry)))
+            kept = self._keep(own.user_id, _Entry(settings, await self._build(settings, self._retry)))
         self._kept.move_to_end(own.user_id)
         kept.readers += 1
         try:
@@ -95,7 +95,7 @@ class UserCatalogues:
         if settings is None:
             yield self._shared
             return
-        async with await self._made(settings, self._retry) as catalogue:
+        async with await self._build(settings, self._retry) as catalogue:
             yield catalogue
 
     def deployment_roles(self, own: OwnSettings) -> Mapping[str, str]:
@@ -114,7 +114,7 @@ class UserCatalogues:
         if settings is None:
             return
         try:
-            async with await self._made(settings, self._retry) as catalogue:
+            async with await self._build(settings, self._retry) as catalogue:
                 models = catalogue.models()
         except LlmSettingError as error:
             raise refused(str(error)) from error
@@ -124,11 +124,11 @@ class UserCatalogues:
                 f"This server limits what a run may cost, and the price of {', '.join(unknown)} is not known."
             )
 
-    async def _made(self, settings: LlmSettings, retry: RetryPolicy) -> Catalogue:
+    async def _build(self, settings: LlmSettings, retry: RetryPolicy) -> Catalogue:
         # An adapter is imported, and the certificates are read, when they are needed first.
         return await asyncio.to_thread(Catalogue, settings, retry, shared=self._shared)
 
-    def _keep(self, user_id: UserId, fresh: _Kept) -> _Kept:
+    def _keep(self, user_id: UserId, fresh: _Entry) -> _Entry:
         """In the place of what was kept; or that, where somebody else has made the same meanwhile."""
         kept = self._kept.get(user_id)
         if kept is not None and kept.settings == fresh.settings:
