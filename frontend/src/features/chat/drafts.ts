@@ -20,7 +20,8 @@ export interface UploadTray {
 }
 
 const trays = new Map<string, UploadTray>()
-const keyOf = (writer: string | null, sessionId: string | null): string => `${DRAFT}${writer ?? ''}:${sessionId ?? 'new'}`
+const keyOf = (writer: string | null, sessionId: string | null): string =>
+  `${DRAFT}${writer ?? ''}:${sessionId ?? 'new'}`
 
 /** What `writer` began to write to a conversation, or to one that is yet to begin: the next account here has its own. */
 export function recallDraft(writer: string | null, sessionId: string | null): string {
