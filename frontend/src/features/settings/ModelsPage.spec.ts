@@ -165,7 +165,7 @@ describe('the page of models and keys', () => {
     const { form } = await show()
     trial = () => json({ outcome: 'unreachable', model: 'gpt-5.5', detail: 'Nobody is there.' })
     const save = async (key: string) => {
-      await userEvent.type(form.getByLabelText(/key$/i), key)
+      await userEvent.type(form.getByLabelText(/[Kk]ey$/), key)
       await userEvent.click(form.getByRole('button', { name: 'Save' }))
     }
     await save('sk-1')
@@ -174,6 +174,7 @@ describe('the page of models and keys', () => {
     setLanguage('zh')
     expect((await form.findByRole('alert')).textContent?.trim()).toBe('对方没有回答。')
     setLanguage('en')
+    await form.findByLabelText('Another key')
     trial = () => problem(429, 'limit')
     await save('sk-2')
     await form.findByText(/^Saved, though it could not be tried just now/)
