@@ -41,7 +41,9 @@ describe('a formula', () => {
     expect(splitBlocks('$$\nnever ends')).toHaveLength(1)
   })
   it('is its source until it can be set, and then has its words for who does not see it', async () => {
-    expect(renderBlock('so $x^2 < 3$')).toBe('<p dir="auto">so <span class="formula"><code>x^2 &lt; 3</code></span></p>\n')
+    expect(renderBlock('so $x^2 < 3$')).toBe(
+      '<p dir="auto">so <span class="formula"><code>x^2 &lt; 3</code></span></p>\n',
+    )
     await vi.waitFor(() => expect(isMathReady()).toBe(true), { timeout: 5000 })
     const html = renderBlock('so $x^2 < 3$')
     expect(html).toMatch(/<math .*<annotation encoding="application\/x-tex">x\^2 &lt; 3<\/annotation>/)
