@@ -4,7 +4,7 @@ const BLOCKS = /^(paragraph|heading|bullet_list|ordered_list|blockquote|table)_o
 
 /**
  * Each block is written from the side its words ask for. Only the outermost is given the attribute, as a browser does
- * not look into parts that have one of their own; of what is within, `prose.css` says that its lines go by their words.
+ * not look into parts that have one of their own; what is within, such as the items of a list, goes by that.
  */
 export function withTextDirection(markdown: InstanceType<typeof MarkdownIt>): void {
   markdown.core.ruler.push('text_direction', ({ tokens }) => {
