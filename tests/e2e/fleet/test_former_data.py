@@ -36,6 +36,8 @@ class Opened:
     """What the former version told, by the sessions' ids."""
     anna: ApiClient
     ben: ApiClient
+    used: Json
+    """What Anna's runs used on each day that has any of the former version's, before a new one begins."""
 
     def session(self, title: str) -> str:
         (found,) = [session for session, told in self.former.items() if told["session"]["title"] == title]
@@ -66,7 +68,11 @@ async def opened(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Ope
         anna, ben = [await _logged_in(url, name) for url, name in zip(fleet.urls, ("anna", "ben"), strict=True)]
         await stack.enter_async_context(anna)
         await stack.enter_async_context(ben)
-        yield Opened(fleet, model, told(_place(fleet)), anna, ben)
+        former = told(_place(fleet))
+        days = sorted(event["at"][:10] for one in former.values() for event in one["events"])
+        asked = {"since": days[0], "until": days[-1], "by": "session", "limit": 200}
+        used = await anna.json("GET", "/usage", params=asked)
+        yield Opened(fleet, model, former, anna, ben, used)
         assert model.refusals == []
 
 
@@ -119,17 +125,15 @@ async def test_sessions_and_events_are_shown_as_they_were(opened: Opened) -> Non
 
 async def test_what_the_runs_used_is_summed_up(opened: Opened) -> None:
     ended = [
-        (event["at"][:10], event["usage"])
+        event["usage"]["input"]
         for session, former in opened.former.items()
         if session not in (opened.session("In a command"), opened.session("In an answer"))
         for event in former["events"]
         if event["type"] == "run.finished"
     ]
-    days = {"since": min(day for day, _ in ended), "until": max(day for day, _ in ended), "by": "session", "limit": 200}
-    spent = await opened.anna.json("GET", "/usage", params=days)
     at_work = opened.session("In a command")
-    total = sum(row["input"] for row in spent["items"] if row["session_id"] != at_work)
-    assert total == sum(usage["input"] for _, usage in ended) > 0
+    total = sum(row["input"] for row in opened.used["items"] if row["session_id"] != at_work)
+    assert total == sum(ended) > 0
 
 
 async def test_a_conversation_goes_on_with_all_that_was_said_in_it(opened: Opened) -> None:

@@ -11,7 +11,7 @@ from .conftest import REQUEST_ID, Line, Watched
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")
 
-OF_THE_PROCESS = {"worker started", "worker ends", "runtime chosen"}
+OF_THE_PROCESS = {"database is open", "worker started", "worker ends", "runtime chosen"}
 """Lines that belong to nobody's request."""
 
 

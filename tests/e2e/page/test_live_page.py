@@ -106,7 +106,8 @@ async def test_a_restart_in_mid_answer_is_told_and_passes(tmp_path: Path) -> Non
 
             await own.kill("gateway")
 
-            told = page.get_by_role("status").filter(has_text=re.compile("Reconnecting|reached|starting again"))
+            # Beside it the header says in a word that the page reconnects.
+            told = page.get_by_role("status").filter(has_text=re.compile("Reconnecting…|reached|starting again"))
             await expect(told).to_be_visible(timeout=PATIENT_MS)
             await expect(told).to_be_hidden(timeout=PATIENT_MS)
             await expect(transcript(page).locator("[data-kind=end]")).to_be_visible(timeout=2 * PATIENT_MS)
