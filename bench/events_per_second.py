@@ -19,7 +19,7 @@ WORDS = "".join(f"word{number} " for number in range(DELTAS))
 async def answer(base_url: str) -> tuple[float, float]:
     """Deltas a second, from sending to message.completed, and from the first text on."""
     async with LeanConnection(base_url) as sender, LeanConnection(base_url) as listener:
-        session = (await sender.post("/api/sessions", {}))["id"]
+        session = (await sender.post("/api/sessions", {"title": "measured"}))["id"]
         lines = listener.events(f"/api/sessions/{session}/events?after=0")
         began, first, kind = time.perf_counter(), 0.0, b""
         await sender.post(f"/api/sessions/{session}/messages", {"text": "hello"})

@@ -16,7 +16,7 @@ async def conversation(base_url: str, messages: int, start: asyncio.Event) -> li
     """First-token times (ms) of one session's messages, one after another."""
     times: list[float] = []
     async with LeanConnection(base_url) as sender, LeanConnection(base_url) as listener:
-        session = (await sender.post("/api/sessions", {}))["id"]
+        session = (await sender.post("/api/sessions", {"title": "measured"}))["id"]
         lines = listener.events(f"/api/sessions/{session}/events?after=0")
         await start.wait()
         for _ in range(messages):

@@ -119,7 +119,10 @@ async def talkers(fleet: Fleet, http: httpx.AsyncClient, token: str, count: int)
     found: list[Talker] = []
     for number in range(count):
         url = fleet.urls[number % len(fleet.urls)]
-        made = await http.post(f"{url}/api/sessions", json={}, headers={"Authorization": f"Bearer {token}"})
+        # With a title: a model asked for one would say as many pieces again, which nobody reads.
+        made = await http.post(
+            f"{url}/api/sessions", json={"title": "load"}, headers={"Authorization": f"Bearer {token}"}
+        )
         session = made.json()["id"]
         other = urlsplit(fleet.urls[(number + 1) % len(fleet.urls)])
         request = (
