@@ -1,37 +1,11 @@
 // @vitest-environment happy-dom
 import { userEvent } from '@testing-library/user-event'
-import { cleanup, render, screen } from '@testing-library/vue'
+import { cleanup, screen } from '@testing-library/vue'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { ApiError } from '@/api/problems'
-import { i18n } from '@/i18n'
-import ComposerBox from './ComposerBox.vue'
-
-let arrived: () => void = () => undefined
-const slowly = (): Promise<string[]> => new Promise((resolve) => (arrived = () => resolve(['in/slow.txt'])))
-vi.mock('@/api/upload', () => ({
-  uploadFiles: (_: string, [file]: readonly File[]) =>
-    file?.name === 'slow.txt'
-      ? slowly()
-      : file?.name === 'good.txt'
-        ? Promise.resolve(['in/good.txt'])
-        : Promise.reject(
-            file?.name === 'large.bin'
-              ? ApiError.fromText(413, '{"code": "upload_too_large", "limit_bytes": 0}')
-              : ApiError.unreachable(),
-          ),
-}))
+import { arrived, field, show } from './composerTesting'
 
 beforeEach(() => localStorage.clear())
 afterEach(cleanup)
-
-function show(props: { isRunning?: boolean; isWaiting?: boolean; sessionId?: string | null } = {}) {
-  const ensureSession = () => Promise.resolve('s')
-  return render(ComposerBox, {
-    props: { writer: 'u', sessionId: 's', isRunning: false, isStopping: false, ensureSession, ...props },
-    global: { plugins: [i18n] },
-  })
-}
-const field = (): HTMLElement => screen.getByRole('textbox', { name: 'Message' })
 
 describe('ComposerBox', () => {
   it('sends on Enter and breaks the line on Shift+Enter', async () => {
