@@ -13,7 +13,6 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
-import aiohttp
 import pytest
 
 from backend_api.domain.agent.model import (
@@ -39,6 +38,7 @@ from backend_api.domain.agent.model import (
 from backend_api.domain.agent.pictures import Image, Picture
 from backend_api.domain.agent.tools import ToolSpec
 from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
+from backend_api.infrastructure.llm.bounds import Timeouts
 from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
 from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
 from support.figures import TIMES, assert_median
@@ -46,8 +46,8 @@ from support.model_server import Answer, Call, ModelServer
 from support.photographs import png
 
 PNG = png()
-SHORT = aiohttp.ClientTimeout(connect=0.2, sock_read=0.2)
-TIMEOUT = aiohttp.ClientTimeout(connect=5.0, sock_read=5.0)
+SHORT = Timeouts(connect_s=0.2, head_s=0.2, silence_s=0.2)
+TIMEOUTS = Timeouts(connect_s=5.0, head_s=5.0, silence_s=5.0)
 LOOK = ToolSpec(
     name="look",
     description="Looks.",
@@ -57,9 +57,9 @@ LOOK = ToolSpec(
 )
 KEY = "sk-test"
 MODELS: dict[str, Any] = {
-    "openai": lambda server, timeout: OpenAiChatModel(key=KEY, base_url=server.openai_url, timeout=timeout),
-    "responses": lambda server, timeout: OpenAiResponsesModel(key=KEY, base_url=server.openai_url, timeout=timeout),
-    "anthropic": lambda server, timeout: AnthropicModel(key=KEY, base_url=server.url, timeout=timeout),
+    "openai": lambda server, timeouts: OpenAiChatModel(key=KEY, base_url=server.openai_url, timeouts=timeouts),
+    "responses": lambda server, timeouts: OpenAiResponsesModel(key=KEY, base_url=server.openai_url, timeouts=timeouts),
+    "anthropic": lambda server, timeouts: AnthropicModel(key=KEY, base_url=server.url, timeouts=timeouts),
 }
 
 
@@ -76,7 +76,7 @@ def provider(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 async def model(provider: str, server: ModelServer) -> AsyncIterator[Any]:
-    model = MODELS[provider](server, TIMEOUT)
+    model = MODELS[provider](server, TIMEOUTS)
     yield model
     await model.aclose()
 
@@ -254,7 +254,7 @@ async def test_a_proxy_of_the_environment_is_asked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv(variable, before + server.url.removeprefix("http://"))
-    model = MODELS[provider](ELSEWHERE, TIMEOUT)
+    model = MODELS[provider](ELSEWHERE, TIMEOUTS)
     assert text_of(await ask(model)) == "Hello there"
     assert (server.headers[0]["host"], server.headers[0].get("proxy-authorization")) == ("model.invalid", credentials)
     await model.aclose()
@@ -268,7 +268,7 @@ async def test_the_environment_may_leave_out_an_address(
     monkeypatch.setenv("HTTP_PROXY", server.url)
     monkeypatch.setenv("NO_PROXY", but_for)
     url = "http://model.invalid:80"
-    model = MODELS["anthropic"](SimpleNamespace(url=url), TIMEOUT)
+    model = MODELS["anthropic"](SimpleNamespace(url=url), TIMEOUTS)
     with pytest.raises(ModelUnavailableError, match="can't be reached"):
         await ask(model)
     assert server.requests == []

@@ -7,7 +7,6 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 
-import aiohttp
 import pytest
 
 from backend_api.domain.agent.model import (
@@ -19,15 +18,16 @@ from backend_api.domain.agent.model import (
     UserTurn,
 )
 from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
+from backend_api.infrastructure.llm.bounds import Timeouts
 from backend_api.infrastructure.llm.endpoint import Connections
 from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
 from support.model_server import Answer, ModelServer
 
-HASTY = aiohttp.ClientTimeout(connect=0.3, sock_read=10.0)
+HASTY = Timeouts(connect_s=0.3, head_s=10.0, silence_s=10.0)
 REQUEST = ModelRequest(model="m", system="", turns=[UserTurn(text="Hi")], tools=[], max_output_tokens=10)
 MODELS: list[Callable[[ModelServer], OpenAiChatModel | AnthropicModel]] = [
-    lambda server: OpenAiChatModel(key="k", base_url=server.openai_url, timeout=HASTY, connections=1),
-    lambda server: AnthropicModel(key="k", base_url=server.url, timeout=HASTY, connections=1),
+    lambda server: OpenAiChatModel(key="k", base_url=server.openai_url, timeouts=HASTY, connections=1),
+    lambda server: AnthropicModel(key="k", base_url=server.url, timeouts=HASTY, connections=1),
 ]
 
 

@@ -38,7 +38,7 @@ from backend_api.infrastructure.llm.bounds import (
 from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
 from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
 from backend_api.infrastructure.llm.reasoning_details import ReasoningDetails
-from backend_api.infrastructure.llm.sse import MAX_LINE_BYTES, SseOverflowError, data_lines
+from backend_api.infrastructure.llm.sse import MAX_LINE_BYTES, DataLines, SseOverflowError
 from support.model_server import Answer, Call, ModelServer
 
 FORMS = ("chat", "responses", "messages")
@@ -406,20 +406,14 @@ async def test_who_sends_more_than_is_read_at_once_leaves_others_their_turn() ->
     assert turns >= 40
 
 
-async def test_a_line_in_many_pieces_is_one_and_no_longer_than_it_may_be() -> None:
-    async def pieces(*of: bytes) -> AsyncGenerator[bytes]:
-        for piece in of:
-            yield piece
-
-    found = [
-        line
-        async for lines in data_lines(pieces(b"data: a", b"b", b"", b"c\nda", b"ta: d\n", b"data:e"))
-        for line in lines
-    ]
-    assert found == [b"abc", b"d", b"e"]
+def test_a_line_in_many_pieces_is_one_and_no_longer_than_it_may_be() -> None:
+    lines = DataLines()
+    pieces = (b"data: a", b"b", b"", b"c\nda", b"ta: d\n", b"data:e", b"\n")
+    assert [line for piece in pieces for line in lines.split(piece)] == [b"abc", b"d", b"e"]
+    for _ in range(MAX_LINE_BYTES // 65_536):
+        assert not lines.split(b"x" * 65_536)
     with pytest.raises(SseOverflowError):
-        async for _ in data_lines(pieces(*[b"x" * 65_536] * (MAX_LINE_BYTES // 65_536 + 1))):
-            pass
+        lines.split(b"x")
 
 
 async def test_texts_are_texts() -> None:

@@ -7,7 +7,6 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-import aiohttp
 import pytest
 
 from backend_api.domain.agent.events import RunFinished
@@ -21,6 +20,7 @@ from backend_api.domain.agent.model import (
     UserTurn,
 )
 from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
+from backend_api.infrastructure.llm.bounds import Timeouts
 from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
 from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
 from backend_api.infrastructure.llm.tool_calls import arguments_of
@@ -33,7 +33,7 @@ SMILE = "\N{GRINNING FACE}"
 FORMS: tuple[Form, ...] = ("chat", "responses", "messages")
 HIGH, LOW = "\ud83d", "\ude00"
 ASKED = ModelRequest(model="m", system="s", turns=[UserTurn(text="hi")], tools=[], max_output_tokens=100)
-TIMEOUT = aiohttp.ClientTimeout(connect=5.0, sock_read=5.0)
+TIMEOUTS = Timeouts(connect_s=5.0, head_s=5.0, silence_s=5.0)
 
 
 def escaped(form: Form, answer: Answer) -> bytes:
@@ -73,11 +73,11 @@ async def serving(chunks: Sequence[bytes]) -> AsyncGenerator[str]:
 def adapter(form: Form, url: str) -> Any:
     match form:
         case "chat":
-            return OpenAiChatModel(key="k", base_url=f"{url}/v1", timeout=TIMEOUT)
+            return OpenAiChatModel(key="k", base_url=f"{url}/v1", timeouts=TIMEOUTS)
         case "responses":
-            return OpenAiResponsesModel(key="k", base_url=f"{url}/v1", timeout=TIMEOUT)
+            return OpenAiResponsesModel(key="k", base_url=f"{url}/v1", timeouts=TIMEOUTS)
         case "messages":
-            return AnthropicModel(key="k", base_url=url, timeout=TIMEOUT)
+            return AnthropicModel(key="k", base_url=url, timeouts=TIMEOUTS)
 
 
 async def parts_of(form: Form, chunks: Sequence[bytes]) -> list[Part]:

@@ -12,8 +12,8 @@ import openai
 import pytest
 
 from backend_api.domain.agent.model import ModelRequest, ModelRequestError, ModelUnavailableError, UserTurn
-from backend_api.infrastructure.llm import wire
 from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
+from backend_api.infrastructure.llm.bounds import Timeouts
 from backend_api.infrastructure.llm.endpoint import is_as_trusted
 from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
 from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
@@ -153,13 +153,10 @@ def _path(case: Case) -> str:
     return "/v1/messages" if case.model is AnthropicModel else f"/v1{case.model.PATH}"
 
 
-async def test_a_server_that_begins_no_answer_is_late_and_not_away(
-    case: Case, server: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(wire, "HEAD_S", 0.2)
+async def test_a_server_that_begins_no_answer_is_late_and_not_away(case: Case, server: ModelServer) -> None:
     server.answer(Answer(hang=True))
     with pytest.raises(ModelUnavailableError, match="did not answer in time") as raised:
-        await asked(case.model(key="k", base_url=case.base(server)))
+        await asked(case.model(key="k", base_url=case.base(server), timeouts=Timeouts(head_s=0.2)))
     assert raised.value.may_retry
 
 

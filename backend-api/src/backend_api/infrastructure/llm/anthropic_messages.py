@@ -6,8 +6,6 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from typing import Any
 
-import aiohttp
-
 from backend_api.domain.agent.events import Usage
 from backend_api.domain.agent.model import (
     FinishPart,
@@ -20,8 +18,8 @@ from backend_api.domain.agent.model import (
 )
 from backend_api.infrastructure.llm.anthropic_computer_tool import BETAS, ComputerForm, call_of, declared, form_of
 from backend_api.infrastructure.llm.anthropic_input import CACHED, calls_unthought, messages_of, spoken_in
-from backend_api.infrastructure.llm.bounds import MOST_CALLS, tokens, too_many_calls
-from backend_api.infrastructure.llm.endpoint import CONNECTIONS, TIMEOUT, Endpoint, ProviderApi, custom_headers
+from backend_api.infrastructure.llm.bounds import MOST_CALLS, TIMEOUTS, Timeouts, tokens, too_many_calls
+from backend_api.infrastructure.llm.endpoint import CONNECTIONS, Endpoint, ProviderApi, custom_headers
 from backend_api.infrastructure.llm.faults import fault_in_stream
 from backend_api.infrastructure.llm.model_facts import FactsOf, ModelFacts, elsewhere
 from backend_api.infrastructure.llm.surrogates import json_of
@@ -52,7 +50,7 @@ class AnthropicModel:
         *,
         key: str,
         base_url: str | None = None,
-        timeout: aiohttp.ClientTimeout = TIMEOUT,
+        timeouts: Timeouts = TIMEOUTS,
         connections: int = CONNECTIONS,
         is_users: bool = False,
         facts: FactsOf = elsewhere,
@@ -68,7 +66,7 @@ class AnthropicModel:
             headers if is_users else headers | custom_headers("ANTHROPIC_CUSTOM_HEADERS"),
             api_headers={"anthropic-version": VERSION},
             provider=api,
-            timeout=timeout,
+            timeouts=timeouts,
             connections=connections,
             follows_redirects=not is_users,
         )

@@ -6,7 +6,8 @@ import asyncio
 import math
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Self
 
 from backend_api.domain.agent.model import ModelUnavailableError, Part, TextPart, ThinkingPart, ToolCallPart
 
@@ -17,9 +18,6 @@ MAX_ANSWER_CHARACTERS = 2_000_000
 provider wants back of its thinking."""
 MOST_CALLS = 128
 MAX_ANSWER_S = 3_600.0
-SILENCE_S = 120.0
-HEAD_S = 180.0
-"""Until its head is whole: a server that is silent for less than that may still begin."""
 MOST_REDIRECTS = 5
 MAX_ERROR_BYTES = 64 * 1024
 ERROR_S = 10.0
@@ -29,56 +27,73 @@ MOST_TOKENS = 10**9
 BUSY_S = 0.02
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeouts:
+    """How many seconds a call waits."""
+
+    connect_s: float = 10.0
+    """Until there is a connection, whatever it waits for."""
+    head_s: float = 130.0
+    """Until the head of the answer is whole, the connection included."""
+    silence_s: float = 120.0
+    """Each time for the next bytes of the body."""
+
+
+TIMEOUTS = Timeouts()
+
+
 class _Silence:
     """Ends a wait for the next chunk that lasts too long, with one timer for all of them, as one each took longer than
-    what is done with most chunks. What comes of framing or compression alone keeps a connection open, and is none."""
+    what is done with most chunks. What comes of framing or compression alone keeps a connection open, and is none.
+
+    Entered, it waits; the block is left with `ModelUnavailableError` where it waited too long."""
 
     def __init__(self, provider: str, longest_s: float) -> None:
         self._provider = provider
         self._longest_s = longest_s
         self._loop = asyncio.get_running_loop()
-        self._waiting: asyncio.Task[Any] | None = None
-        self._since = 0.0
+        self._waits_since: float | None = None
         self._cancelled_before: int | None = None
         """How often whoever waits was cancelled before this did it, None until then."""
 
     def __enter__(self) -> Self:
+        self._task = asyncio.current_task()
         self._timer = self._loop.call_later(self._longest_s, self._look)
+        self.begin()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
+    def begin(self) -> None:
+        """From now on the next chunk is waited for."""
+        self._waits_since = self._loop.time()
 
-    async def next(self, chunks: AsyncIterator[bytes]) -> bytes | None:
-        """None at the end. Raises `ModelUnavailableError`."""
-        task = self._waiting = asyncio.current_task()
-        self._since = self._loop.time()
-        try:
-            return await anext(chunks, None)
-        except asyncio.CancelledError as error:
-            if task is None or self._cancelled_before is None or task.uncancel() > self._cancelled_before:
-                raise
+    def end(self) -> None:
+        """It is there."""
+        self._waits_since = None
+
+    def __exit__(self, _: object, error: BaseException | None, traceback: object) -> None:
+        self._timer.cancel()
+        if self._task is None or self._cancelled_before is None or not isinstance(error, asyncio.CancelledError):
+            return
+        if self._task.uncancel() <= self._cancelled_before:
             silence = f"{self._provider} sent nothing for {self._longest_s:g} s."
             raise ModelUnavailableError(silence, may_retry=True) from error
-        finally:
-            self._waiting = None
 
     def _look(self) -> None:
-        task, rest = self._waiting, self._longest_s
-        if task is not None:
-            rest += self._since - self._loop.time()
-        if task is not None and rest <= 0:
-            self._cancelled_before = task.cancelling()
-            task.cancel()
-        else:
+        rest = self._longest_s
+        if self._waits_since is not None:
+            rest += self._waits_since - self._loop.time()
+        if rest > 0:
             self._timer = self._loop.call_later(rest, self._look)
+        elif self._task is not None:
+            self._cancelled_before = self._task.cancelling()
+            self._task.cancel()
 
 
 class AnswerBounds:
     """Counts what comes of one answer. Its methods raise `ModelUnavailableError` where that is too much."""
 
     def __init__(
-        self, provider: str, clock: Callable[[], float] = time.monotonic, *, silence_s: float = SILENCE_S
+        self, provider: str, clock: Callable[[], float] = time.monotonic, *, silence_s: float = TIMEOUTS.silence_s
     ) -> None:
         self._provider = provider
         self._clock = clock
@@ -89,7 +104,8 @@ class AnswerBounds:
         """The same ones; whoever sends more than is read at once leaves others their turn."""
         begun = yielded = self._clock()
         with _Silence(self._provider, self._silence_s) as silence:
-            while (chunk := await silence.next(chunks)) is not None:
+            async for chunk in chunks:
+                silence.end()
                 now = self._clock()
                 self._bytes += len(chunk)
                 if self._bytes > MAX_ANSWER_BYTES:
@@ -100,6 +116,7 @@ class AnswerBounds:
                 if self._clock() - yielded > BUSY_S:
                     await asyncio.sleep(0)
                     yielded = self._clock()
+                silence.begin()
 
     def count(self, part: Part) -> None:
         """Count the next part, before anybody has it."""

@@ -68,18 +68,22 @@ class ModelCalls:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
         attempt = 0
         while True:
-            has_started = False
+            call = _Call(self._provider, request.model, self._prices, is_measured=self._is_measured)
             try:
-                async with aclosing(self._attempt(request)) as parts:
-                    async for part in parts:
-                        has_started = has_started or not isinstance(part, UsagePart)
-                        yield part
+                with call:
+                    async with aclosing(self._inner.stream(request)) as parts:
+                        async for part in parts:
+                            yield call.counted(part)
                 return
-            except ModelError as error:
+            except ModelError as original:
+                # A masked one is without its cause, whose text has what the provider said.
+                error = original if self._key_mask is None else self._key_mask.masked(original)
                 asked = error.retry_after_s
                 is_last = not request.is_retried or attempt >= self._policy.max_retries
-                if has_started or is_last or not error.may_retry or (asked or 0.0) > LONGEST_ASKED_WAIT_S:
-                    raise
+                if call.has_begun or is_last or not error.may_retry or (asked or 0.0) > LONGEST_ASKED_WAIT_S:
+                    if error is original:
+                        raise
+                    raise error from None
                 wait_s = self._policy.delay(attempt, self._jitter(), asked)
                 attempt += 1
                 if request.on_failed_attempt is not None:
@@ -87,43 +91,52 @@ class ModelCalls:
                     request.on_failed_attempt(error, NextAttempt(number=attempt + 1, most=most, wait_s=wait_s))
             await self._sleep(wait_s)
 
-    async def _attempt(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
-        provider, model = self._provider, request.model
-        attributes = {"gen_ai.provider.name": provider, "gen_ai.request.model": model}
-        span = TRACER.start_span("model call", kind=SpanKind.CLIENT, attributes=attributes)
-        measured = model if self._is_measured else OTHER_MODELS
-        began = time.perf_counter()
-        outcome, usage, has_begun = "cut", Usage(), False
-        try:
-            async with aclosing(self._inner.stream(request)) as parts:
-                async for part in parts:
-                    if not has_begun:
-                        has_begun = True
-                        measures.MODEL_FIRST_SECONDS.labels(provider, measured).observe(time.perf_counter() - began)
-                    if isinstance(part, UsagePart):
-                        usage = part.usage
-                        cost = self._prices.cost(usage) if self._prices is not None else None
-                        part = UsagePart(replace(usage, cost=cost))
-                    elif isinstance(part, FinishPart):
-                        outcome = part.reason
-                    yield part
-        except ModelError as error:
+
+class _Call:
+    """One attempt, counted and traced from entering to leaving."""
+
+    def __init__(self, provider: str, model: str, prices: Prices | None, *, is_measured: bool) -> None:
+        self._provider = provider
+        self._model = model
+        self._measured = model if is_measured else OTHER_MODELS
+        self._prices = prices
+        self._usage = Usage()
+        self._outcome = "cut"
+        self.has_begun = False
+        """Whether anything of the answer came but its usage."""
+
+    def __enter__(self) -> None:
+        attributes = {"gen_ai.provider.name": self._provider, "gen_ai.request.model": self._model}
+        self._span = TRACER.start_span("model call", kind=SpanKind.CLIENT, attributes=attributes)
+        self._began = time.perf_counter()
+
+    def counted(self, part: Part) -> Part:
+        """The same part; a usage with its cost."""
+        if isinstance(part, UsagePart):
+            cost = self._prices.cost(part.usage) if self._prices is not None else None
+            self._usage = replace(part.usage, cost=cost)
+            return UsagePart(self._usage)
+        if not self.has_begun:
+            self.has_begun = True
+            waited = time.perf_counter() - self._began
+            measures.MODEL_FIRST_SECONDS.labels(self._provider, self._measured).observe(waited)
+        if isinstance(part, FinishPart):
+            self._outcome = part.reason
+        return part
+
+    def __exit__(self, _: object, error: BaseException | None, traceback: object) -> None:
+        outcome, usage = self._outcome, self._usage
+        if isinstance(error, ModelError):
             outcome = error.code
-            if self._key_mask is None:
-                raise
-            # Without its cause, whose text has what the provider said.
-            raise self._key_mask.masked(error) from None
-        except BaseException as error:
+        elif error is not None:
             # Closed by its reader or cancelled: a stop. Anything else is a fault of ours.
             outcome = "fault" if isinstance(error, Exception) else "stopped"
-            raise
-        finally:
-            measures.MODEL_CALLS.labels(provider, measured, outcome).inc()
-            measures.MODEL_SECONDS.labels(provider, measured).observe(time.perf_counter() - began)
-            for kind in ("input", "cached", "output", "thinking"):
-                measures.MODEL_TOKENS.labels(measured, kind).inc(max(getattr(usage, kind), 0))
-            span.set_attribute("gen_ai.usage.input_tokens", usage.input)
-            span.set_attribute("gen_ai.usage.output_tokens", usage.output)
-            if outcome not in _FINE:
-                failed(span, outcome)
-            span.end()
+        measures.MODEL_CALLS.labels(self._provider, self._measured, outcome).inc()
+        measures.MODEL_SECONDS.labels(self._provider, self._measured).observe(time.perf_counter() - self._began)
+        for kind in ("input", "cached", "output", "thinking"):
+            measures.MODEL_TOKENS.labels(self._measured, kind).inc(max(getattr(usage, kind), 0))
+        self._span.set_attribute("gen_ai.usage.input_tokens", usage.input)
+        self._span.set_attribute("gen_ai.usage.output_tokens", usage.output)
+        if outcome not in _FINE:
+            failed(self._span, outcome)
+        self._span.end()

@@ -17,11 +17,9 @@ from aiohttp.connector import Connection
 from aiohttp.tracing import Trace
 
 from backend_api.domain.agent.model import ModelUnavailableError
-from backend_api.infrastructure.llm.bounds import MOST_REDIRECTS, SILENCE_S
+from backend_api.infrastructure.llm.bounds import MOST_REDIRECTS, TIMEOUTS, Timeouts
 from backend_api.infrastructure.tls import certificates_of_machine
 
-TIMEOUT = aiohttp.ClientTimeout(connect=10.0, sock_read=SILENCE_S)
-"""`connect` is until there is a connection, whatever it waits for."""
 CONNECTIONS = 500
 KEPT_S = 300.0
 """So long a connection waits for the next call."""
@@ -40,7 +38,7 @@ class ProviderApi:
 class Connections:
     """So many answers of one provider at once; the next waits `within_s` seconds at most, in the order they come."""
 
-    def __init__(self, most: int, within_s: float | None) -> None:
+    def __init__(self, most: int, within_s: float) -> None:
         self._free = asyncio.Semaphore(most)
         self._within_s = within_s
 
@@ -96,16 +94,16 @@ class Endpoint:
         *,
         api_headers: Mapping[str, str] | None = None,
         provider: ProviderApi,
-        timeout: aiohttp.ClientTimeout = TIMEOUT,
+        timeouts: Timeouts = TIMEOUTS,
         connections: int = CONNECTIONS,
         follows_redirects: bool,
     ) -> None:
         self.provider = provider
-        self.connections = Connections(connections, timeout.connect)
+        self.connections = Connections(connections, timeouts.connect_s)
         self.url = url
         self._public_headers = _COMMON_HEADERS | dict(api_headers or {})
         self.headers = self._public_headers | {name: value for name, value in headers.items() if value}
-        self._timeout = timeout
+        self.timeouts = timeouts
         self._follows_redirects = follows_redirects
         self._proxies = getproxies()
         # Read here, as that takes a while and this may be made in a thread; a session is made where it is used alone.
@@ -152,7 +150,9 @@ class Endpoint:
         if self._session is None:
             jar = aiohttp.DummyCookieJar()
             connector = _Connector(self._certificates)
-            self._session = aiohttp.ClientSession(connector=connector, cookie_jar=jar, timeout=self._timeout)
+            # What comes after is timed by whoever reads the answer, at less than a timer for each of its pieces costs.
+            timeout = aiohttp.ClientTimeout(connect=self.timeouts.connect_s)
+            self._session = aiohttp.ClientSession(connector=connector, cookie_jar=jar, timeout=timeout)
         response = await self._session.post(
             url, data=content, headers=headers, allow_redirects=False, proxy=self._proxy_to(url)
         )

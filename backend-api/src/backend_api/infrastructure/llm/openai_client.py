@@ -7,10 +7,9 @@ from collections.abc import AsyncGenerator
 from typing import ClassVar
 from urllib.parse import urlsplit
 
-import aiohttp
-
 from backend_api.domain.agent.model import ModelError, Part
-from backend_api.infrastructure.llm.endpoint import CONNECTIONS, TIMEOUT, Endpoint, ProviderApi, custom_headers
+from backend_api.infrastructure.llm.bounds import TIMEOUTS, Timeouts
+from backend_api.infrastructure.llm.endpoint import CONNECTIONS, Endpoint, ProviderApi, custom_headers
 from backend_api.infrastructure.llm.faults import fault_in_stream
 from backend_api.infrastructure.llm.model_facts import OPENAI_HOST, FactsOf, unknown
 from backend_api.infrastructure.llm.wire import StreamState, ask
@@ -29,7 +28,7 @@ class OpenAiClient:
         *,
         key: str,
         base_url: str | None = None,
-        timeout: aiohttp.ClientTimeout = TIMEOUT,
+        timeouts: Timeouts = TIMEOUTS,
         connections: int = CONNECTIONS,
         is_users: bool = False,
         api: ProviderApi = OPENAI,
@@ -46,7 +45,7 @@ class OpenAiClient:
             base_url.rstrip("/") + self.PATH,
             headers if is_users else headers | _deployment_headers(),
             provider=api,
-            timeout=timeout,
+            timeouts=timeouts,
             connections=connections,
             follows_redirects=not is_users,
         )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing, asynccontextmanager, suppress
-from functools import partial
 from typing import Any, Protocol
 
 import aiohttp
@@ -18,15 +17,18 @@ from backend_api.domain.agent.model import (
     ModelUnavailableError,
     Part,
 )
-from backend_api.infrastructure.llm.bounds import ERROR_S, HEAD_S, MAX_ERROR_BYTES, SILENCE_S, AnswerBounds
+from backend_api.infrastructure.llm.bounds import ERROR_S, MAX_ERROR_BYTES, AnswerBounds
 from backend_api.infrastructure.llm.endpoint import Endpoint
 from backend_api.infrastructure.llm.faults import as_object, fault_of
-from backend_api.infrastructure.llm.sse import SseOverflowError, data_lines
+from backend_api.infrastructure.llm.sse import DataLines, SseOverflowError
 from backend_api.infrastructure.llm.surrogates import WholeCharacters
 
 DRAIN_S = 0.05
 MAX_CHUNK_BYTES = 64 * 1024
 """Others have a turn after each: ten times as much may have come at once, or out of a few compressed bytes."""
+
+_UNKNOWN_FORM = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError)
+"""What reading an answer meets where that is not what it should be."""
 
 
 class StreamState(Protocol):
@@ -47,31 +49,77 @@ class StreamState(Protocol):
         ...
 
 
+class _AnswerReader:
+    """Parts out of what comes of one answer. Its methods raise `ModelError`, and `SseOverflowError` for a line that is
+    too long."""
+
+    def __init__(self, state: StreamState, bounds: AnswerBounds, provider: str) -> None:
+        self._state = state
+        self._bounds = bounds
+        self._provider = provider
+        self._lines = DataLines()
+        self._characters = WholeCharacters()
+        self._is_done = False
+
+    @property
+    def is_over(self) -> bool:
+        return self._is_done or self._state.is_over
+
+    def parts_of(self, chunk: bytes) -> Iterator[Part]:
+        """What the next chunk adds."""
+        for data in self._lines.split(chunk):
+            if data == b"[DONE]":
+                self._is_done = True
+                continue
+            event = self._event(data)
+            try:
+                parts = self._state.parts_of(event)
+            except _UNKNOWN_FORM as error:
+                raise _unknown_form(self._provider) from error
+            for part in self._characters.parts(parts):
+                self._bounds.count(part)
+                yield part
+
+    def closing_parts(self) -> Iterator[Part]:
+        """What the end adds."""
+        try:
+            parts = self._state.closing_parts(is_done=self._is_done)
+        except _UNKNOWN_FORM as error:
+            raise _unknown_form(self._provider) from error
+        for part in self._characters.parts(parts, is_end=True):
+            self._bounds.count(part)
+            yield part
+
+    def _event(self, data: bytes) -> dict[str, Any]:
+        try:
+            return as_object(self._characters.event(data))
+        except ValueError as error:
+            said = f"{self._provider} sent something that is not JSON."
+            raise ModelUnavailableError(said, may_retry=True) from error
+
+
 async def ask(endpoint: Endpoint, body: bytes, state: StreamState, *, betas: str = "") -> AsyncGenerator[Part, None]:
     """One call: the parts in the order they arrive. Closing the generator closes the connection. `betas` as in
     `Endpoint.post`."""
     content, provider = [body], endpoint.provider.name
     # Given away: it may be megabytes, and an answer takes minutes.
     del body
-    is_done, whole, bounds = False, WholeCharacters(), AnswerBounds(provider)
+    bounds = AnswerBounds(provider, silence_s=endpoint.timeouts.silence_s)
+    reader = _AnswerReader(state, bounds, provider)
     async with endpoint.connections.one(provider), _answering(endpoint, content, betas) as response:
         chunks = response.content.iter_chunked(MAX_CHUNK_BYTES)
-        async with aclosing(data_lines(bounds.bounded(chunks))) as batches:
-            async for batch in batches:
-                for data in batch:
-                    if data == b"[DONE]":
-                        is_done = True
-                        continue
-                    event = parse(data, whole, provider)
-                    for part in whole.parts(_read_parts(partial(state.parts_of, event), provider)):
-                        bounds.count(part)
-                        yield part
-                if is_done or state.is_over:
+        async with aclosing(bounds.bounded(chunks)) as bounded:
+            async for chunk in bounded:
+                for part in reader.parts_of(chunk):
+                    yield part
+                if reader.is_over:
                     break
+            else:
+                # The last line may have had no end.
+                for part in reader.parts_of(b"\n"):
+                    yield part
         await drain(chunks)
-    closing = _read_parts(partial(state.closing_parts, is_done=is_done), provider)
-    for part in whole.parts(closing, is_end=True):
-        bounds.count(part)
+    for part in reader.closing_parts():
         yield part
 
 
@@ -82,7 +130,7 @@ async def _answering(
     """The answer while it streams; `content` is taken from its list."""
     name = endpoint.provider.name
     try:
-        async with asyncio.timeout(HEAD_S):
+        async with asyncio.timeout(endpoint.timeouts.head_s):
             response = await endpoint.post(content.pop(), betas)
     except (ValueError, aiohttp.ClientError, OSError) as error:
         raise _no_answer(error, endpoint) from error
@@ -90,9 +138,6 @@ async def _answering(
         if not 200 <= response.status < 300:
             raise await _status_fault(response, endpoint)
         yield response
-    except aiohttp.SocketTimeoutError as error:
-        silence = f"{name} sent nothing for {SILENCE_S:g} s."
-        raise ModelUnavailableError(silence, may_retry=True) from error
     except aiohttp.ClientError as error:
         raise cut(name) from error
     except SseOverflowError as error:
@@ -127,18 +172,8 @@ def cut(provider: str) -> ModelStreamCutError:
     return ModelStreamCutError(f"The connection to {provider} broke in the middle of the answer.", may_retry=True)
 
 
-def _read_parts(parts: Callable[[], list[Part]], provider: str) -> list[Part]:
-    try:
-        return parts()
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
-        raise ModelUnavailableError(f"{provider} sent something of an unknown form.", may_retry=True) from error
-
-
-def parse(data: bytes, whole: WholeCharacters, provider: str) -> dict[str, Any]:
-    try:
-        return as_object(whole.event(data))
-    except ValueError as error:
-        raise ModelUnavailableError(f"{provider} sent something that is not JSON.", may_retry=True) from error
+def _unknown_form(provider: str) -> ModelUnavailableError:
+    return ModelUnavailableError(f"{provider} sent something of an unknown form.", may_retry=True)
 
 
 async def _status_fault(response: aiohttp.ClientResponse, endpoint: Endpoint) -> ModelError:
