@@ -10,6 +10,8 @@ from functools import partial
 from types import NoneType, UnionType
 from typing import Any, Literal, NamedTuple, Union, cast, get_args, get_origin, get_type_hints
 
+from pydantic_core import from_json, to_json
+
 from backend_api.domain.agent.events import (
     CHANGE_TYPES,
     FIELDS_OF_AGENTS,
@@ -36,13 +38,16 @@ class Codec(NamedTuple):
 
 
 def dump(value: object) -> str:
+    """As `dump_bytes`, as text."""
+    return dump_bytes(value).decode()
+
+
+def dump_bytes(value: object) -> bytes:
     """Compact JSON; text that is no valid Unicode is escaped."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     try:
-        text.encode()
-    except UnicodeEncodeError:
-        return json.dumps(value, separators=(",", ":"))
-    return text
+        return to_json(value)
+    except ValueError:
+        return json.dumps(value, separators=(",", ":")).encode()
 
 
 def format_time(at: datetime) -> str:
@@ -103,6 +108,15 @@ def event_json(event: Event, *, is_new: bool = False) -> bytes:
     return event.written_once(_event_json, is_kept=is_new or event.seq is None)
 
 
+def loaded(data: bytes | str) -> Any:
+    """What `dump_bytes` or `dump` wrote. Raises `ValueError` where it is not JSON."""
+    try:
+        return from_json(data)
+    except ValueError:
+        # Half a character, written as an escape.
+        return json.loads(data)
+
+
 def event_from(values: dict[str, Any]) -> Event:
     """The event such an object stands for."""
     return Event(
@@ -115,7 +129,7 @@ def event_from(values: dict[str, Any]) -> Event:
 
 
 def _event_json(event: Event) -> bytes:
-    return dump(event_fields(event)).encode()
+    return dump_bytes(event_fields(event))
 
 
 def _write(codec: Codec, value: Any) -> dict[str, Any]:

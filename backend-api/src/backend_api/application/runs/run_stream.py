@@ -16,6 +16,7 @@ from backend_api.domain.agent.model import ModelError, NextAttempt
 from backend_api.domain.conversation.entity import RunId, SessionId
 from backend_api.domain.conversation.live_text import MESSAGE, OUTPUT, THINKING, TextKey, ended_text, live_text
 from backend_api.domain.conversation.ports import SessionStream
+from service_kit.wait_limit import WaitLimit
 
 logger = logging.getLogger(__name__)
 
@@ -96,6 +97,7 @@ class RunStream:
         self._open: dict[TextKey, list[str]] = {}
         self._seen_seq = 0
         self._context: ContextUsage | None = None
+        self._publishing = WaitLimit(PUBLISH_DEADLINE_S)
         self.has_shown = asyncio.Event()
         """Set with the first text delivered."""
 
@@ -215,7 +217,7 @@ class RunStream:
         if not isinstance(item, list) and not self._may_show():
             return
         try:
-            async with asyncio.timeout(PUBLISH_DEADLINE_S):
+            with self._publishing:
                 if isinstance(item, list):
                     await self._stream.append(self._session_id, item)
                 else:

@@ -7,9 +7,9 @@ import math
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from dataclasses import dataclass
-from typing import Self
 
 from backend_api.domain.agent.model import ModelUnavailableError, Part, TextPart, ThinkingPart, ToolCallPart
+from service_kit.wait_limit import WaitLimit
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 """Of one stream, uncompressed: a token takes some 300 as an event."""
@@ -42,53 +42,6 @@ class Timeouts:
 TIMEOUTS = Timeouts()
 
 
-class _Silence:
-    """Ends a wait for the next chunk that lasts too long, with one timer for all of them, as one each took longer than
-    what is done with most chunks. What comes of framing or compression alone keeps a connection open, and is none.
-
-    Entered, it waits; the block is left with `ModelUnavailableError` where it waited too long."""
-
-    def __init__(self, provider: str, longest_s: float) -> None:
-        self._provider = provider
-        self._longest_s = longest_s
-        self._loop = asyncio.get_running_loop()
-        self._waits_since: float | None = None
-        self._cancelled_before: int | None = None
-        """How often whoever waits was cancelled before this did it, None until then."""
-
-    def __enter__(self) -> Self:
-        self._task = asyncio.current_task()
-        self._timer = self._loop.call_later(self._longest_s, self._look)
-        self.begin()
-        return self
-
-    def begin(self) -> None:
-        """From now on the next chunk is waited for."""
-        self._waits_since = self._loop.time()
-
-    def end(self) -> None:
-        """It is there."""
-        self._waits_since = None
-
-    def __exit__(self, _: object, error: BaseException | None, traceback: object) -> None:
-        self._timer.cancel()
-        if self._task is None or self._cancelled_before is None or not isinstance(error, asyncio.CancelledError):
-            return
-        if self._task.uncancel() <= self._cancelled_before:
-            silence = f"{self._provider} sent nothing for {self._longest_s:g} s."
-            raise ModelUnavailableError(silence, may_retry=True) from error
-
-    def _look(self) -> None:
-        rest = self._longest_s
-        if self._waits_since is not None:
-            rest += self._waits_since - self._loop.time()
-        if rest > 0:
-            self._timer = self._loop.call_later(rest, self._look)
-        elif self._task is not None:
-            self._cancelled_before = self._task.cancelling()
-            self._task.cancel()
-
-
 class AnswerBounds:
     """Counts what comes of one answer. Its methods raise `ModelUnavailableError` where that is too much."""
 
@@ -103,20 +56,28 @@ class AnswerBounds:
     async def bounded(self, chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
         """The same ones; whoever sends more than is read at once leaves others their turn."""
         begun = yielded = self._clock()
-        with _Silence(self._provider, self._silence_s) as silence:
-            async for chunk in chunks:
-                silence.end()
-                now = self._clock()
-                self._bytes += len(chunk)
-                if self._bytes > MAX_ANSWER_BYTES:
-                    raise self._too_much("more than any answer takes")
-                if now - begun > MAX_ANSWER_S:
-                    raise self._too_much(f"an answer that did not end within {MAX_ANSWER_S / 60:g} minutes")
-                yield chunk
-                if self._clock() - yielded > BUSY_S:
-                    await asyncio.sleep(0)
-                    yielded = self._clock()
-                silence.begin()
+        # What comes of framing or compression alone keeps a connection open, and is no chunk.
+        silence = WaitLimit(self._silence_s)
+        while True:
+            try:
+                with silence:
+                    chunk = await anext(chunks)
+            except StopAsyncIteration:
+                return
+            except TimeoutError as error:
+                raise ModelUnavailableError(
+                    f"{self._provider} sent nothing for {self._silence_s:g} s.", may_retry=True
+                ) from error
+            now = self._clock()
+            self._bytes += len(chunk)
+            if self._bytes > MAX_ANSWER_BYTES:
+                raise self._too_much("more than any answer takes")
+            if now - begun > MAX_ANSWER_S:
+                raise self._too_much(f"an answer that did not end within {MAX_ANSWER_S / 60:g} minutes")
+            yield chunk
+            if self._clock() - yielded > BUSY_S:
+                await asyncio.sleep(0)
+                yielded = self._clock()
 
     def count(self, part: Part) -> None:
         """Count the next part, before anybody has it."""

@@ -48,6 +48,8 @@ class RunEndings:
     def __init__(self, database: Database) -> None:
         # The driver, as in all of the ledger: each message costs these transactions.
         self._database = database
+        self._sessions = database["sessions"]
+        self._runs = database["runs"]
 
     async def finish(
         self, lease: Lease, finished: RunFinished, *, seen_seq: int, said: Sequence[Recorded] = ()
@@ -60,7 +62,7 @@ class RunEndings:
         async def work(transaction: AsyncClientSession) -> list[Event]:
             held = leased_session(lease)
             free = held | {"last_user_seq": {"$lte": seen_seq}} if finished.is_by_itself else held
-            session = await self._database["sessions"].find_one_and_update(
+            session = await self._sessions.find_one_and_update(
                 free,
                 [
                     {
@@ -87,7 +89,7 @@ class RunEndings:
                 session=transaction,
             )
             if session is None:
-                if await self._database["sessions"].find_one(held, projection={"_id": 1}, session=transaction):
+                if await self._sessions.find_one(held, projection={"_id": 1}, session=transaction):
                     return []
                 raise LeaseLostError("The run was taken over after an interruption, or it ended.")
             await self._close(transaction, lease.run.id, finished, session)
@@ -109,7 +111,7 @@ class RunEndings:
                     session["updated_at"],
                     origin=session.get("last_user_origin"),
                 )
-                await self._database["runs"].insert_one(run, session=transaction)
+                await self._runs.insert_one(run, session=transaction)
             return events
 
         return await in_transaction(self._database, work)
@@ -118,15 +120,13 @@ class RunEndings:
         """Leave a stop for the owner of the active run, or end it when nobody took it yet."""
 
         async def work(transaction: AsyncClientSession) -> Run | None:
-            session = await self._database["sessions"].find_one(
-                {"_id": session_id, "user_id": user_id}, session=transaction
-            )
+            session = await self._sessions.find_one({"_id": session_id, "user_id": user_id}, session=transaction)
             if session is None:
                 raise SessionNotFoundError("There is no such session.")
             active = session.get("active_run_id")
             if active is None or run_id not in (None, active):
                 return None
-            run = await self._database["runs"].find_one_and_update(
+            run = await self._runs.find_one_and_update(
                 {"_id": active},
                 [put_in_inbox("stop", session["last_seq"])],
                 return_document=ReturnDocument.AFTER,
@@ -146,7 +146,7 @@ class RunEndings:
         if run["attempt"]:
             events = await self._of_last_calls(transaction, session_id, run["_id"])
             items = cut_by_stop(run["_id"], events, what.recorded)
-        session = await self._database["sessions"].find_one_and_update(
+        session = await self._sessions.find_one_and_update(
             {"_id": session_id},
             [
                 {
@@ -173,7 +173,7 @@ class RunEndings:
             usage=await self._last_usage(transaction, session_id, run["_id"]) if is_begun else Usage(),
         )
         none_left: Document = {"$set": {"waits": [], "wait_until": None}}
-        await self._database["runs"].update_one({"_id": run["_id"]}, none_left | over(what), session=transaction)
+        await self._runs.update_one({"_id": run["_id"]}, none_left | over(what), session=transaction)
         closed = await self._close(transaction, run["_id"], finished, session)
         items.append(Recorded(payload=finished))
         first, payloads = session["last_seq"] - len(items) + 1, [item.payload for item in items]
@@ -204,7 +204,7 @@ class RunEndings:
     async def _close(
         self, transaction: AsyncClientSession, run_id: str, finished: RunFinished, session: Document
     ) -> Document | None:
-        return await self._database["runs"].find_one_and_update(
+        return await self._runs.find_one_and_update(
             {"_id": run_id},
             {
                 "$set": {

@@ -95,8 +95,6 @@ class MongoRunLedger(RunEndings):
         super().__init__(database)  # and why it is the driver's
         self._runs_per_user = runs_per_user
         self._unseen_most = unseen_most
-        self._sessions = database["sessions"]
-        self._runs = database["runs"]
         self._heartbeats = Heartbeats(self._runs)
 
     async def accept(

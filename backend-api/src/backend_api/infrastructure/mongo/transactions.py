@@ -62,16 +62,17 @@ async def store_errors(*, within_s: float = DEADLINE_S) -> AsyncGenerator[None]:
     `within_s` seconds: the driver itself waits for a server that hangs without end."""
     deadline = asyncio.timeout(within_s)
     try:
-        async with deadline, _driver_errors():
-            yield
+        async with deadline:
+            with _driver_errors():
+                yield
     except TimeoutError as error:
         if not deadline.expired():
             raise
         raise StoreUnavailableError(_SILENT) from error
 
 
-@asynccontextmanager
-async def _driver_errors() -> AsyncGenerator[None]:
+@contextmanager
+def _driver_errors() -> Generator[None]:
     try:
         yield
     except DuplicateKeyError:
@@ -87,23 +88,24 @@ async def in_transaction(database: Database, work: Callable[[AsyncClientSession]
     """
     outcome = "failed"
     try:
-        async with asyncio.timeout(DEADLINE_S), _driver_errors(), database.client.start_session() as session:
-            attempt = 0
-            while True:
-                try:
-                    result = await _attempt(session, work)
-                    outcome = "committed"
-                    return result
-                except ConfigurationError:
-                    # A connection that was opened before the server could be read says that there are no sessions.
-                    await forget_connections(database.client)
-                    await asyncio.sleep(_ASK_AGAIN_S)
-                except PyMongoError as error:
-                    if not error.has_error_label("TransientTransactionError"):
-                        raise
-                attempt += 1
-                measures.TRANSACTION_RETRIES.inc()
-                await asyncio.sleep(random.uniform(0, min(0.001 * 2**attempt, 0.05)))
+        with _driver_errors():
+            async with asyncio.timeout(DEADLINE_S), database.client.start_session() as session:
+                attempt = 0
+                while True:
+                    try:
+                        result = await _attempt(session, work)
+                        outcome = "committed"
+                        return result
+                    except ConfigurationError:
+                        # A connection that was opened before the server could be read says that there are no sessions.
+                        await forget_connections(database.client)
+                        await asyncio.sleep(_ASK_AGAIN_S)
+                    except PyMongoError as error:
+                        if not error.has_error_label("TransientTransactionError"):
+                            raise
+                    attempt += 1
+                    measures.TRANSACTION_RETRIES.inc()
+                    await asyncio.sleep(random.uniform(0, min(0.001 * 2**attempt, 0.05)))
     except AbandonedError:
         outcome = "abandoned"
         raise

@@ -18,6 +18,7 @@ from backend_api.application.identity.connection_auth import ConnectionAuth
 from backend_api.domain.agent.events import Event
 from backend_api.domain.conversation.errors import SlowReaderError
 from backend_api.domain.errors import DomainError
+from service_kit.wait_limit import WaitLimit
 
 logger = logging.getLogger(__name__)
 
@@ -71,9 +72,10 @@ class EventStream(Response):
                 await _last(send)
 
     async def _stream(self, send: Send) -> None:
+        sending = WaitLimit(SEND_DEADLINE_S)
         try:
             async for frame in self._frames:
-                async with asyncio.timeout(SEND_DEADLINE_S):
+                with sending:
                     await send({"type": "http.response.body", "body": frame, "more_body": True})
             await _last(send)
         except TimeoutError:

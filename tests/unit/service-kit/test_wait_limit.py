@@ -1,0 +1,73 @@
+"""Each wait has its time, and who is told to end meanwhile ends."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from service_kit.wait_limit import WaitLimit
+
+
+def current() -> asyncio.Task[object]:
+    task = asyncio.current_task()
+    assert task is not None
+    return task
+
+
+async def test_a_wait_that_takes_too_long_ends_and_the_next_has_its_own_time() -> None:
+    limit = WaitLimit(0.02)
+    for _ in range(2):
+        with pytest.raises(TimeoutError):
+            with limit:
+                await asyncio.Event().wait()
+        assert current().cancelling() == 0
+    with limit:
+        assert await asyncio.sleep(0, "here") == "here"
+
+
+async def test_only_what_is_waited_for_takes_time() -> None:
+    limit = WaitLimit(0.05)
+    loop = asyncio.get_running_loop()
+    until = loop.time() + 0.2
+    while loop.time() < until:
+        with limit:
+            await asyncio.sleep(0.01)
+    await asyncio.sleep(0.1)
+    with limit:
+        await asyncio.sleep(0)
+
+
+async def test_a_cancellation_from_elsewhere_stays_one() -> None:
+    limit = WaitLimit(30)
+
+    async def wait() -> None:
+        with limit:
+            await asyncio.Event().wait()
+
+    task = asyncio.create_task(wait())
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait({task})
+    assert task.cancelled()
+
+
+async def test_a_cancellation_that_comes_with_the_end_of_its_time_is_not_lost() -> None:
+    limit = WaitLimit(0.01)
+    waited_for: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def wait() -> None:
+        with limit:
+            await waited_for
+
+    task = asyncio.create_task(wait())
+    # What is waited for is cancelled first by the limit, in the same turn of the loop as the task.
+    waited_for.add_done_callback(lambda _: task.cancel())
+    await asyncio.wait({task})
+    assert task.cancelled()
+
+
+async def test_another_error_is_told_as_it_is() -> None:
+    with pytest.raises(ZeroDivisionError):
+        with WaitLimit(30):
+            raise ZeroDivisionError
