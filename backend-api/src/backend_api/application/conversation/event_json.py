@@ -10,8 +10,6 @@ from functools import partial
 from types import NoneType, UnionType
 from typing import Any, Literal, NamedTuple, Union, cast, get_args, get_origin, get_type_hints
 
-from pydantic_core import from_json, to_json
-
 from backend_api.domain.agent.events import (
     CHANGE_TYPES,
     FIELDS_OF_AGENTS,
@@ -26,6 +24,7 @@ from backend_api.domain.agent.events import (
 
 _PLAIN = frozenset({str, int, float, bool, NoneType, Any})
 Convert = Callable[[Any], Any]
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 class Codec(NamedTuple):
@@ -45,8 +44,8 @@ def dump(value: object) -> str:
 def dump_bytes(value: object) -> bytes:
     """Compact JSON; text that is no valid Unicode is escaped."""
     try:
-        return to_json(value)
-    except ValueError:
+        return _ENCODER.encode(value).encode()
+    except UnicodeEncodeError:
         return json.dumps(value, separators=(",", ":")).encode()
 
 
@@ -106,15 +105,6 @@ def event_json(event: Event, *, is_new: bool = False) -> bytes:
     """The same as JSON. That of an event that is live, or was just stored, is kept with it for the next of its readers;
     whoever reads the log reads it alone."""
     return event.written_once(_event_json, is_kept=is_new or event.seq is None)
-
-
-def loaded(data: bytes | str) -> Any:
-    """What `dump_bytes` or `dump` wrote. Raises `ValueError` where it is not JSON."""
-    try:
-        return from_json(data)
-    except ValueError:
-        # Half a character, written as an escape.
-        return json.loads(data)
 
 
 def event_from(values: dict[str, Any]) -> Event:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
@@ -11,7 +12,7 @@ from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.asynchronous.cursor import AsyncCursor
 from pymongo.errors import BulkWriteError, DuplicateKeyError
 
-from backend_api.application.conversation.event_json import dump, loaded, payload_fields, payload_from
+from backend_api.application.conversation.event_json import dump, payload_fields, payload_from
 from backend_api.domain.agent.events import Event, MessageUser, StoredPayload, agent_of, is_answer
 from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.conversation.errors import SessionNotFoundError
@@ -73,7 +74,7 @@ def from_document(document: Document) -> Event:
         at=document["at"],
         session_id=document["session_id"],
         run_id=document["run_id"],
-        payload=payload_from(loaded(document["data"])),
+        payload=payload_from(json.loads(document["data"])),
     )
 
 

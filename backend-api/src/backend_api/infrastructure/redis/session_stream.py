@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, cast
 
 from redis.exceptions import InvalidResponse
 
-from backend_api.application.conversation.event_json import event_from, event_json, loaded
+from backend_api.application.conversation.event_json import event_from, event_json
 from backend_api.domain.agent.events import Event, LivePayload
 from backend_api.domain.conversation.entity import RunId, SessionId
 from backend_api.domain.conversation.live_text import (
@@ -285,7 +285,7 @@ def _readable_events(session_id: str, data: bytes) -> list[Event]:
 
 def _events_from(data: bytes) -> list[Event]:
     """Of a message; one event goes on to its readers as it came, where nothing is to be merged or cut."""
-    events = [event_from(values) for values in loaded(data)]
+    events = [event_from(values) for values in json.loads(data)]
     if len(events) == 1 and events[0].seq is None:
         events[0].written_once(lambda _: data[1:-1])
     return events
