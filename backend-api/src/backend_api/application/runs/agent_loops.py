@@ -122,7 +122,6 @@ class _Loops:
     async def _loop(self, model: ChosenModel, setup: Setup, journal: Journal) -> AgentLoop:
         """Of one agent, with that of the model that answers where this one fails."""
         services, catalogue = self.services, self.catalogue
-        setup = replace(setup, todos=journal.todos, tasks=journal.tasks, skills_read=journal.skills_read)
         tools = await tools_of(services.capabilities, setup)
         specs = offered(services.capabilities, setup, tools)
         offering = replace(setup, tools=specs)

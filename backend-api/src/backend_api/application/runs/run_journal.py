@@ -36,7 +36,6 @@ from backend_api.domain.agent.events import (
     StoredPayload,
     TasksUpdated,
     ThinkingCompleted,
-    Todo,
     ToolCalled,
     ToolFinished,
     Usage,
@@ -175,16 +174,6 @@ class RunJournal:
     async def chosen(self) -> Chosen:
         await self._read()
         return self.known_choices()
-
-    def todos(self) -> Sequence[Todo]:
-        return self.todos_of(None)
-
-    def todos_of(self, agent_id: str | None) -> Sequence[Todo]:
-        """One agent's, as far as read."""
-        return self._history.threads.of(agent_id).todos
-
-    def skills_read(self) -> Sequence[str]:
-        return self._history.threads.skills_read()
 
     @property
     def has_unread_messages(self) -> bool:
@@ -341,6 +330,9 @@ class RunJournal:
             arguments=called.arguments,
             agent_id=called.agent_id,
             on_output=on_output,
+            todos=lambda: self._history.threads.of(called.agent_id).todos,
+            tasks=self.tasks,
+            skills_read=self._history.threads.skills_read,
         )
         with _observed(call):
             yield call
