@@ -42,14 +42,14 @@ async def agent_loop(services: RunServices, lease: Lease, journal: RunJournal) -
         if services.effective_settings is not None and lease.has_settings:
             effective = await stack.enter_async_context(services.effective_settings(lease.run.user_id))
         defaults = defaults_of(services.defaults, effective.options)
-        preset, options = services.presets.layered(defaults, lease.options)
+        preset, options, below = services.presets.layered(defaults, lease.options)
         tools = await stack.enter_async_context(services.mcp_tools(lease, journal, preset))
         # Who has skills, memories or kinds of sub-agents has settings, too: nobody else costs the store a look.
         user_id, has_own = lease.run.user_id, lease.has_settings
         setup = Setup(
             now=services.clock,
             options=options,
-            below=services.presets.layered(defaults, Options(preset=preset.id))[1],
+            below=below,
             preset=preset,
             mode=options.mode,
             kinds=await services.kinds(user_id) if has_own else services.kinds.shared,

@@ -110,9 +110,9 @@ class SubagentJournal:
     def traced(self, model: ChosenModel, role: ModelRole) -> ChosenModel:
         return self._run.traces.traced(model, role, self.agent_id)
 
-    def counted(self, used: Usage) -> UsageUpdated:
+    def counted(self, used: Usage, *, context: int = 0) -> UsageUpdated:
         self.usage = combine(self.usage, used)
-        return replace(self._run.counted(used), agent_usage=self.usage)
+        return replace(self._run.counted(used, context=context), agent_usage=self.usage)
 
     def answering(self) -> AbstractContextManager[None]:
         return self._run.answers_below.count_one()

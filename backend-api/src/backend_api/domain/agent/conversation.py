@@ -79,8 +79,10 @@ class Conversation:
     @property
     def unread_from(self) -> int:
         """The first of its turns that came since the model last said something, which it has not read yet."""
-        turns = self.turns
-        return next((at for at in reversed(range(len(turns))) if isinstance(turns[at], AssistantTurn)), -1) + 1
+        for at in reversed(range(len(self.turns))):
+            if isinstance(self.turns[at], AssistantTurn):
+                return at + 1
+        return 0
 
     @property
     def uncounted_from(self) -> int:

@@ -82,8 +82,9 @@ class Journal(Protocol):
         """The same model, each of its calls stored where the session wants that."""
         ...
 
-    def counted(self, used: Usage) -> UsageUpdated:
-        """What is to be recorded of a turn that used so much: added to the run's usage, whoever of its agents did."""
+    def counted(self, used: Usage, *, context: int = 0) -> UsageUpdated:
+        """What is to be recorded of a turn that used so much: added to the run's usage, whoever of its agents did.
+        `context` is as in the event."""
         ...
 
     def answering(self) -> AbstractContextManager[None]:

@@ -83,7 +83,7 @@ class AgentLoop:
         try:
             with self.journal.answering():
                 answer = await self._ask(conversation, bound)
-                used = replace(self.journal.counted(answer.total), context=answer.context_tokens)
+                used = self.journal.counted(answer.total, context=answer.context_tokens)
         except ModelContextError:
             is_old = conversation.is_just_compacted or conversation.has_compaction_failed
             if is_old or not await self._compact(conversation, Compact(kind="auto")):
@@ -92,8 +92,9 @@ class AgentLoop:
         announced = self.tools.announce(answer.calls, conversation.chosen, turn=answer.turn, seen_seq=answer.seen_seq)
         said = [*answer.payloads(), used]
         if not announced and answer.reason != "refusal":
-            ending = bound.ending if bound is not None else Ending(status="completed")
-            return replace(ending, said=(*said, *ending.said))
+            if bound is None:
+                return Ending(status="completed", said=tuple(said))
+            return replace(bound.ending, said=(*said, *bound.ending.said))
         await self.journal.record([*said, *recorded_of(announced)])
         if answer.reason == "refusal":
             return REFUSED

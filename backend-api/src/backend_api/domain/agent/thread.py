@@ -220,8 +220,8 @@ class Thread:
         known = self._progress
         return known if known is not None and known.run_id == run_id else RunProgress(run_id)
 
-    def conversation(self, run_id: str) -> Conversation:
-        """Turns for the model, for its next call in this run."""
+    def conversation(self, run_id: str, *, turns_of_others: int = 0, others_at_work: int = 0) -> Conversation:
+        """Turns for the model, for its next call in this run, in which other agents began and are at so many."""
         last, progress = self._last_step, self.progress(run_id)
         said: list[Turn] = []
         unread: Sequence[tuple[int, UserTurn | NoteTurn]] = self._unread
@@ -242,6 +242,8 @@ class Thread:
             is_answered=is_whole and not unread,
             usage=progress.usage,
             continuations=progress.continuations,
+            turns_of_others=turns_of_others,
+            others_at_work=others_at_work,
             opened=self._opened,
             opened_at=self._opened_at,
             notes={**self._known},
