@@ -3,9 +3,10 @@ the agents below it."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 from backend_api.application.runs.run_journal import RunJournal
 from backend_api.application.runs.run_services import RunServices
@@ -124,20 +125,18 @@ class _Loops:
         services, catalogue = self.services, self.catalogue
         tools = await tools_of(services.capabilities, setup)
         specs = offered(services.capabilities, setup, tools)
-        offering = replace(setup, tools=specs)
-        system = Capabilities(services.capabilities, offering).system_prompt()
 
         async def in_mode(mode: AgentMode) -> AgentLoop:
             return await self._loop(model, replace(setup, mode=mode), journal)
 
         async def fallback_in_mode(mode: AgentMode) -> AgentLoop:
             whole = await in_mode(mode)
-            return whole.fallback or whole
+            return whole.fallback() if whole.fallback is not None else whole
 
-        def loop(model: ChosenModel, role: ModelRole, fallback: AgentLoop | None = None) -> AgentLoop:
+        def loop(model: ChosenModel, role: ModelRole, fallback: Callable[[], AgentLoop] | None = None) -> AgentLoop:
             info, summarizes = model.info, catalogue.role("compact") or model
             max_output_tokens = info.output_tokens(services.options.max_output_tokens)
-            fitting = replace(offering, context_window=info.context_window, count_tokens=model.count_tokens)
+            fitting = replace(setup, tools=specs, context_window=info.context_window, count_tokens=model.count_tokens)
             capabilities = Capabilities(services.capabilities, fitting)
             limits = ResultLimits(
                 window=info.context_window,
@@ -157,7 +156,7 @@ class _Loops:
             )
             opening = Opening(
                 model=info.id,
-                system=system,
+                system=capabilities.system_prompt(),
                 tools=specs,
                 thinking=info.thinking_for(setup.options.thinking),
                 vision=info.vision,
@@ -181,7 +180,8 @@ class _Loops:
 
         other = catalogue.role("fallback")
         is_another = other is not None and other.info.id != model.info.id
-        return loop(model, _role_of(setup), loop(other, "fallback") if other is not None and is_another else None)
+        fallback = partial(loop, other, "fallback") if other is not None and is_another else None
+        return loop(model, _role_of(setup), fallback)
 
 
 def _role_of(setup: Setup) -> ModelRole:

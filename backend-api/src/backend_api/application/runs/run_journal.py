@@ -129,6 +129,8 @@ class RunJournal:
         """Once set, the run is given back before its next step."""
         self.loaded = asyncio.Event()
         self.is_named = asyncio.Event()
+        if lease.is_named:
+            self.is_named.set()
         self.uses_sandbox = asyncio.Event()
         """Set once a call that needs one was recorded, by whichever worker."""
         self.has_begun = stream.has_shown

@@ -44,8 +44,8 @@ class AgentLoop:
     new_id: Callable[[str], str]
     in_mode: Callable[[AgentMode], Awaitable[AgentLoop]]
     """The same one with what it has in another mode."""
-    fallback: AgentLoop | None = None
-    """The same with another model, asked where this one's fails before anything of an answer came."""
+    fallback: Callable[[], AgentLoop] | None = None
+    """Makes the same with another model, asked where this one's fails before anything of an answer came."""
     notices: Sequence[Notice] = ()
     """Recorded with the next answer."""
 
@@ -111,7 +111,7 @@ class AgentLoop:
         except ModelError as error:
             if self.fallback is None or answer.has_begun or error.is_of_request:
                 raise
-            self._fall_back(self.fallback, error)
+            self._fall_back(self.fallback(), error)
             answer = Answer.to(conversation, self.journal.live, self.new_id, self.opening.thinking)
             try:
                 await self._fill(answer, conversation, last)
