@@ -87,6 +87,10 @@ class Setup:
         # A list is one call, where a generator is one for each tool.
         return True in [tool.needs_sandbox for tool in self.tools]
 
+    def has_tool(self, name: str) -> bool:
+        """Whether one of its tools is that."""
+        return name in [tool.name for tool in self.tools]
+
 
 class ToolSource(Protocol):
     """Where tools come from: asked for each agent, at its opening."""

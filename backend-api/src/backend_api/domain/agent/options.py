@@ -110,6 +110,8 @@ def merged(*layers: Options) -> Options:
 
 def session_options(model: str | None, stored: Mapping[str, Any], preset: str | None = None) -> Options:
     """The session's layer. What an earlier version stored and no version reads is passed over."""
+    if not stored:
+        return Options(model=model, preset=preset)
     names = ("max_turns", "enable_thinking", "thinking_effort", "enable_approval", "enable_plan_mode", "enable_tracing")
     turns, thinks, effort, asks, plans, traces = (stored.get(name) for name in names)
     teams = stored.get("enable_teams")

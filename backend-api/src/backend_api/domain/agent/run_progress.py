@@ -113,8 +113,8 @@ class RunProgress:
         match event.payload:
             case RunStarted():
                 self.is_waiting = False
-            case _ if self.last_at is not None and not self.is_waiting:
-                self.worked += max(event.at - self.last_at, timedelta())
+            case _ if self.last_at is not None and not self.is_waiting and event.at > self.last_at:
+                self.worked += event.at - self.last_at
             case _:
                 pass
         self.last_at = event.at
