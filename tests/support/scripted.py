@@ -10,6 +10,7 @@ from typing import Any
 
 from backend_api.domain.agent.capability import Setup, ToolSource
 from backend_api.domain.agent.catalogue import ChosenModel, Role
+from backend_api.domain.agent.events import Todo
 from backend_api.domain.agent.model import ChatModel, ModelInfo, ModelRequest, Part, UnknownModelError
 from backend_api.domain.agent.tools import Done, Tool, ToolCall, ToolSpec
 
@@ -73,11 +74,25 @@ Handler = Callable[[ToolCall, dict[str, Any], OnOutput], Awaitable[Done]]
 ANY = Setup(now=lambda: datetime(2026, 1, 1, tzinfo=UTC))
 
 
-async def call_tool(source: ToolSource, name: str, arguments: dict[str, Any], *, agent_id: str | None = None) -> Done:
+async def call_tool(
+    source: ToolSource,
+    name: str,
+    arguments: dict[str, Any],
+    *,
+    agent_id: str | None = None,
+    todos: Callable[[], Sequence[Todo]] = tuple,
+) -> Done:
     """Call one tool of a source as a run of the session `s` of user `u` does."""
     tool = next(tool for tool in await source.tools(ANY) if tool.spec.name == name)
     call = ToolCall(
-        session_id="s", user_id="u", run_id="r", call_id="c", name=name, arguments=arguments, agent_id=agent_id
+        session_id="s",
+        user_id="u",
+        run_id="r",
+        call_id="c",
+        name=name,
+        arguments=arguments,
+        agent_id=agent_id,
+        todos=todos,
     )
     done = await tool.run_call(call)
     assert isinstance(done, Done), done

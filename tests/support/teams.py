@@ -8,7 +8,7 @@ from typing import Any, cast
 from backend_api.domain.agent.capability import Setup
 from backend_api.domain.agent.model import ModelRequest, NoteTurn, Part, TextPart
 from backend_api.domain.agent.tools import Tool
-from backend_api.infrastructure.tools.tasks import TaskTools
+from backend_api.infrastructure.tools.tasks import task_tools
 from backend_api.infrastructure.tools.team import TeamTools
 from support.acting import CALLS, STOP, USED, answers, call
 from support.scripted import HandlerBox
@@ -25,7 +25,7 @@ class TeamBox:
 
     async def tools(self, setup: Setup) -> Sequence[Tool]:
         own = await self._box.tools(setup)
-        return [*await self._team.tools(setup), *await TaskTools().tools(setup), *own]
+        return [*await self._team.tools(setup), *task_tools(), *own]
 
 
 class Played:

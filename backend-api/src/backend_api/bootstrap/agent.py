@@ -37,7 +37,6 @@ from backend_api.bootstrap.skills import NO_SKILLS, skill_reading
 from backend_api.bootstrap.web import known_web_tools, search_settings, web_tools
 from backend_api.domain.agent.capability import Setup, tools_of
 from backend_api.domain.agent.presets import Presets
-from backend_api.domain.agent.tasks import TaskBoard
 from backend_api.domain.agent.tools import Tool, ToolSpec
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.identity.entity import UserId
@@ -57,10 +56,10 @@ from backend_api.infrastructure.tools.ports import PortTools, port_tools
 from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource, manifest_tools
 from backend_api.infrastructure.tools.skills import skill_tools
 from backend_api.infrastructure.tools.task import TaskTool, task_tool
-from backend_api.infrastructure.tools.tasks import TaskTools, task_tools
+from backend_api.infrastructure.tools.tasks import task_tools
 from backend_api.infrastructure.tools.team import TeamTools, team_tools
 from backend_api.infrastructure.tools.think import THINK
-from backend_api.infrastructure.tools.todos import TodoTools, todo_tools
+from backend_api.infrastructure.tools.todos import todo_tools
 from backend_api.infrastructure.tools.utc_now import utc_now
 
 
@@ -98,8 +97,8 @@ async def open_agent(
             MainAgentTools(_main_agent_tools(users.install_skill)),
             TaskTool(),
             LocalTools(skill_tools(skill_reading(users.skills, place_skills))),
-            TodoTools(),
-            TaskTools(MirrorTasks(mirrored)),
+            LocalTools(todo_tools()),
+            LocalTools(task_tools(MirrorTasks(mirrored))),
             TeamTools(settings.max_teammates),
             MemoryTools(users.memories),
             SandboxToolSource(foreground_specs(specs), sandbox.sandboxes, sandbox.tools, place_skills=place_skills),
@@ -188,7 +187,7 @@ def known_tools() -> list[ToolSpec]:
         *_main_agent_tools(None),
         task_tool(None),
         *todo_tools(),
-        *task_tools(TaskBoard()),
+        *task_tools(),
         *team_tools(),
         *skill_tools(NO_SKILLS),
         *memory_tools(None),

@@ -85,9 +85,11 @@ def test_what_protects_is_lifted_by_the_sessions_own_choice_alone() -> None:
     )
     preset = Preset(id="loose", text=PresetText(label="", description=""), options=loose)
     presets = Presets([preset], default="loose")
-    assert presets.layered(users, NO_OPTIONS)[1] == replace(users, enable_plan_mode=False, max_turns=3)
+    assert presets.layered(users, NO_OPTIONS).options == replace(users, enable_plan_mode=False, max_turns=3)
     own = Options(enable_approval=False, denied_tools=frozenset(), asked_tools=frozenset())
-    assert presets.layered(users, own)[1] == merged(replace(users, enable_plan_mode=False, max_turns=3), own)
+    layers = presets.layered(users, own)
+    assert layers.below == replace(users, enable_plan_mode=False, max_turns=3)
+    assert layers.options == merged(layers.below, own)
 
 
 def test_who_asks_for_approvals_says_which_calls_run_without() -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -14,12 +15,15 @@ from backend_api.domain.agent.events import ContentReference, ContextOpened
 from backend_api.domain.agent.model import (
     AssistantTurn,
     ModelRequest,
+    NoteTurn,
+    SentTurns,
     Thinking,
     ToolRequest,
     ToolTurn,
     Turn,
     UserTurn,
 )
+from backend_api.domain.agent.pictures import Picture
 from backend_api.infrastructure.llm import anthropic_input, chat_messages, responses_input
 from support.scripted import ANY, HandlerBox
 
@@ -58,6 +62,44 @@ def test_what_was_sent_before_is_not_made_again(name: str) -> None:
     again = KEPT[name](asked([*said, UserTurn(text="And now?")]))
     assert len(first) == len(said)
     assert all(one is other for one, other in zip(first, again, strict=False))
+
+
+def said_so_far() -> Iterator[list[Turn]]:
+    """A conversation as it grows: with words in a row, pictures, answers of nothing, and a result that is left out."""
+    picture = Picture(seq=9, media_type="image/png", size=3)
+    call = ToolRequest(call_id="c", name="look", arguments={})
+    look, seen = AssistantTurn(text="", calls=(call,)), ToolTurn(call_id="c", name="look", output="seen", success=True)
+    said: list[Turn] = [NoteTurn(text="It is Monday.")]
+    for more in (
+        [UserTurn(text="Go on.")],
+        [AssistantTurn(text=" ")],
+        [NoteTurn(text="Now."), AssistantTurn(text="I look."), UserTurn(text="Where?")],
+        [look, seen, look, seen],
+        [UserTurn(text="Take a picture."), look, replace(seen, pictures=(picture,)), seen],
+        [AssistantTurn(text="Here it is."), UserTurn(text="Good.")],
+    ):
+        said = [*said, *more]
+        yield said
+    yield [turn if turn is not seen else replace(seen, output="left out") for turn in said]
+    yield said[5:]
+    yield []
+
+
+def test_what_is_joined_is_what_would_be_made_anew_however_the_conversation_goes_on() -> None:
+    sent = SentTurns()
+    for said in said_so_far():
+        for model in ("m", "m", "deepseek-v4"):
+            request = replace(asked(said, model), sent=sent)
+            anew = chat_messages.messages_of(asked(said, model))
+            assert b",".join(chat_messages.joined_messages(request)) == b",".join(anew)
+
+
+def test_what_was_joined_before_is_not_looked_at_turn_by_turn() -> None:
+    sent, said = SentTurns(), turns(steps=50)
+    (first,) = chat_messages.joined_messages(replace(asked(said), sent=sent))
+    again = chat_messages.joined_messages(replace(asked([*said, UserTurn(text="And now?")]), sent=sent))
+    assert again[0] is first
+    assert len(again) == 2
 
 
 def test_each_wire_format_and_model_has_its_own_words_whoever_was_asked_before() -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from backend_api.domain.agent.capability import Setup
@@ -16,7 +17,7 @@ from backend_api.domain.agent.model import (
     ToolTurn,
     UsagePart,
 )
-from backend_api.domain.agent.tools import Done, Tool
+from backend_api.domain.agent.tools import Done, Tool, ToolCall, Waits
 from backend_api.domain.skills.entity import Skill, SkillEntry
 from backend_api.domain.skills.errors import SkillNotFoundError, SkillUnreadableError
 from backend_api.infrastructure.skills.archives import skill_of
@@ -33,17 +34,21 @@ KNOTS = skill_of({"SKILL.md": b"---\nname: knots\ndescription: How to tie.\n---\
 
 
 class Box(HandlerBox):
-    """Those of skills, `task`, and what the setup says of those that were read."""
+    """Those of skills, `task`, and what a call is told of those that were read."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.setups: list[Setup] = []
+        self.skills_read: Callable[[], Sequence[str]] = tuple
         self.forgotten: list[tuple[str, str]] = []
 
     async def tools(self, setup: Setup) -> Sequence[Tool]:
-        self.setups.append(setup)
         own = skill_tools(SkillReading(entries=_entries, get=_get, forget=lambda *read: self.forgotten.append(read)))
-        return [*own, *await TaskTool().tools(setup), *await super().tools(setup)]
+        tools = [*own, *await TaskTool().tools(setup), *await super().tools(setup)]
+        return [replace(tool, run_call=partial(self._run, tool)) for tool in tools]
+
+    async def _run(self, tool: Tool, call: ToolCall) -> Done | Waits:
+        self.skills_read = call.skills_read
+        return await tool.run_call(call)
 
 
 async def _entries(user_id: str) -> Sequence[SkillEntry]:
@@ -78,7 +83,7 @@ async def test_one_is_read_with_where_its_files_are_and_that_it_decides_nothing(
     assert read.success
     for said in ("/skills/knots", "scripts/tie.py", "Tie it twice.", "it approves nothing"):
         assert said in read.output
-    assert box.setups[-1].skills_read() == ["knots"]
+    assert box.skills_read() == ["knots"]
     assert box.forgotten == [(session, "knots")]
 
 
@@ -90,15 +95,15 @@ async def test_one_that_there_is_not_is_told_with_those_there_are_and_counts_as_
     assert not wrong.success
     assert "There are: knots." in wrong.output
     assert listed.output == "knots: How to tie."
-    assert box.setups[-1].skills_read() == []
+    assert box.skills_read() == []
 
 
 async def test_one_that_an_agent_below_reads_is_there_for_its_calls() -> None:
     stage, box = Stage(), Box()
     seen: list[list[str]] = []
 
-    async def look(*_: Any) -> Done:
-        seen.append([*box.setups[-1].skills_read()])
+    async def look(call: ToolCall, *_: Any) -> Done:
+        seen.append([*call.skills_read()])
         return Done(success=True, output="seen")
 
     box.add("look", look, read_only=True)
@@ -127,10 +132,10 @@ async def test_whoever_takes_the_run_over_after_any_event_knows_which_were_read(
         session = await stage.open_session(title="named")
         await stage.until_finished(await stage.say(session, "tie"))
     end = max(event.seq or 0 for event in stage.events(session) if isinstance(event.payload, ToolFinished))
-    for cut_at in range(3, end + 1):
+    for cut_at in range(3, end):
         box = Box()
         await taken_over_at(cut_at, script, box)
-        assert box.setups[-1].skills_read() == ["knots"], f"cut at {cut_at}"
+        assert box.skills_read() == ["knots"], f"cut at {cut_at}"
 
 
 async def test_one_that_is_none_any_more_is_told_and_ends_no_run() -> None:

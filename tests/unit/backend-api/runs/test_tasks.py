@@ -30,8 +30,9 @@ from backend_api.domain.agent.tasks import TaskBoard, with_task, without_task
 from backend_api.domain.agent.tools import Tool
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.infrastructure.memory.sandboxes import MemorySandboxes, MemoryWorkspace
+from backend_api.infrastructure.tools.local import LocalTools
 from backend_api.infrastructure.tools.task import TaskTool
-from backend_api.infrastructure.tools.tasks import TaskTools
+from backend_api.infrastructure.tools.tasks import task_tools
 from support.acting import Acting, call, hand_on, looking, taken_over_at
 from support.backend_stores import ANNA
 from support.scripted import SCRIPTED, HandlerBox, Script, ScriptedModel
@@ -46,7 +47,7 @@ class Box(HandlerBox):
     """Those of tasks, `task`, and one that looks."""
 
     async def tools(self, setup: Setup) -> Sequence[Tool]:
-        own = [*await TaskTools().tools(setup), *await TaskTool().tools(setup)]
+        own = [*task_tools(), *await TaskTool().tools(setup)]
         return [*own, *await looking().tools(setup), *await super().tools(setup)]
 
 
@@ -143,7 +144,7 @@ async def test_what_was_cut_before_it_was_recorded_has_changed_nothing() -> None
 
     model = ScriptedModel(calls(create("dig")), calls(LIST), DONE)
     session = await stage.open_session(title="named")
-    async with working(worker_for(stage, model, TaskTools(mirror))):
+    async with working(worker_for(stage, model, LocalTools(task_tools(mirror)))):
         run = await stage.say(session, "go")
         await mirroring.wait()
         await stage.say(session, "stop that, what is there?", interrupt=True)

@@ -29,7 +29,7 @@ from backend_api.domain.agent.model import (
 from backend_api.domain.agent.tools import Tool
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.infrastructure.tools.task import TaskTool
-from backend_api.infrastructure.tools.todos import TodoTools
+from backend_api.infrastructure.tools.todos import todo_tools
 from support.acting import Acting, call, hand_on, looking, taken_over_at
 from support.scripted import SCRIPTED, HandlerBox, Script, ScriptedModel
 from support.stage import Stage, worker_for, working
@@ -45,7 +45,7 @@ class Box(HandlerBox):
     """Those of the list, `task`, and one that looks."""
 
     async def tools(self, setup: Setup) -> Sequence[Tool]:
-        own = [*await TodoTools().tools(setup), *await TaskTool().tools(setup)]
+        own = [*todo_tools(), *await TaskTool().tools(setup)]
         return [*own, *await looking().tools(setup), *await super().tools(setup)]
 
 

@@ -242,6 +242,12 @@ async def test_the_model_is_told_of_another_computer_also_where_the_first_call_w
     assert again == OK
 
 
+async def test_the_tools_of_a_sandbox_are_the_same_ones_for_every_agent() -> None:
+    box = SandboxToolSource([TOOL], MemorySandboxes(), Script())
+    (first,), (second,) = await box.tools(ANY), await box.tools(replace(ANY, kind="general"))
+    assert first is second
+
+
 async def test_a_sub_agent_has_a_shell_of_its_own_unless_it_names_one() -> None:
     sent: list[dict[str, Any]] = []
 

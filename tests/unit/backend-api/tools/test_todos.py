@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend_api.domain.agent.capability import Setup
 from backend_api.domain.agent.events import Todo, TodosUpdated
 from backend_api.domain.agent.todos import MAX_TODO_CHARACTERS, MAX_TODOS
-from backend_api.domain.agent.tools import Done, Tool
-from backend_api.infrastructure.tools.todos import TodoTools
-from support.scripted import ANY, call_tool
+from backend_api.domain.agent.tools import Done
+from backend_api.infrastructure.tools.local import LocalTools
+from backend_api.infrastructure.tools.todos import todo_tools
+from support.scripted import call_tool
 
 DIG = {"content": "Dig"}
 DIGGING = {"content": "Dig", "status": "in_progress", "activeForm": "Digging"}
@@ -23,13 +23,13 @@ WATER = Todo(content="Water", status="pending")
 
 
 class Having:
-    """`ToolSource` of them for an agent that has these todos."""
+    """An agent that has these todos."""
 
     def __init__(self, *todos: Todo) -> None:
         self.todos: Sequence[Todo] = todos
 
-    async def tools(self, setup: Setup) -> Sequence[Tool]:
-        return await TodoTools().tools(replace(setup, todos=lambda: self.todos))
+    async def call(self, name: str, arguments: dict[str, Any]) -> Done:
+        return await call_tool(LocalTools(todo_tools()), name, arguments, todos=lambda: self.todos)
 
 
 def told(done: Done) -> list[Todo]:
@@ -39,27 +39,27 @@ def told(done: Done) -> list[Todo]:
 
 
 async def test_a_list_that_is_written_takes_the_place_of_the_one_before() -> None:
-    done = await call_tool(Having(WATER), "todo_write", {"todos": [DIGGING, {"content": " Plant "}]})
+    done = await Having(WATER).call("todo_write", {"todos": [DIGGING, {"content": " Plant "}]})
     assert (done.success, done.output) == (True, "2 todos: 0 completed, 1 in_progress, 1 pending.")
     digging = Todo(content="Dig", status="in_progress", active_form="Digging")
     assert told(done) == [digging, Todo(content="Plant", status="pending")]
-    assert told(await call_tool(Having(WATER), "todo_write", {"todos": []})) == []
+    assert told(await Having(WATER).call("todo_write", {"todos": []})) == []
 
 
 async def test_one_is_added_at_the_end() -> None:
-    done = await call_tool(Having(WATER), "todo_add", DIG)
+    done = await Having(WATER).call("todo_add", DIG)
     assert done.output == "Added as 2. 2 todos: 0 completed, 0 in_progress, 2 pending."
     assert told(done) == [WATER, Todo(content="Dig", status="pending")]
 
 
 async def test_one_is_completed_by_its_number() -> None:
-    done = await call_tool(Having(WATER), "todo_complete", {"number": 1})
+    done = await Having(WATER).call("todo_complete", {"number": 1})
     assert done.output == "Completed: Water. 1 todos: 1 completed, 0 in_progress, 0 pending."
     assert told(done) == [replace(WATER, status="completed")]
 
 
 async def test_the_list_is_read_and_nothing_is_stored_of_that() -> None:
-    done = await call_tool(Having(WATER), "todo_list", {})
+    done = await Having(WATER).call("todo_list", {})
     assert (done.success, done.output, done.events) == (True, "The todos are:\n1. [pending] Water", ())
 
 
@@ -72,14 +72,14 @@ async def test_the_list_is_read_and_nothing_is_stored_of_that() -> None:
     ],
 )
 async def test_what_may_not_be_changes_nothing_and_says_what_to_do(name: str, arguments: Any, fault: str) -> None:
-    done = await call_tool(Having(replace(WATER, status="in_progress")), name, arguments)
+    done = await Having(replace(WATER, status="in_progress")).call(name, arguments)
     assert (done.success, done.events) == (False, ())
     assert done.output.startswith("Nothing was changed: ")
     assert fault in done.output
 
 
 async def test_one_more_than_may_be_is_not_added() -> None:
-    done = await call_tool(Having(*[WATER] * MAX_TODOS), "todo_add", DIG)
+    done = await Having(*[WATER] * MAX_TODOS).call("todo_add", DIG)
     assert (done.success, done.events) == (False, ())
     assert "at most 20 todos" in done.output
 
@@ -98,13 +98,13 @@ async def test_one_more_than_may_be_is_not_added() -> None:
     ],
 )
 async def test_what_is_no_list_is_told_to_the_model(todos: Any, fault: str) -> None:
-    done = await call_tool(Having(), "todo_write", {"todos": todos})
+    done = await Having().call("todo_write", {"todos": todos})
     assert (done.success, done.events) == (False, ())
     assert fault in done.output
 
 
 async def test_they_only_note() -> None:
-    tools = await TodoTools().tools(ANY)
+    tools = todo_tools()
     assert {tool.spec.effect for tool in tools} == {"notes"}
     assert not any(tool.spec.needs_sandbox or tool.spec.dangerous for tool in tools)
 
@@ -121,11 +121,11 @@ CALLS = st.one_of(
 
 @given(st.lists(CALLS, max_size=12))
 async def test_whatever_is_called_the_list_is_one_that_may_be_and_what_is_refused_leaves_it(calls: Any) -> None:
-    source = Having()
+    agent = Having()
     for name, arguments in calls:
-        done = await call_tool(source, name, arguments)
+        done = await agent.call(name, arguments)
         assert bool(done.events) == (done.success and name != "todo_list")
         if done.events:
-            source.todos = told(done)
-        assert len(source.todos) <= MAX_TODOS
-        assert sum(todo.status == "in_progress" for todo in source.todos) <= 1
+            agent.todos = told(done)
+        assert len(agent.todos) <= MAX_TODOS
+        assert sum(todo.status == "in_progress" for todo in agent.todos) <= 1

@@ -55,12 +55,12 @@ class OptionRules:
 
     def preset_of(self, session: Session) -> Preset:
         """The one that a session has, whether it chose one or not."""
-        return self.presets.layered(self.defaults, Options(preset=session.preset))[0]
+        return self.presets.layered(self.defaults, Options(preset=session.preset)).preset
 
     def tools_of(self, session: Session) -> list[ToolSpec]:
         """The tools that its preset leaves a session, and those of a team where it may have one."""
         own = session_options(session.model, session.options, session.preset)
-        preset, options = self.presets.layered(self.defaults, own)
+        preset, options, _ = self.presets.layered(self.defaults, own)
         tools = [*self.tools, *(self.team_tools if options.enable_teams else ())]
         return [tool for tool in tools if preset.has(tool.name)]
 
@@ -87,7 +87,7 @@ class OptionRules:
         Raises `InvalidError`.
         """
         own = session_options(model, options, preset)
-        its_preset, together = self.presets.layered(self.defaults, own)
+        its_preset, together, _ = self.presets.layered(self.defaults, own)
         info = self._info(together.model)
         for rules in TOOL_RULES:
             check_tools([*self.tools, *self.team_tools], rules, changed.get(rules) or (), field=f"body.options.{rules}")

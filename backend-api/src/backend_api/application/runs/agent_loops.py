@@ -3,9 +3,10 @@ the agents below it."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 from backend_api.application.runs.run_journal import RunJournal
 from backend_api.application.runs.run_services import RunServices
@@ -42,14 +43,14 @@ async def agent_loop(services: RunServices, lease: Lease, journal: RunJournal) -
         if services.effective_settings is not None and lease.has_settings:
             effective = await stack.enter_async_context(services.effective_settings(lease.run.user_id))
         defaults = defaults_of(services.defaults, effective.options)
-        preset, options = services.presets.layered(defaults, lease.options)
+        preset, options, below = services.presets.layered(defaults, lease.options)
         tools = await stack.enter_async_context(services.mcp_tools(lease, journal, preset))
         # Who has skills, memories or kinds of sub-agents has settings, too: nobody else costs the store a look.
         user_id, has_own = lease.run.user_id, lease.has_settings
         setup = Setup(
             now=services.clock,
             options=options,
-            below=services.presets.layered(defaults, Options(preset=preset.id))[1],
+            below=below,
             preset=preset,
             mode=options.mode,
             kinds=await services.kinds(user_id) if has_own else services.kinds.shared,
@@ -122,23 +123,20 @@ class _Loops:
     async def _loop(self, model: ChosenModel, setup: Setup, journal: Journal) -> AgentLoop:
         """Of one agent, with that of the model that answers where this one fails."""
         services, catalogue = self.services, self.catalogue
-        setup = replace(setup, todos=journal.todos, tasks=journal.tasks, skills_read=journal.skills_read)
         tools = await tools_of(services.capabilities, setup)
         specs = offered(services.capabilities, setup, tools)
-        offering = replace(setup, tools=specs)
-        system = Capabilities(services.capabilities, offering).system_prompt()
 
         async def in_mode(mode: AgentMode) -> AgentLoop:
             return await self._loop(model, replace(setup, mode=mode), journal)
 
         async def fallback_in_mode(mode: AgentMode) -> AgentLoop:
             whole = await in_mode(mode)
-            return whole.fallback or whole
+            return whole.fallback() if whole.fallback is not None else whole
 
-        def loop(model: ChosenModel, role: ModelRole, fallback: AgentLoop | None = None) -> AgentLoop:
+        def loop(model: ChosenModel, role: ModelRole, fallback: Callable[[], AgentLoop] | None = None) -> AgentLoop:
             info, summarizes = model.info, catalogue.role("compact") or model
             max_output_tokens = info.output_tokens(services.options.max_output_tokens)
-            fitting = replace(offering, context_window=info.context_window, count_tokens=model.count_tokens)
+            fitting = replace(setup, tools=specs, context_window=info.context_window, count_tokens=model.count_tokens)
             capabilities = Capabilities(services.capabilities, fitting)
             limits = ResultLimits(
                 window=info.context_window,
@@ -158,7 +156,7 @@ class _Loops:
             )
             opening = Opening(
                 model=info.id,
-                system=system,
+                system=capabilities.system_prompt(),
                 tools=specs,
                 thinking=info.thinking_for(setup.options.thinking),
                 vision=info.vision,
@@ -182,7 +180,8 @@ class _Loops:
 
         other = catalogue.role("fallback")
         is_another = other is not None and other.info.id != model.info.id
-        return loop(model, _role_of(setup), loop(other, "fallback") if other is not None and is_another else None)
+        fallback = partial(loop, other, "fallback") if other is not None and is_another else None
+        return loop(model, _role_of(setup), fallback)
 
 
 def _role_of(setup: Setup) -> ModelRole:

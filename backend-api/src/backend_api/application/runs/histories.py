@@ -120,29 +120,32 @@ class Histories:
 
     def borrow(self, session_id: SessionId) -> History:
         """As far as known here; nobody else gets it until it is kept again."""
-        kept = self._entries.pop(session_id, None)
-        if kept is None:
-            return History(session_id)
-        self._weight -= kept.weight
-        return kept.history
+        return self._pop(session_id) or History(session_id)
 
     def keep(self, history: History) -> None:
         """For the next run."""
-        known = self.borrow(history.session_id)
-        if known.last_seq > history.last_seq:
+        known = self._pop(history.session_id)
+        if known is not None and known.last_seq > history.last_seq:
             history = known
         history.mark_idle()
         now = self._clock()
         self._entries[history.session_id] = _Entry(history, history.weight, now)
-        self._weight += self._entries[history.session_id].weight
+        self._weight += history.weight
         while self._entries and (self._weight > self._at_most or self._oldest.since < now - self._for_s):
-            self.borrow(self._oldest.history.session_id)
+            self._pop(self._oldest.history.session_id)
 
     def add(self, session_id: SessionId, events: Sequence[Event]) -> None:
         """What this process stored of a session that no run of it has: the next message need not read it."""
         kept = self._entries.get(session_id)
         if kept is not None and kept.history.is_committed:
             kept.history.add_committed(events)
+
+    def _pop(self, session_id: SessionId) -> History | None:
+        kept = self._entries.pop(session_id, None)
+        if kept is None:
+            return None
+        self._weight -= kept.weight
+        return kept.history
 
     @property
     def _oldest(self) -> _Entry:
@@ -157,7 +160,9 @@ class _Entry:
 
 
 def _weight(event: Event) -> int:
-    names = ("text", "preview", "arguments", "opaque")
-    texts: Sequence[object] = [getattr(event.payload, name, None) for name in names]
+    characters = 0
+    for name in ("text", "preview", "arguments", "opaque"):
+        if text := getattr(event.payload, name, None):
+            characters += len(text if isinstance(text, str) else repr(text))
     # Twice: as it was said, and as it was sent.
-    return EVENT_CHARACTERS + 2 * sum(len(text if isinstance(text, str) else repr(text)) for text in texts if text)
+    return EVENT_CHARACTERS + 2 * characters

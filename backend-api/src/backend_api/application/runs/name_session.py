@@ -14,10 +14,7 @@ TITLE_CHARACTERS = 60
 
 
 async def name_session(journal: RunJournal, sessions: SessionRepository) -> None:
-    """Name an unnamed session after its first message; the run does not depend on it."""
-    if journal.lease.is_named:
-        journal.is_named.set()
-        return
+    """Name a session that has no name after its first message; the run does not depend on it."""
     await journal.loaded.wait()
     await journal.has_begun.wait()
     run = journal.lease.run

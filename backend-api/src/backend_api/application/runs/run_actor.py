@@ -84,14 +84,15 @@ class RunActor:
                 self._begin(group, self._stream.deliver())
                 if journal.traces.is_on:
                     self._begin(group, journal.traces.deliver())
-                naming = self._begin(group, name_session(journal, self._services.sessions))
+                is_named, sessions = journal.is_named.is_set(), self._services.sessions
+                naming = None if is_named else self._begin(group, name_session(journal, sessions))
                 self._begin(group, self._keep_sandbox())
                 try:
                     await self._supervise(group)
                     if journal.has_ended:
                         # The next message may come once the end is told.
                         self._services.histories.keep(self._history)
-                    if journal.has_begun.is_set() and journal.loaded.is_set():
+                    if naming is not None and journal.has_begun.is_set() and journal.loaded.is_set():
                         # A run that waits for the person may do so before its conversation has a name.
                         await asyncio.wait({naming}, timeout=NAME_S)
                     await self._stream.drain(DELIVER_S)
@@ -268,9 +269,10 @@ class RunActor:
         run, journal = self._lease.run, self._journal
         journal.has_begun.set()
         journal.store_with_end(ending.said)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(TITLE_GRACE_S):
-                await journal.is_named.wait()
+        if not journal.is_named.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(TITLE_GRACE_S):
+                    await journal.is_named.wait()
         if ending.status != "completed":
             reason = STOPPED if ending.status == "stopped" else f"Not finished: {ending.reason}"
             error = ErrorEvent(text=ending.reason or "", code=ending.code or "", retryable=ending.retryable)

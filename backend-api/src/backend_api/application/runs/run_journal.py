@@ -25,6 +25,7 @@ from backend_api.domain.agent.chosen import Chosen
 from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import (
     MAX_PREVIEW_CHARACTERS,
+    NO_USAGE,
     BodyReference,
     ContextNote,
     ContextOpened,
@@ -36,7 +37,6 @@ from backend_api.domain.agent.events import (
     StoredPayload,
     TasksUpdated,
     ThinkingCompleted,
-    Todo,
     ToolCalled,
     ToolFinished,
     Usage,
@@ -116,7 +116,7 @@ class RunJournal:
         """With a `mask` calls of models are stored, seen through it, as far as `kept` has room."""
         self.lease = lease
         self.traces = ModelTraces(self, mask or Mask(), is_on=mask is not None, kept=kept)
-        self.usage = Usage()
+        self.usage = NO_USAGE
         self.files: list[str] = []
         self.seen_seq = 0
         """The last message in the conversation, which the model reads next where it has not."""
@@ -129,6 +129,8 @@ class RunJournal:
         """Once set, the run is given back before its next step."""
         self.loaded = asyncio.Event()
         self.is_named = asyncio.Event()
+        if lease.is_named:
+            self.is_named.set()
         self.uses_sandbox = asyncio.Event()
         """Set once a call that needs one was recorded, by whichever worker."""
         self.has_begun = stream.has_shown
@@ -158,10 +160,11 @@ class RunJournal:
 
     async def conversation(self) -> Conversation:
         thread = await self.thread()
-        conversation = thread.conversation(self.lease.run.id)
-        self.seen_seq = conversation.seen_seq
-        below, self._next_turn = self.answers_below, conversation.next_turn
-        return replace(conversation, turns_of_others=below.begun, others_at_work=self.others_at_work)
+        conversation = thread.conversation(
+            self.lease.run.id, turns_of_others=self.answers_below.begun, others_at_work=self.others_at_work
+        )
+        self.seen_seq, self._next_turn = conversation.seen_seq, conversation.next_turn
+        return conversation
 
     def turns(self) -> int:
         """Model calls that the run began, of all its agents."""
@@ -175,16 +178,6 @@ class RunJournal:
     async def chosen(self) -> Chosen:
         await self._read()
         return self.known_choices()
-
-    def todos(self) -> Sequence[Todo]:
-        return self.todos_of(None)
-
-    def todos_of(self, agent_id: str | None) -> Sequence[Todo]:
-        """One agent's, as far as read."""
-        return self._history.threads.of(agent_id).todos
-
-    def skills_read(self) -> Sequence[str]:
-        return self._history.threads.skills_read()
 
     @property
     def has_unread_messages(self) -> bool:
@@ -295,9 +288,9 @@ class RunJournal:
         self.has_ended = True
         self.add_stored(events)
 
-    def counted(self, used: Usage) -> UsageUpdated:
+    def counted(self, used: Usage, *, context: int = 0) -> UsageUpdated:
         self.usage = combine(self.usage, used)
-        return UsageUpdated(usage=self.usage)
+        return UsageUpdated(usage=self.usage, context=context)
 
     def answering(self) -> AbstractContextManager[None]:
         self._begun_turn = self._next_turn
@@ -341,6 +334,9 @@ class RunJournal:
             arguments=called.arguments,
             agent_id=called.agent_id,
             on_output=on_output,
+            todos=lambda: self._history.threads.of(called.agent_id).todos,
+            tasks=self.tasks,
+            skills_read=self._history.threads.skills_read,
         )
         with _observed(call):
             yield call

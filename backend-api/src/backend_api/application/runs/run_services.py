@@ -121,7 +121,7 @@ class RunServices:
 
     def journal(self, lease: Lease, stream: RunStream, history: History) -> RunJournal:
         """That of a run, which stores calls of models where its session wants that."""
-        _, options = self.presets.layered(self.defaults, lease.options)
+        options = self.presets.layered(self.defaults, lease.options).options
         mask, kept = self.mask if options.enable_tracing else None, None
         if self.kept_calls is not None:
             kept = KeptCallsOfSession(self.kept_calls, lease.run.session_id, lease.run.user_id)

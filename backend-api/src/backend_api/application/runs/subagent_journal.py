@@ -18,7 +18,6 @@ from backend_api.domain.agent.events import (
     OfAgent,
     StoredPayload,
     SubagentStarted,
-    Todo,
     ToolCalled,
     ToolFinished,
     Usage,
@@ -26,7 +25,6 @@ from backend_api.domain.agent.events import (
 )
 from backend_api.domain.agent.model import ModelError, NextAttempt
 from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.tasks import TaskBoard
 from backend_api.domain.agent.threads import subagent_of
 from backend_api.domain.agent.tools import Done, OpenCall, ToolCall
 from backend_api.domain.agent.usage import combine
@@ -86,16 +84,6 @@ class SubagentJournal:
     async def chosen(self) -> Chosen:
         return await self._run.chosen()
 
-    def todos(self) -> Sequence[Todo]:
-        return self._run.todos_of(self.agent_id)
-
-    @property
-    def tasks(self) -> TaskBoard:
-        return self._run.tasks
-
-    def skills_read(self) -> Sequence[str]:
-        return self._run.skills_read()
-
     async def started(self) -> SubagentStarted | None:
         """How it began; None where no worker began it."""
         return (await self._run.thread(self.agent_id)).started
@@ -122,9 +110,9 @@ class SubagentJournal:
     def traced(self, model: ChosenModel, role: ModelRole) -> ChosenModel:
         return self._run.traces.traced(model, role, self.agent_id)
 
-    def counted(self, used: Usage) -> UsageUpdated:
+    def counted(self, used: Usage, *, context: int = 0) -> UsageUpdated:
         self.usage = combine(self.usage, used)
-        return replace(self._run.counted(used), agent_usage=self.usage)
+        return replace(self._run.counted(used, context=context), agent_usage=self.usage)
 
     def answering(self) -> AbstractContextManager[None]:
         return self._run.answers_below.count_one()

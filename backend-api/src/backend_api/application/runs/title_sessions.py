@@ -102,7 +102,7 @@ class TitleSessions:
 
     async def _write(self, due: DueTitle, exchange: Exchange, effective: EffectiveSettings) -> None:
         session_id = due.session_id
-        _, options = self.presets.layered(defaults_of(self.defaults, effective.options), due.options)
+        options = self.presets.layered(defaults_of(self.defaults, effective.options), due.options).options
         model = _model(options, effective.catalogue)
         title = reason = None
         async with self._traced(model, due, options) as traced:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from backend_api.application.skills.own_skills import OwnSkills
 from backend_api.domain.agent.skills import SkillOffer
@@ -16,10 +16,11 @@ class SkillOffers:
     """Those of everybody, `shared`, and over them the user's own. None where there are no skills at all."""
 
     own: OwnSkills | None = None
+    shared: Sequence[SkillOffer] = field(init=False)
 
-    @property
-    def shared(self) -> Sequence[SkillOffer]:
-        return _to_offers(self.own.library.entries()) if self.own is not None else ()
+    def __post_init__(self) -> None:
+        # Read once, as the library is.
+        object.__setattr__(self, "shared", _to_offers(self.own.library.entries()) if self.own is not None else ())
 
     async def __call__(self, user_id: UserId) -> Sequence[SkillOffer]:
         """By their names. Raises `StoreUnavailableError`."""

@@ -8,7 +8,14 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
 from backend_api.domain.agent.conversation import Conversation
-from backend_api.domain.agent.events import Continuation, MessageCompleted, StoredPayload, ThinkingCompleted, Usage
+from backend_api.domain.agent.events import (
+    NO_USAGE,
+    Continuation,
+    MessageCompleted,
+    StoredPayload,
+    ThinkingCompleted,
+    Usage,
+)
 from backend_api.domain.agent.journal import LiveOutput
 from backend_api.domain.agent.model import (
     AssistantTurn,
@@ -59,8 +66,8 @@ class Answer:
     thinking: ThinkingLevel | None = None
     calls: list[ToolRequest] = field(default_factory=list[ToolRequest])
     reason: FinishReason = "stop"
-    total: Usage = field(default_factory=Usage)
-    last_call: Usage = field(default_factory=Usage)
+    total: Usage = NO_USAGE
+    last_call: Usage = NO_USAGE
     unfinished: str = ""
     """The tool whose call the last model call was cut in."""
     continuations: list[Continuation] = field(default_factory=list[Continuation])
@@ -152,7 +159,7 @@ class Answer:
         if self.context_tokens:
             self.live.show_context(self.context_tokens, model.context_window)
         self._finish_thinking()
-        self.last_call = Usage()
+        self.last_call = NO_USAGE
 
     def cut_call(self, model: ModelInfo) -> Usage:
         """What its calls used, the last one cut: as far as that was told."""

@@ -6,7 +6,7 @@ A capability keeps nothing: what it must remember is in the log, so that another
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -14,7 +14,7 @@ from backend_api.domain.agent.answer import Answer
 from backend_api.domain.agent.chosen import NOTHING_CHOSEN, Chosen
 from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.ending import Ending
-from backend_api.domain.agent.events import CompactionKind, ContextCompacted, ContextNote, ContextOpened, Notice, Todo
+from backend_api.domain.agent.events import CompactionKind, ContextCompacted, ContextNote, ContextOpened, Notice
 from backend_api.domain.agent.model import CONTEXT_WINDOW
 from backend_api.domain.agent.options import JUDGED_BY, NO_OPTIONS, AgentMode, Options, merged, session_options
 from backend_api.domain.agent.presets import NO_PRESET, Preset
@@ -22,7 +22,6 @@ from backend_api.domain.agent.sizes import CountTokens, count_estimated
 from backend_api.domain.agent.skills import SkillOffer
 from backend_api.domain.agent.subagent_kinds import BUILT_IN, MAIN, SubagentKind
 from backend_api.domain.agent.subagents import Delegate
-from backend_api.domain.agent.tasks import TaskBoard
 from backend_api.domain.agent.team import Membership
 from backend_api.domain.agent.tools import Tool, ToolSpec
 from backend_api.domain.memories.entity import MemoryFile
@@ -34,10 +33,8 @@ class Setup:
     `preset` is the one among these layers;
     `tools` are empty while they are asked for; `context_window` is that of its model, in tokens, and `count_tokens`
     counts as that does; `kinds` are those that sub-agents may be of, and `kind` names its own; `delegate` is how the
-    main one gives work to another, `todos` tells its own working list by now, as a call begins, and `tasks` are the
-    session's; `skills` are those of its user, and `skills_read` tells which the session's agents have read; `memories`
-    are those of its user as the run began, and `mcp_tools` those that its MCP servers offer; `membership` is who it is
-    in the run's team, where it has one."""
+    main one gives work to another; `skills` are those of its user; `memories` are those of its user as the run began,
+    and `mcp_tools` those that its MCP servers offer; `membership` is who it is in the run's team, where it has one."""
 
     now: Callable[[], datetime]
     tools: Sequence[ToolSpec] = ()
@@ -50,10 +47,7 @@ class Setup:
     mode: AgentMode = "normal"
     context_window: int = CONTEXT_WINDOW
     count_tokens: CountTokens = count_estimated
-    todos: Callable[[], Sequence[Todo]] = tuple
-    tasks: TaskBoard = field(default_factory=TaskBoard)
     skills: Sequence[SkillOffer] = ()
-    skills_read: Callable[[], Sequence[str]] = tuple
     memories: Sequence[MemoryFile] = ()
     mcp_tools: Sequence[Tool] = ()
     membership: Membership | None = None
@@ -92,6 +86,10 @@ class Setup:
         """Whether one of its tools works on a sandbox."""
         # A list is one call, where a generator is one for each tool.
         return True in [tool.needs_sandbox for tool in self.tools]
+
+    def has_tool(self, name: str) -> bool:
+        """Whether one of its tools is that."""
+        return name in [tool.name for tool in self.tools]
 
 
 class ToolSource(Protocol):
@@ -202,6 +200,10 @@ def _any_tool(_setup: Setup, tools: Sequence[ToolSpec]) -> Sequence[ToolSpec]:
     return tools
 
 
+def _no_sections(_setup: Setup) -> Sequence[str]:
+    return ()
+
+
 def _allow_any(_setup: Setup, _call: ProposedCall) -> Verdict:
     return ALLOW
 
@@ -211,6 +213,10 @@ def _no_notes(_setup: Setup, _conversation: Conversation) -> Sequence[ContextNot
 
 
 async def _no_brake(_setup: Setup, _conversation: Conversation) -> Bound | None:
+    return None
+
+
+def _no_closing(_conversation: Conversation, _answer: Answer) -> GoOn | GiveUp | None:
     return None
 
 
@@ -226,25 +232,26 @@ class Capability:
     tools: Callable[[Setup], Awaitable[Sequence[Tool]]] = _no_tools
     offers: Callable[[Setup, Sequence[ToolSpec]], Sequence[ToolSpec]] = _any_tool
     gate: Callable[[Setup, ProposedCall], Verdict] = _allow_any
-    sections: Callable[[Setup], Sequence[str]] = lambda _: ()
+    sections: Callable[[Setup], Sequence[str]] = _no_sections
     notes: Callable[[Setup, Conversation], Sequence[ContextNote]] = _no_notes
     projections: Sequence[Projection] = ()
     brake: Callable[[Setup, Conversation], Awaitable[Bound | None]] = _no_brake
     kept: Callable[[Setup, Conversation], Sequence[str]] = lambda _setup, _conversation: ()
-    closing: Callable[[Conversation, Answer], GoOn | GiveUp | None] = lambda _conversation, _answer: None
+    closing: Callable[[Conversation, Answer], GoOn | GiveUp | None] = _no_closing
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """All of an agent's, in their order, for one setup. What each turn asks is asked of those that have it alone: most
-    have not, and it was an eighth of a turn's calls."""
+    """All of an agent's, in their order, for one setup. What each run or turn asks is asked of those that have it
+    alone: most have not, and it was an eighth of a turn's calls."""
 
     all: Sequence[Capability]
     setup: Setup
 
     def system_prompt(self) -> str:
         """The same whenever it is asked for."""
-        return "\n\n".join(text for one in self.all for text in one.sections(self.setup))
+        own = [one.sections(self.setup) for one in self.all if one.sections is not _no_sections]
+        return "\n\n".join([text for texts in own for text in texts])
 
     def judge(self, call: ProposedCall, chosen: Chosen = NOTHING_CHOSEN) -> Verdict:
         """The strictest verdict of all gates, of several alike the first one's; by what the session chose since."""
@@ -263,7 +270,7 @@ class Capabilities:
 
     def is_opening_due(self, conversation: Conversation) -> bool:
         """Whether less of the history is to be sent from now on."""
-        return any(projection.is_due(conversation) for one in self.all for projection in one.projections)
+        return True in [projection.is_due(conversation) for one in self.all for projection in one.projections]
 
     def limited(self, conversation: Conversation, opened: ContextOpened) -> ContextOpened:
         """The opening with what it leaves out of the history before it."""
@@ -297,7 +304,10 @@ class Capabilities:
 
     def closing(self, conversation: Conversation, answer: Answer) -> GoOn | GiveUp | None:
         """What follows a model call that asked for no tool; None where the answer is whole."""
-        return next((what for one in self.all if (what := one.closing(conversation, answer))), None)
+        for one in self.all:
+            if one.closing is not _no_closing and (what := one.closing(conversation, answer)):
+                return what
+        return None
 
 
 def offered(capabilities: Sequence[Capability], setup: Setup, tools: Sequence[Tool]) -> Sequence[ToolSpec]:
@@ -305,7 +315,8 @@ def offered(capabilities: Sequence[Capability], setup: Setup, tools: Sequence[To
     asked of each tool it took longer than all else that is made for a run."""
     specs: Sequence[ToolSpec] = [tool.spec for tool in tools]
     for one in capabilities:
-        specs = one.offers(setup, specs)
+        if one.offers is not _any_tool:
+            specs = one.offers(setup, specs)
     return specs
 
 
@@ -314,7 +325,8 @@ async def tools_of(capabilities: Sequence[Capability], setup: Setup) -> list[Too
     found: dict[str, Tool] = {}
     kind = setup.subagent
     for one in capabilities:
-        for tool in await one.tools(setup):
-            if kind is None or kind.has(tool.spec):
-                found.setdefault(tool.spec.name, tool)
-    return list(found.values())
+        for tool in await one.tools(setup) if one.tools is not _no_tools else ():
+            spec = tool.spec
+            if spec.name not in found and (kind is None or kind.has(spec)):
+                found[spec.name] = tool
+    return [*found.values()]

@@ -45,6 +45,9 @@ class Usage:
     costs: dict[str, dict[str, float | None]] = field(default_factory=dict[str, dict[str, float | None]])
 
 
+NO_USAGE = Usage()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfAgent:
     """What one agent says or does; `agent_id` is None for the main one, and then it stands in no log and on no wire."""

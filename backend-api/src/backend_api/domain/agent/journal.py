@@ -13,7 +13,6 @@ from backend_api.domain.agent.events import (
     MessageCompleted,
     ModelRole,
     StoredPayload,
-    Todo,
     ToolCalled,
     ToolFinished,
     Usage,
@@ -21,7 +20,6 @@ from backend_api.domain.agent.events import (
 )
 from backend_api.domain.agent.model import ModelError, NextAttempt
 from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.tasks import TaskBoard
 from backend_api.domain.agent.tools import Done, OpenCall, ToolCall
 from backend_api.domain.agent.waits import Wait
 
@@ -66,19 +64,6 @@ class Journal(Protocol):
         """What the session chose by now."""
         ...
 
-    def todos(self) -> Sequence[Todo]:
-        """The agent's own working list, as of the last `conversation` or `chosen`."""
-        ...
-
-    @property
-    def tasks(self) -> TaskBoard:
-        """The session's tasks, which all agents of the run change in one place."""
-        ...
-
-    def skills_read(self) -> Sequence[str]:
-        """Names of skills that agents of the session have read, as of the last `conversation` or `chosen`."""
-        ...
-
     async def record(self, payloads: Sequence[StoredPayload]) -> None:
         """Store payloads in one step. A message recorded as completed is no longer open."""
         ...
@@ -97,8 +82,9 @@ class Journal(Protocol):
         """The same model, each of its calls stored where the session wants that."""
         ...
 
-    def counted(self, used: Usage) -> UsageUpdated:
-        """What is to be recorded of a turn that used so much: added to the run's usage, whoever of its agents did."""
+    def counted(self, used: Usage, *, context: int = 0) -> UsageUpdated:
+        """What is to be recorded of a turn that used so much: added to the run's usage, whoever of its agents did.
+        `context` is as in the event."""
         ...
 
     def answering(self) -> AbstractContextManager[None]:
@@ -120,8 +106,9 @@ class Journal(Protocol):
         ...
 
     def tool_call(self, called: ToolCalled) -> AbstractContextManager[ToolCall]:
-        """The call as its tool gets it, counted and traced while it is at work, what it writes shown; should the run be
-        cut, it is known how far it came."""
+        """The call as its tool gets it, with what the agent's log says as of the last `conversation` or `chosen`. It is
+        counted and traced while it is at work, what it writes shown; should the run be cut, it is known how far it
+        came."""
         ...
 
     def open_message(self, message: MessageCompleted, preface: Sequence[Recorded] = ()) -> None:

@@ -44,8 +44,8 @@ class AgentLoop:
     new_id: Callable[[str], str]
     in_mode: Callable[[AgentMode], Awaitable[AgentLoop]]
     """The same one with what it has in another mode."""
-    fallback: AgentLoop | None = None
-    """The same with another model, asked where this one's fails before anything of an answer came."""
+    fallback: Callable[[], AgentLoop] | None = None
+    """Makes the same with another model, asked where this one's fails before anything of an answer came."""
     notices: Sequence[Notice] = ()
     """Recorded with the next answer."""
 
@@ -83,7 +83,7 @@ class AgentLoop:
         try:
             with self.journal.answering():
                 answer = await self._ask(conversation, bound)
-                used = replace(self.journal.counted(answer.total), context=answer.context_tokens)
+                used = self.journal.counted(answer.total, context=answer.context_tokens)
         except ModelContextError:
             is_old = conversation.is_just_compacted or conversation.has_compaction_failed
             if is_old or not await self._compact(conversation, Compact(kind="auto")):
@@ -92,8 +92,9 @@ class AgentLoop:
         announced = self.tools.announce(answer.calls, conversation.chosen, turn=answer.turn, seen_seq=answer.seen_seq)
         said = [*answer.payloads(), used]
         if not announced and answer.reason != "refusal":
-            ending = bound.ending if bound is not None else Ending(status="completed")
-            return replace(ending, said=(*said, *ending.said))
+            if bound is None:
+                return Ending(status="completed", said=tuple(said))
+            return replace(bound.ending, said=(*said, *bound.ending.said))
         await self.journal.record([*said, *recorded_of(announced)])
         if answer.reason == "refusal":
             return REFUSED
@@ -110,7 +111,7 @@ class AgentLoop:
         except ModelError as error:
             if self.fallback is None or answer.has_begun or error.is_of_request:
                 raise
-            self._fall_back(self.fallback, error)
+            self._fall_back(self.fallback(), error)
             answer = Answer.to(conversation, self.journal.live, self.new_id, self.opening.thinking)
             try:
                 await self._fill(answer, conversation, last)
@@ -179,6 +180,7 @@ class AgentLoop:
             max_output_tokens=self.max_output_tokens,
             thinking=opening.thinking,
             lasting=sent.lasting,
+            sent=conversation.sent,
             pictures=await self.pictures.load(wanted) if (wanted := sent.shown_pictures()) else {},
             on_failed_attempt=self.journal.live.show_retry,
         )

@@ -73,6 +73,10 @@ class _Turn:
         object.__setattr__(self, "_made", (key, value))
         return value
 
+    def forget(self) -> None:
+        """What was made of it is kept elsewhere."""
+        object.__setattr__(self, "_made", None)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserTurn(_Turn):
@@ -117,6 +121,26 @@ def pictures_in(turn: Turn) -> int:
     return len(turn.pictures) if isinstance(turn, ToolTurn) else 0
 
 
+@dataclass(slots=True)
+class SentTurns:
+    """What an adapter made of the first turns of a conversation together, kept with it: asked turn by turn it took the
+    longer the more had been said."""
+
+    _key: object = None
+    _turns: Sequence[Turn] = ()
+    _made: Sequence[bytes] = ()
+
+    def known(self, key: object, turns: Sequence[Turn]) -> tuple[int, Sequence[bytes]]:
+        """How many of these turns were made into what by this key; none where the first ones are others by now."""
+        count = len(self._turns)
+        is_known = self._key == key and turns[:count] == self._turns
+        return (count, self._made) if is_known else (0, ())
+
+    def keep(self, key: object, turns: Sequence[Turn], made: Sequence[bytes]) -> None:
+        """In place of what was kept last: by the same `key` it must always be the same."""
+        self._key, self._turns, self._made = key, turns, made
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextAttempt:
     """A call that is made again in `wait_s` seconds, as attempt `number`, counted from 1, of at most `most`."""
@@ -130,8 +154,9 @@ class NextAttempt:
 class ModelRequest:
     """`thinking` is only asked of a model that can do it: see `ModelInfo.thinking_for`. `pictures` are those in its
     turns that can be sent; `is_retried` says whether it is made again after a passing fault. The first `lasting` turns
-    are those that stay when older results are left out, so that it is worth their being cached by themselves.
-    `on_failed_attempt` is told of each fault after which it is made again, before that is waited for."""
+    are those that stay when older results are left out, so that it is worth their being cached by themselves. `sent` is
+    what was made of the conversation before. `on_failed_attempt` is told of each fault after which it is made again,
+    before that is waited for."""
 
     model: str
     system: str
@@ -142,6 +167,7 @@ class ModelRequest:
     pictures: Mapping[Picture, Image] = field(default_factory=dict[Picture, Image])
     is_retried: bool = True
     lasting: int = 0
+    sent: SentTurns = field(default_factory=SentTurns, compare=False, repr=False)
     on_failed_attempt: Callable[[ModelError, NextAttempt], None] | None = field(default=None, compare=False)
 
 

@@ -36,7 +36,7 @@ class Opening:
     tools_reference: ContentReference = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "system_reference", _reference(self.system))
+        object.__setattr__(self, "system_reference", _reference_of_prompt(self.system))
         object.__setattr__(self, "tools_reference", _reference_of_tools(tuple([tool.offer for tool in self.tools])))
 
     def after(self, last: ContextOpened | None, *, is_due: bool = False) -> ContextOpened | None:
@@ -96,3 +96,6 @@ def _reference_of_tools(offers: tuple[str, ...]) -> ContentReference:
 def _reference(text: str) -> ContentReference:
     content = text.encode()
     return ContentReference(digest=hashlib.sha256(content).hexdigest(), size=len(content))
+
+
+_reference_of_prompt = lru_cache(maxsize=16)(_reference)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from backend_api.domain.agent.options import NO_OPTIONS, Options, defaults_of, merged
 from backend_api.domain.agent.tool_rules import is_named
@@ -64,6 +65,14 @@ NO_PRESET = Preset(id="", text=PresetText(label="", description=""))
 """All tools, and nothing told."""
 
 
+class Layers(NamedTuple):
+    """The preset of a session, the options of all layers together, and those of all below the session's."""
+
+    preset: Preset
+    options: Options
+    below: Options
+
+
 class Presets:
     """Those of a deployment, in the order in which they are offered. A session that chose none, or one that is gone,
     has the default."""
@@ -77,8 +86,9 @@ class Presets:
     def find(self, preset_id: str) -> Preset | None:
         return self._by_id.get(preset_id)
 
-    def layered(self, below: Options, session: Options) -> tuple[Preset, Options]:
-        """The preset of a session, and the options of all layers; those `below` the preset's are merged already."""
+    def layered(self, below: Options, session: Options) -> Layers:
+        """Those of a session; the layers `below` the preset's are merged already."""
         chosen = below.preset if session.preset is None else session.preset
         preset = self._by_id.get(chosen, self.default) if chosen is not None else self.default
-        return preset, merged(defaults_of(below, preset.options), session)
+        under = defaults_of(below, preset.options)
+        return Layers(preset, merged(under, session), under)

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from backend_api.domain.agent.changed_files import add_changed
 from backend_api.domain.agent.events import (
+    NO_USAGE,
     ApprovalRequested,
     ApprovalResolved,
     Event,
@@ -37,7 +38,7 @@ class RunProgress:
 
     run_id: str
     last_turn: int = 0
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = NO_USAGE
     files: list[str] = field(default_factory=list[str])
     open_calls: dict[str, ToolCalled] = field(default_factory=dict[str, ToolCalled])
     needing_approval: set[str] = field(default_factory=set[str])
@@ -112,8 +113,8 @@ class RunProgress:
         match event.payload:
             case RunStarted():
                 self.is_waiting = False
-            case _ if self.last_at is not None and not self.is_waiting:
-                self.worked += max(event.at - self.last_at, timedelta())
+            case _ if self.last_at is not None and not self.is_waiting and event.at > self.last_at:
+                self.worked += event.at - self.last_at
             case _:
                 pass
         self.last_at = event.at

@@ -43,7 +43,7 @@ from backend_api.domain.agent.events import (
 )
 from backend_api.domain.agent.folder_instructions import remember
 from backend_api.domain.agent.known_plan import PlanFold
-from backend_api.domain.agent.model import NoteTurn, ToolTurn, Turn, UserTurn
+from backend_api.domain.agent.model import NoteTurn, SentTurns, ToolTurn, Turn, UserTurn
 from backend_api.domain.agent.pictures import PICTURE_TYPES, Picture
 from backend_api.domain.agent.plan_mode import ModeFold
 from backend_api.domain.agent.run_progress import RunProgress
@@ -89,6 +89,7 @@ class Thread:
         self._pictures: list[int] = []
         self._results: list[ResultAt] = []
         self._notes: list[NoteTurn] = []
+        self._sent = SentTurns()
         self._known: dict[str, str] = {}
         self._mode = ModeFold()
         self._options: Mapping[str, Any] | None = None
@@ -220,8 +221,8 @@ class Thread:
         known = self._progress
         return known if known is not None and known.run_id == run_id else RunProgress(run_id)
 
-    def conversation(self, run_id: str) -> Conversation:
-        """Turns for the model, for its next call in this run."""
+    def conversation(self, run_id: str, *, turns_of_others: int = 0, others_at_work: int = 0) -> Conversation:
+        """Turns for the model, for its next call in this run, in which other agents began and are at so many."""
         last, progress = self._last_step, self.progress(run_id)
         said: list[Turn] = []
         unread: Sequence[tuple[int, UserTurn | NoteTurn]] = self._unread
@@ -242,6 +243,8 @@ class Thread:
             is_answered=is_whole and not unread,
             usage=progress.usage,
             continuations=progress.continuations,
+            turns_of_others=turns_of_others,
+            others_at_work=others_at_work,
             opened=self._opened,
             opened_at=self._opened_at,
             notes={**self._known},
@@ -263,6 +266,7 @@ class Thread:
             tasks=self.tasks.tasks,
             instructions={**self._instructions},
             skills_read=[*self.skills_read],
+            sent=self._sent,
             background=[*self._background.values()],
         )
 

@@ -43,14 +43,17 @@ class Threads:
 
     def apply(self, event: Event, output: str | None = None) -> None:
         """Add the next event of the session; see `Thread.apply`."""
-        if isinstance(event.payload, LlmRequest | LlmResponse):
-            self.traced.apply(event)
-            return
-        if isinstance(event.payload, TeamMessage):
-            self._apply_message(event, event.payload)
-            return
-        if isinstance(event.payload, TeammateUpdated):
-            self.team.apply_update(event.payload)
+        match event.payload:
+            case LlmRequest() | LlmResponse():
+                self.traced.apply(event)
+                return
+            case TeamMessage() as message:
+                self._apply_message(event, message)
+                return
+            case TeammateUpdated() as update:
+                self.team.apply_update(update)
+            case _:
+                pass
         agent_id = agent_of(event.payload)
         if agent_id is not None:
             self._others.setdefault(agent_id, Thread()).apply(event, output)

@@ -65,6 +65,8 @@ class ToolRunner:
     ) -> list[Announced]:
         """The calls of an answer, before any of them starts, judged by what is known to be chosen. Every call gets an
         id of ours, as providers' repeat or lack them."""
+        if not requests:
+            return []
         tools = {tool.spec.name: tool for tool in self.tools}
         announced: list[Announced] = []
         named: set[str] = set()

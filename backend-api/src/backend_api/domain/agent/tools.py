@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from backend_api.domain.agent.approvals import Approval
-from backend_api.domain.agent.events import BodyPart, StoredPayload, ToolCalled
+from backend_api.domain.agent.events import BodyPart, StoredPayload, Todo, ToolCalled
+from backend_api.domain.agent.tasks import TaskBoard
 from backend_api.domain.agent.waits import Wait
 
 Effect = Literal["reads", "notes", "writes"]
@@ -58,7 +59,8 @@ async def _discard_output(_: str) -> None:
 
 @dataclass(slots=True, kw_only=True)
 class ToolCall:
-    """One call at work: who calls, what is wanted, where live output goes, how far it came.
+    """One call at work: who calls, what is wanted, where live output goes, how far it came. `todos` tells the agent's
+    own working list by now, `tasks` are the session's, and `skills_read` tells which skills its agents have read.
 
     A call counts as begun unless its tool marks that it is not: while it waits for the place it runs in nothing can
     have happened, nobody is told that it may have, and it is no part of its duration.
@@ -73,6 +75,9 @@ class ToolCall:
     agent_id: str | None = None
     """The sub-agent that calls, None for the main agent."""
     on_output: Callable[[str], Awaitable[None]] = _discard_output
+    todos: Callable[[], Sequence[Todo]] = tuple
+    tasks: TaskBoard = field(default_factory=TaskBoard)
+    skills_read: Callable[[], Sequence[str]] = tuple
     has_begun: bool = field(default=True, init=False)
     outcome: Done | Waits | None = field(default=None, init=False)
     """Where it did not fail, once it is over."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from backend_api.domain.agent.events import Usage
+from backend_api.domain.agent.events import NO_USAGE, Usage
 
 _DECIMALS = 12
 """Of a sum in US dollars: enough for a thousandth of a token, and what adding leaves behind is rounded away."""
@@ -37,7 +37,7 @@ def combine(first: Usage, second: Usage) -> Usage:
         thinking=first.thinking + second.thinking,
         cache_write=first.cache_write + second.cache_write,
         new=first.new + second.new,
-        cost=_cost([usage.cost for usage in (first, second) if usage != Usage()]),
+        cost=_cost([usage.cost for usage in (first, second) if usage != NO_USAGE]),
         known_cost=round(first.known_cost + second.known_cost, _DECIMALS),
         by_model=by_model,
         costs=_costs(first, second),

@@ -13,7 +13,9 @@ from backend_api.domain.agent.model import (
     NoteTurn,
     Thinking,
     ToolTurn,
+    Turn,
     UserTurn,
+    pictures_in,
 )
 from backend_api.domain.agent.pictures import Image
 from backend_api.infrastructure.llm.faults import as_object
@@ -28,11 +30,41 @@ _Content = str | list[dict[str, Any]]
 def messages_of(request: ModelRequest) -> list[bytes]:
     """Each in JSON. Neighbours of the user's role are one message, as templates of some models want the roles to
     alternate. Results of tools are text alone there: what they show follows the last of them, as the user's."""
+    return _messages(request.turns, request)
+
+
+def joined_messages(request: ModelRequest) -> list[bytes]:
+    """The same, with those before the first picture joined: whatever comes later they are made and joined once."""
+    turns, key = request.turns, ("chat", request.model)
+    begin, joined = request.sent.known(key, turns)
+    end = _end_of_whole(turns, begin)
+    if end > begin:
+        joined = [b",".join([*joined, *_messages(turns[begin:end], request)])]
+        request.sent.keep(key, turns[:end], joined)
+        for turn in turns[begin:end]:
+            turn.forget()
+    return [*joined, *_messages(turns[end:], request)]
+
+
+def _end_of_whole(turns: Sequence[Turn], begin: int) -> int:
+    """Up to where the turns from `begin` on, those before the first picture, are messages that nothing is joined to."""
+    end = next((at for at in range(begin, len(turns)) if pictures_in(turns[at])), len(turns))
+    while end > begin and not _is_message(turns[end - 1]):
+        end -= 1
+    return end
+
+
+def _is_message(turn: Turn) -> bool:
+    """Whether it is one by itself."""
+    return isinstance(turn, ToolTurn) or (isinstance(turn, AssistantTurn) and bool(turn.calls or turn.text.strip()))
+
+
+def _messages(turns: Sequence[Turn], request: ModelRequest) -> list[bytes]:
     model = request.model
     messages: list[bytes] = []
     told: list[UserTurn | NoteTurn | list[dict[str, Any]]] = []
     shown: list[dict[str, Any]] = []
-    for turn in request.turns:
+    for turn in turns:
         if isinstance(turn, ToolTurn):
             if told:
                 messages.append(_user_message(told))
@@ -47,7 +79,7 @@ def messages_of(request: ModelRequest) -> list[bytes]:
             shown = []
         if not isinstance(turn, AssistantTurn):
             told.append(turn)
-        elif turn.calls or turn.text.strip():
+        elif _is_message(turn):
             if told:
                 messages.append(_user_message(told))
                 told = []

@@ -7,7 +7,6 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import partial
 from hashlib import sha256
 from importlib.resources import files
 
@@ -87,7 +86,7 @@ class SandboxToolSource:
     ) -> None:
         self._rebuilt_within_s = rebuilt_within_s
         self._keep_alive_s = keep_alive_s
-        self._specs = specs
+        self._tools = [Tool(spec=spec, run_call=self._run) for spec in specs]
         self._of_shells = frozenset(one.name for one in specs if "shell" in one.parameters.get("properties", {}))
         self._place_skills = place_skills
         self._sandboxes = sandboxes
@@ -98,15 +97,14 @@ class SandboxToolSource:
         """The same for every agent, after the folders of the skills that were read are there. A sub-agent that names no
         shell has one of its own: those at work beside each other neither wait for each other's commands nor change
         each other's folder."""
-        run_call = partial(self._run, setup.skills_read)
-        return [Tool(spec=spec, run_call=run_call) for spec in self._specs]
+        return self._tools
 
-    async def _run(self, skills_read: Callable[[], Sequence[str]], call: ToolCall) -> Done:
+    async def _run(self, call: ToolCall) -> Done:
         if call.agent_id is not None and call.name in self._of_shells:
             call.arguments = {"shell": shell_of(call.agent_id)} | call.arguments
         try:
             async with self._keep_in_use(call.session_id):
-                outcome, sandbox = await self._call_once_ready(call, skills_read())
+                outcome, sandbox = await self._call_once_ready(call, call.skills_read())
         except SandboxLostError as error:
             return Done(success=False, output=LOST.format(detail=error.detail))
         if self._note_rebuilt(sandbox):

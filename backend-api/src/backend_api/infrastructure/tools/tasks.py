@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from backend_api.domain.agent.capability import Setup
 from backend_api.domain.agent.events import Task, TasksUpdated
 from backend_api.domain.agent.tasks import (
     MAX_TASKS,
@@ -102,28 +101,17 @@ class ListArguments(Arguments):
     pass
 
 
-class TaskTools:
-    """`ToolSource` of these: all agents of a session have them, and the same tasks."""
-
-    def __init__(self, mirror: Mirror = no_mirror) -> None:
-        self._mirror = mirror
-
-    async def tools(self, setup: Setup) -> Sequence[Tool]:
-        """The same four for all of them."""
-        return task_tools(setup.tasks, self._mirror)
-
-
-def task_tools(board: TaskBoard, mirror: Mirror = no_mirror) -> list[Tool]:
-    """Each change is stored as the whole, with the call's result."""
+def task_tools(mirror: Mirror = no_mirror) -> list[Tool]:
+    """All agents of a session have the same tasks. Each change is stored as the whole, with the call's result."""
 
     async def changed(
         call: ToolCall, change: Callable[[TasksUpdated], TasksUpdated], describe: Callable[[TasksUpdated], str]
     ) -> Done:
         try:
-            update = board.change(change)
+            update = call.tasks.change(change)
         except TasksRefusedError as refused:
             return Done(success=False, output=f"Nothing was changed: {refused}")
-        await mirror(call.session_id, call.user_id, board, update)
+        await mirror(call.session_id, call.user_id, call.tasks, update)
         return Done(success=True, output=describe(update), events=[update])
 
     async def create(call: ToolCall, arguments: CreateArguments) -> Done:
@@ -137,7 +125,7 @@ def task_tools(board: TaskBoard, mirror: Mirror = no_mirror) -> list[Tool]:
         )
 
     async def get(call: ToolCall, arguments: GetArguments) -> Done:
-        tasks = board.known().tasks
+        tasks = call.tasks.known().tasks
         try:
             task = task_of(tasks, arguments.task_id)
         except TasksRefusedError as refused:
@@ -170,7 +158,7 @@ def task_tools(board: TaskBoard, mirror: Mirror = no_mirror) -> list[Tool]:
         return await changed(call, lambda known: with_change(known, task_id, change), describe)
 
     async def tell(call: ToolCall, arguments: ListArguments) -> Done:
-        return Done(success=True, output=listed(board.known().tasks))
+        return Done(success=True, output=listed(call.tasks.known().tasks))
 
     note = partial(local_tool, effect="notes", deadline_ms=DEADLINE_MS)
     return [

@@ -7,7 +7,6 @@ from functools import partial
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from backend_api.domain.agent.capability import Setup
 from backend_api.domain.agent.events import Todo, TodoStatus, TodosUpdated
 from backend_api.domain.agent.todos import (
     MAX_TODO_CHARACTERS,
@@ -59,30 +58,24 @@ class ListArguments(Arguments):
     pass
 
 
-class TodoTools:
-    """`ToolSource` of these: each agent, also a sub-agent, has a list of its own."""
-
-    async def tools(self, setup: Setup) -> Sequence[Tool]:
-        """The same four for all of them."""
-        return todo_tools(setup.todos)
-
-
-def todo_tools(known: Callable[[], Sequence[Todo]] = tuple) -> list[Tool]:
-    """For an agent whose list is `known`, asked as a call begins. Each change is stored as the whole list, with the
-    call's result, so that one that was cut has changed nothing."""
+def todo_tools() -> list[Tool]:
+    """Each agent, also a sub-agent, has a list of its own. Each change is stored as the whole list, with the call's
+    result, so that one that was cut has changed nothing."""
 
     async def write(call: ToolCall, arguments: WriteArguments) -> Done:
         return _apply(lambda: [todo.as_todo() for todo in arguments.todos])
 
     async def add(call: ToolCall, arguments: AddArguments) -> Done:
-        return _apply(lambda: [*known(), arguments.as_todo()], lambda todos: f"Added as {len(todos)}. ")
+        return _apply(lambda: [*call.todos(), arguments.as_todo()], lambda todos: f"Added as {len(todos)}. ")
 
     async def complete(call: ToolCall, arguments: CompleteArguments) -> Done:
         number = arguments.number
-        return _apply(lambda: completed(known(), number), lambda todos: f"Completed: {todos[number - 1].content}. ")
+        return _apply(
+            lambda: completed(call.todos(), number), lambda todos: f"Completed: {todos[number - 1].content}. "
+        )
 
     async def tell(call: ToolCall, arguments: ListArguments) -> Done:
-        return Done(success=True, output=numbered(known()))
+        return Done(success=True, output=numbered(call.todos()))
 
     note = partial(local_tool, effect="notes", deadline_ms=DEADLINE_MS)
     return [

@@ -25,17 +25,13 @@ memory_view.
 _NONE = "As this run began you had no memories of this person any more."
 
 
-def _has_memory_tools(setup: Setup) -> bool:
-    return VIEW in [tool.name for tool in setup.tools]
-
-
 def _sections(setup: Setup) -> Sequence[str]:
-    return [_SECTION] if _has_memory_tools(setup) else ()
+    return [_SECTION] if setup.has_tool(VIEW) else ()
 
 
 def _notes(setup: Setup, conversation: Conversation) -> Sequence[ContextNote]:
     """Recorded in the log, and told again only where they are others than those it knows: what was sent stays."""
-    if not _has_memory_tools(setup) or not (setup.memories or KIND in conversation.notes):
+    if not setup.has_tool(VIEW) or not (setup.memories or KIND in conversation.notes):
         return ()
     return [ContextNote(kind=KIND, text=_LISTED.format(lines=listed(setup.memories)) if setup.memories else _NONE)]
 

@@ -33,7 +33,9 @@ def old_results(*, min_tokens: int) -> Capability:
 def _apply(conversation: Conversation) -> Conversation:
     """What an opening replaced is left out of the conversation already (`left_at_opening`)."""
     count, results = _replaced(conversation), conversation.results
-    return replace(conversation, lasting=results[count].turn if count < len(results) else 0)
+    if count >= len(results):
+        return conversation
+    return replace(conversation, lasting=results[count].turn)
 
 
 def _limit(conversation: Conversation, opened: ContextOpened) -> ContextOpened:

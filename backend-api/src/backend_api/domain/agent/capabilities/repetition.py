@@ -18,6 +18,8 @@ REASON = "The agent made the same calls again and again, also after it was told 
 def _repeated(setup: Setup, conversation: Conversation) -> Sequence[CallMade]:
     """The calls that were made three times in a row with equal results, empty where there are none. A tool that waits
     for something is called again on purpose, and what a person is asked they answer."""
+    if len(conversation.last_calls) < TIMES:
+        return ()
     waiting = {tool.name for tool in setup.tools if tool.waits or tool.asks_person}
     made = [call for call in conversation.last_calls if call.name not in waiting]
     for length in range(1, LONGEST_CYCLE + 1):

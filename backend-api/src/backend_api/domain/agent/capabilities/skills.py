@@ -23,7 +23,7 @@ again before you go on with work of their kind."""
 
 
 def _sections(setup: Setup) -> Sequence[str]:
-    if not setup.skills or not _can_read(setup):
+    if not setup.skills or not setup.has_tool(READ_TOOL):
         return []
     lines, left = [_TEXT], MAX_CHARACTERS
     for skill in setup.skills:
@@ -38,11 +38,7 @@ def _sections(setup: Setup) -> Sequence[str]:
 
 def _notes_after_compaction(setup: Setup, conversation: Conversation) -> Sequence[str]:
     names = conversation.skills_read
-    return [_KEPT.format(names=", ".join(names))] if names and _can_read(setup) else []
-
-
-def _can_read(setup: Setup) -> bool:
-    return any(tool.name == READ_TOOL for tool in setup.tools)
+    return [_KEPT.format(names=", ".join(names))] if names and setup.has_tool(READ_TOOL) else []
 
 
 SKILLS = Capability(name="skills", sections=_sections, kept=_notes_after_compaction)

@@ -44,7 +44,7 @@ def _sections(setup: Setup) -> Sequence[str]:
     member = setup.membership
     if member is None:
         return []
-    if member.is_lead and SPAWN not in [tool.name for tool in setup.tools]:
+    if member.is_lead and not setup.has_tool(SPAWN):
         return []
     return [_LEAD if member.is_lead else _TEAMMATE.format(name=member.name, role=member.role, lead=LEAD)]
 

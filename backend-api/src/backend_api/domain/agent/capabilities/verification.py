@@ -13,7 +13,7 @@ how you know it works, and what is still open. Then tell the person the result, 
 
 
 def _sections(setup: Setup) -> Sequence[str]:
-    if any(tool.name == THINK_TOOL for tool in setup.tools):
+    if setup.has_tool(THINK_TOOL):
         return [_TEXT.format(think=THINK_TOOL)]
     return []
 
