@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
@@ -52,12 +53,9 @@ class Edge:
         if _declared_length(scope) > limit:
             await problem(413, TOO_LARGE, OVER_LIMIT)(scope, receive, send)
             return
-
-        async def send_in_pieces(message: Message) -> None:
-            await _in_pieces(message, send)
-
         bounded = _bounded(receive, limit)
-        await self._app(scope, bounded if _has_parts(scope) else _of_few_values(bounded), send_in_pieces)
+        checked = bounded if _has_parts(scope) else _of_few_values(bounded)
+        await self._app(scope, checked, partial(_send_in_pieces, send))
 
     def _limit_of(self, scope: Scope) -> int:
         limit = self._options.max_body_bytes
@@ -93,7 +91,7 @@ class Edge:
         await problem(*refusal)(scope, receive, send)
 
 
-async def _in_pieces(message: Message, send: Send) -> None:
+async def _send_in_pieces(send: Send, message: Message) -> None:
     """The server takes a body of any size at once; piece by piece it lets nobody hold more than they take."""
     body: bytes = message.get("body", b"")
     at = 0
