@@ -12,6 +12,8 @@ T = TypeVar("T")
 
 async def wait_for(fut: Awaitable[T], timeout: float | None) -> T:
     """As `asyncio.wait_for`. Raises `TimeoutError`, and `CancelledError` also where that comes with the result."""
+    if timeout is None:
+        return await fut
     async with asyncio.timeout(timeout):
         return await fut
 
