@@ -65,3 +65,12 @@ def test_only_tokens_that_hold_are_kept_and_not_without_bound(monkeypatch: pytes
     assert access._verified.cache_info().currsize == 2
     access.read(token)
     assert access._verified.cache_info().hits == 1
+
+
+def test_a_token_that_its_owner_lengthened_is_not_kept() -> None:
+    access = signing(Clock())
+    token, _ = access.sign(ANNA)
+    assert len(token) < tokens.VERIFIED_CHARACTERS
+    # What is no base64 is skipped where the signature is read.
+    assert access.read(token + "~" * 1000) == access.read(token)
+    assert access._verified.cache_info().currsize == 1
