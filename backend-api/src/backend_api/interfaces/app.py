@@ -100,11 +100,12 @@ def build_app(options: WebOptions, lifespan: Lifespan | None = None) -> FastAPI:
     )
     app.state.options = options
     install_problems(app)
+    # Requests are matched in this order, so what is asked most stands first.
     for router in (
-        auth.router,
-        sessions.router,
         messages.router,
+        sessions.router,
         events.router,
+        auth.router,
         files.router,
         snapshots.router,
         sandbox.router,

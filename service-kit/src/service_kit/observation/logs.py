@@ -32,6 +32,7 @@ _REPEATING = ("mcp.client", "mcp.shared")
 # JSON lets pass what a terminal obeys and what deceives an eye: DEL, C1 controls, directions, other ends of lines,
 # halves of characters.
 _ODD = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb]")
+_ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
 _STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "color_message", "taskName"}
 
 
@@ -51,7 +52,7 @@ class JsonLines(logging.Formatter):
         line |= {name: value for name, value in record.__dict__.items() if name not in _STANDARD}
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        return _ODD.sub(_escaped, json.dumps(line, ensure_ascii=False, default=str))
+        return _ODD.sub(_escaped, _ENCODER.encode(line))
 
 
 def _escaped(found: re.Match[str]) -> str:

@@ -10,7 +10,16 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 
 from opentelemetry.context import Context, attach, detach
-from opentelemetry.trace import Span, SpanKind, Status, StatusCode, format_trace_id, get_current_span, get_tracer
+from opentelemetry.trace import (
+    Span,
+    SpanKind,
+    Status,
+    StatusCode,
+    format_trace_id,
+    get_current_span,
+    get_tracer,
+    use_span,
+)
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 SCOPE = "agent"
@@ -33,9 +42,12 @@ def span(
     A failure is told by its class alone: the library would add its message, which may hold what people wrote.
     """
     context = remote_context(parent) if parent else None
-    with TRACER.start_as_current_span(
-        name, context, kind, attributes, record_exception=False, set_status_on_exception=False
-    ) as current:
+    current = TRACER.start_span(name, context, kind, attributes)
+    if current is get_current_span():
+        # Nothing is traced: such a tracer begins none, and names the one that stands already.
+        yield current
+        return
+    with use_span(current, end_on_exit=True, record_exception=False, set_status_on_exception=False):
         try:
             yield current
         except asyncio.CancelledError:
@@ -65,8 +77,9 @@ def following(traceparent: str | None) -> Generator[bool]:
 def remote_context(traceparent: str | None) -> Context:
     """Of nobody where it is missing or malformed. A caller's `tracestate` and baggage are not passed on."""
     # The library would write a line of the log for one that is too long.
-    is_whole = traceparent is not None and len(traceparent) == _LENGTH
-    return _W3C.extract({TRACEPARENT: traceparent} if is_whole else {}, Context())
+    if traceparent is None or len(traceparent) != _LENGTH:
+        return Context()
+    return _W3C.extract({TRACEPARENT: traceparent}, Context())
 
 
 def current_traceparent() -> str | None:

@@ -8,7 +8,8 @@ import pytest
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from opentelemetry.trace import StatusCode
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
+from opentelemetry.trace import StatusCode, TraceFlags
 
 from service_kit.observation import spans
 from service_kit.observation.spans import current_trace_id, current_traceparent, following, span
@@ -40,6 +41,24 @@ def test_without_a_collector_a_callers_trace_is_still_passed_on() -> None:
     with following(REMOTE), span("run"):
         assert current_traceparent() == REMOTE
         assert current_trace_id() == "a" * 32
+    assert current_traceparent() is None
+
+
+def test_without_a_collector_a_span_may_still_name_its_parent_and_end_in_a_failure() -> None:
+    with span("run", parent=REMOTE), span("tool"):
+        assert current_traceparent() == REMOTE
+    with pytest.raises(ValueError, match="as it is"), span("run", parent=REMOTE), span("tool"):
+        raise ValueError("as it is")
+    assert current_traceparent() is None
+
+
+def test_a_span_that_is_not_sampled_is_begun_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    provider = TracerProvider(sampler=ALWAYS_OFF, shutdown_on_exit=False)
+    monkeypatch.setattr(spans, "TRACER", provider.get_tracer(spans.SCOPE))
+    with span("run"):
+        run = current_traceparent()
+        assert run is not None
+        assert not int(run.split("-")[3], 16) & TraceFlags.SAMPLED
     assert current_traceparent() is None
 
 

@@ -7,6 +7,7 @@ import hmac
 import time
 import uuid
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from jose import JWTError, jwt
@@ -21,6 +22,12 @@ AUDIENCE = "backend-api"
 LINK_AUDIENCE = "backend-api/files"
 PREVIEW_AUDIENCE = "backend-api/previews"
 ALGORITHMS = ("HS256", "HS384", "HS512")
+VERIFIED_TOKENS = 1_000
+"""So many access tokens are remembered as verified, as each comes with many calls."""
+VERIFIED_CHARACTERS = 512
+"""At most, of a token that is remembered. Ours have fewer than 400, but as base64 is read whoever has one can lengthen
+it at will."""
+_INVALID = "The access token is invalid or has expired. Log in again."
 
 
 class _Signer:
@@ -45,7 +52,15 @@ class _Signer:
         return jwt.encode(whole, self._secret, algorithm=self._algorithm)
 
     def read(self, token: str) -> dict[str, Any] | None:
-        # A required time would be checked against this machine's clock; it is checked below.
+        claims = self.verify(token)
+        return None if claims is None or self.is_over(claims["exp"]) else claims
+
+    def is_over(self, expires_at: float) -> bool:
+        return expires_at < self._clock()
+
+    def verify(self, token: str) -> dict[str, Any] | None:
+        """All but whether the time `exp`, an integer, is over."""
+        # A required time would be checked against this machine's clock; it is checked by `is_over`.
         options = {"require_aud": True, "require_jti": True, "verify_exp": False}
         try:
             claims = jwt.decode(
@@ -53,10 +68,8 @@ class _Signer:
             )
         except (JWTError, ValueError):
             return None
-        expires_at = claims.get("exp")
-        if not isinstance(expires_at, int) or expires_at < self._clock():
-            return None
-        return claims if claims.get("typ") == self._kind else None
+        is_whole = isinstance(claims.get("exp"), int) and claims.get("typ") == self._kind
+        return claims if is_whole else None
 
 
 class JwtAccessTokens:
@@ -66,6 +79,8 @@ class JwtAccessTokens:
         self._signer = _Signer(secret, algorithm, AUDIENCE, "access", clock)
         self._key = secret.encode()
         self._expires_s = expires_s
+        # By the whole text of a token. What raises is not kept.
+        self._verified = lru_cache(VERIFIED_TOKENS)(self._verify)
 
     @property
     def lifetime_s(self) -> int:
@@ -87,18 +102,24 @@ class JwtAccessTokens:
 
     def read(self, token: str) -> AccessClaims:
         """Signature, algorithm, audience, kind and time are all checked."""
-        claims = self._signer.read(token)
+        verify = self._verified if len(token) <= VERIFIED_CHARACTERS else self._verify
+        claims, expires_at = verify(token)
+        if self._signer.is_over(expires_at):
+            raise TokenInvalidError(_INVALID)
+        return claims
+
+    def _verify(self, token: str) -> tuple[AccessClaims, float]:
+        """What it says and until when it holds, which may be over."""
+        claims = self._signer.verify(token)
         if claims is None:
-            raise TokenInvalidError("The access token is invalid or has expired. Log in again.")
+            raise TokenInvalidError(_INVALID)
         try:
-            return AccessClaims(
-                user_id=UserId(str(claims["sub"])),
-                family=str(claims["fam"]),
-                token_version=int(claims["ver"]),
-                expires_at=float(claims["exp"]),
-            )
+            expires_at = float(claims["exp"])
+            user_id, family, version = UserId(str(claims["sub"])), str(claims["fam"]), int(claims["ver"])
         except (KeyError, ValueError, TypeError) as error:
-            raise TokenInvalidError("The access token is invalid or has expired. Log in again.") from error
+            raise TokenInvalidError(_INVALID) from error
+        said = AccessClaims(user_id=user_id, family=family, token_version=version, expires_at=expires_at)
+        return said, expires_at
 
 
 class JwtFileLinks:

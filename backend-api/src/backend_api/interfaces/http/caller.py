@@ -9,7 +9,7 @@ from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from backend_api.application.identity.authenticate import Caller
-from backend_api.interfaces.http.use_cases import Calls
+from backend_api.interfaces.http.use_cases import Calls, use_cases_of
 from backend_api.interfaces.trust import trust_peer
 from service_kit.listening.peers import address_key
 
@@ -23,9 +23,9 @@ async def _token(
 
 
 async def _caller(
-    request: Request, calls: Calls, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
+    request: Request, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 ) -> Caller:
-    caller = await calls.authenticate(credentials.credentials if credentials else None)
+    caller = await use_cases_of(request).authenticate(credentials.credentials if credentials else None)
     trust_peer(request)
     return caller
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
@@ -42,28 +43,26 @@ class Edge:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        if (refusal := self._refusal(scope["type"], Headers(scope=scope))) is not None:
+        headers = Headers(scope=scope)
+        if (refusal := self._refusal(scope["type"], headers)) is not None:
             await self._refuse(refusal, scope, receive, send)
             return
         if scope["type"] == "websocket":
             await self._app(scope, receive, send)
             return
-        limit = self._limit_of(scope)
-        if _declared_length(scope) > limit:
+        limit = self._limit_of(scope, headers)
+        if _declared_length(headers) > limit:
             await problem(413, TOO_LARGE, OVER_LIMIT)(scope, receive, send)
             return
-
-        async def send_in_pieces(message: Message) -> None:
-            await _in_pieces(message, send)
-
         bounded = _bounded(receive, limit)
-        await self._app(scope, bounded if _has_parts(scope) else _of_few_values(bounded), send_in_pieces)
+        checked = bounded if _has_parts(headers) else _of_few_values(bounded)
+        await self._app(scope, checked, partial(_send_in_pieces, send))
 
-    def _limit_of(self, scope: Scope) -> int:
+    def _limit_of(self, scope: Scope, headers: Headers) -> int:
         limit = self._options.max_body_bytes
         if scope["method"] == "POST" and _UPLOAD.fullmatch(scope["path"]):
             limit += self._options.max_upload_bytes * self._options.max_files
-        elif scope["method"] == "POST" and _SKILLS.fullmatch(scope["path"]) and _has_parts(scope):
+        elif scope["method"] == "POST" and _SKILLS.fullmatch(scope["path"]) and _has_parts(headers):
             limit += self._options.max_skill_bytes
         return limit
 
@@ -93,7 +92,7 @@ class Edge:
         await problem(*refusal)(scope, receive, send)
 
 
-async def _in_pieces(message: Message, send: Send) -> None:
+async def _send_in_pieces(send: Send, message: Message) -> None:
     """The server takes a body of any size at once; piece by piece it lets nobody hold more than they take."""
     body: bytes = message.get("body", b"")
     at = 0
@@ -103,9 +102,9 @@ async def _in_pieces(message: Message, send: Send) -> None:
     await send({**message, "body": body[at:]} if at else message)
 
 
-def _has_parts(scope: Scope) -> bool:
+def _has_parts(headers: Headers) -> bool:
     """Files, which are taken as they come. Nothing of such a type is read as JSON."""
-    return Headers(scope=scope).get("content-type", "").strip().lower().startswith("multipart/")
+    return headers.get("content-type", "").strip().lower().startswith("multipart/")
 
 
 def _of_few_values(receive: Receive) -> Receive:
@@ -126,8 +125,8 @@ def _of_few_values(receive: Receive) -> Receive:
     return receive_checked
 
 
-def _declared_length(scope: Scope) -> int:
-    length = Headers(scope=scope).get("content-length", "0")
+def _declared_length(headers: Headers) -> int:
+    length = headers.get("content-length", "0")
     return int(length) if length.isdecimal() and len(length) < 20 else 0
 
 

@@ -188,9 +188,14 @@ class WebOptions:
     run_wait_s: float = 3600.0
 
 
+def use_cases_of(connection: HTTPConnection) -> UseCases:
+    """For dependencies: one of their own, which is resolved anew wherever it is named, costs more than what it does."""
+    return cast("UseCases", connection.app.state.use_cases)
+
+
 # Coroutines, as the framework calls plain functions in a thread.
 async def _use_cases(connection: HTTPConnection) -> UseCases:
-    return cast("UseCases", connection.app.state.use_cases)
+    return use_cases_of(connection)
 
 
 async def _options(connection: HTTPConnection) -> WebOptions:
