@@ -10,7 +10,7 @@ class WaitLimit:
     """`with limit: await ...` raises `TimeoutError` where that takes longer than `seconds`, as `asyncio.timeout` does.
 
     It is made for the waits of one task, one at a time, that nearly always are short: a timer each takes longer than
-    what most of them wait for, so that one timer looks after all of them.
+    what most of them wait for, so that one timer looks after all of them. It is closed after the last one.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -22,6 +22,12 @@ class WaitLimit:
         """When the wait began that is under way, by the loop's clock."""
         self._cancelled_before: int | None = None
         """How often the task was cancelled before this did it, None until then."""
+
+    def close(self) -> None:
+        """Drop the timer, which would keep the task in memory until its time is over."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._task = None
 
     def __enter__(self) -> Self:
         if self._task is None:

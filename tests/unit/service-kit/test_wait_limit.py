@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
+from contextlib import closing
 
 import pytest
 
@@ -65,6 +68,21 @@ async def test_a_cancellation_that_comes_with_the_end_of_its_time_is_not_lost() 
     waited_for.add_done_callback(lambda _: task.cancel())
     await asyncio.wait({task})
     assert task.cancelled()
+
+
+async def test_once_closed_it_keeps_no_task() -> None:
+    async def wait() -> None:
+        with closing(WaitLimit(3_600)) as limit, limit:
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(wait())
+    await task
+    ended = weakref.ref(task)
+    del task
+    # The turn in which it ended is over.
+    await asyncio.sleep(0)
+    gc.collect()
+    assert ended() is None
 
 
 async def test_another_error_is_told_as_it_is() -> None:

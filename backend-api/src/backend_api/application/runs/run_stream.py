@@ -7,6 +7,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -97,7 +98,6 @@ class RunStream:
         self._open: dict[TextKey, list[str]] = {}
         self._seen_seq = 0
         self._context: ContextUsage | None = None
-        self._publishing = WaitLimit(PUBLISH_DEADLINE_S)
         self.has_shown = asyncio.Event()
         """Set with the first text delivered."""
 
@@ -148,6 +148,10 @@ class RunStream:
 
     async def deliver(self) -> None:
         """Until cancelled."""
+        with closing(WaitLimit(PUBLISH_DEADLINE_S)) as publishing:
+            await self._deliver_all(publishing)
+
+    async def _deliver_all(self, publishing: WaitLimit) -> None:
         next_text_at = 0.0
         while True:
             if not self._waiting:
@@ -160,7 +164,7 @@ class RunStream:
             item = self._waiting.popleft()
             if isinstance(item, list):
                 self._stored_waiting -= 1
-            await self._deliver(item)
+            await self._deliver(item, publishing)
             if isinstance(item, _Piece):
                 self.has_shown.set()
                 now = time.monotonic()
@@ -213,11 +217,11 @@ class RunStream:
         finally:
             over.cancel()
 
-    async def _deliver(self, item: _Piece | list[Event]) -> None:
+    async def _deliver(self, item: _Piece | list[Event], publishing: WaitLimit) -> None:
         if not isinstance(item, list) and not self._may_show():
             return
         try:
-            with self._publishing:
+            with publishing:
                 if isinstance(item, list):
                     await self._stream.append(self._session_id, item)
                 else:

@@ -6,6 +6,7 @@ import asyncio
 import math
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import closing
 from dataclasses import dataclass
 
 from backend_api.domain.agent.model import ModelUnavailableError, Part, TextPart, ThinkingPart, ToolCallPart
@@ -55,29 +56,30 @@ class AnswerBounds:
 
     async def bounded(self, chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
         """The same ones; whoever sends more than is read at once leaves others their turn."""
-        begun = yielded = self._clock()
-        # What comes of framing or compression alone keeps a connection open, and is no chunk.
-        silence = WaitLimit(self._silence_s)
-        while True:
-            try:
-                with silence:
-                    chunk = await anext(chunks)
-            except StopAsyncIteration:
-                return
-            except TimeoutError as error:
-                raise ModelUnavailableError(
-                    f"{self._provider} sent nothing for {self._silence_s:g} s.", may_retry=True
-                ) from error
-            now = self._clock()
-            self._bytes += len(chunk)
-            if self._bytes > MAX_ANSWER_BYTES:
-                raise self._too_much("more than any answer takes")
-            if now - begun > MAX_ANSWER_S:
-                raise self._too_much(f"an answer that did not end within {MAX_ANSWER_S / 60:g} minutes")
-            yield chunk
-            if self._clock() - yielded > BUSY_S:
-                await asyncio.sleep(0)
-                yielded = self._clock()
+        with closing(WaitLimit(self._silence_s)) as silence:
+            begun = yielded = self._clock()
+            while (chunk := await self._next(chunks, silence)) is not None:
+                now = self._clock()
+                self._bytes += len(chunk)
+                if self._bytes > MAX_ANSWER_BYTES:
+                    raise self._too_much("more than any answer takes")
+                if now - begun > MAX_ANSWER_S:
+                    raise self._too_much(f"an answer that did not end within {MAX_ANSWER_S / 60:g} minutes")
+                yield chunk
+                if self._clock() - yielded > BUSY_S:
+                    await asyncio.sleep(0)
+                    yielded = self._clock()
+
+    async def _next(self, chunks: AsyncIterator[bytes], silence: WaitLimit) -> bytes | None:
+        """None after the last. What comes of framing or compression alone keeps a connection open, and is no chunk."""
+        try:
+            with silence:
+                return await anext(chunks)
+        except StopAsyncIteration:
+            return None
+        except TimeoutError as error:
+            text = f"{self._provider} sent nothing for {self._silence_s:g} s."
+            raise ModelUnavailableError(text, may_retry=True) from error
 
     def count(self, part: Part) -> None:
         """Count the next part, before anybody has it."""

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, closing, suppress
 from typing import TypeVar
 
 from starlette.responses import Response
@@ -72,11 +72,11 @@ class EventStream(Response):
                 await _last(send)
 
     async def _stream(self, send: Send) -> None:
-        sending = WaitLimit(SEND_DEADLINE_S)
         try:
-            async for frame in self._frames:
-                with sending:
-                    await send({"type": "http.response.body", "body": frame, "more_body": True})
+            with closing(WaitLimit(SEND_DEADLINE_S)) as sending:
+                async for frame in self._frames:
+                    with sending:
+                        await send({"type": "http.response.body", "body": frame, "more_body": True})
             await _last(send)
         except TimeoutError:
             # The server cuts the connection of a reader that takes nothing.
