@@ -185,7 +185,7 @@ def known_tools() -> list[ToolSpec]:
     own = (
         *local,
         *_main_agent_tools(None),
-        task_tool(None),
+        task_tool(),
         *todo_tools(),
         *task_tools(),
         *team_tools(),

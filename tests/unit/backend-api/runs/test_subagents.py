@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -30,7 +31,7 @@ from backend_api.domain.agent.model import (
     ToolTurn,
     Turn,
 )
-from backend_api.domain.agent.tools import Done, Tool, ToolCall
+from backend_api.domain.agent.tools import Assignment, Done, Tool, ToolCall, Waits
 from backend_api.domain.conversation.entity import RunId, SessionId
 from backend_api.infrastructure.memory.store import MemoryStore
 from support.acting import (
@@ -226,13 +227,17 @@ class Hasty:
         self._inner = inner
 
     async def tools(self, setup: Setup) -> Sequence[Tool]:
-        delegate = setup.delegate
+        return [replace(tool, run_call=partial(self._run, tool)) for tool in await self._inner.tools(setup)]
 
-        async def soon(call: ToolCall, assignment: Any) -> Done:
+    async def _run(self, tool: Tool, call: ToolCall) -> Done | Waits:
+        delegate = call.delegate
+
+        async def soon(call: ToolCall, assignment: Assignment) -> Done | Waits:
             assert delegate is not None
             return await delegate(call, replace(assignment, within_s=1.0))
 
-        return await self._inner.tools(replace(setup, delegate=soon))
+        call.delegate = soon
+        return await tool.run_call(call)
 
 
 async def test_a_run_taken_over_goes_on_inside_it_with_the_same_bytes_wherever_it_was_cut() -> None:

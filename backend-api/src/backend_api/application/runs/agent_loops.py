@@ -27,6 +27,7 @@ from backend_api.domain.agent.pictures import Pictures
 from backend_api.domain.agent.subagent_kinds import MAIN, SubagentKind
 from backend_api.domain.agent.team import LEAD, TEAMMATE, Membership, Team, Teammate
 from backend_api.domain.agent.tool_runner import ToolRunner
+from backend_api.domain.agent.tools import Assignment, Done, ToolCall, Waits
 from backend_api.domain.conversation.entity import Lease
 
 UNREADABLE_CODE = "secret_unreadable"
@@ -83,15 +84,21 @@ class _Loops:
     pictures: Pictures
 
     async def main(self) -> AgentLoop | TeamRun:
-        services, journal = self.services, self.journal
-        delegate = Subagents(journal=journal, loop_of=self._of_kind, kinds=self._kinds_now, clock=services.clock)
-        has_team = await _has_team(self.setup.options, self.lease, journal)
-        its = Membership(name=LEAD, role="", team=self._team) if has_team else None
-        loop = await self._loop(self.model, replace(self.setup, delegate=delegate, membership=its), journal)
-        loop.notices = await _preset_notices(self.setup, journal)
+        services, journal, setup = self.services, self.journal, self.setup
+        has_team = await _has_team(setup.options, self.lease, journal)
+        if has_team:
+            setup = replace(setup, membership=Membership(name=LEAD, role="", team=self._team))
+        loop = await self._loop(self.model, setup, journal)
+        loop.notices = await _preset_notices(setup, journal)
         if not has_team:
             return loop
         return TeamRun(loop, journal, self._of_teammate, timing=services.options.team, mirror=services.mirror_team)
+
+    async def _delegate(self, call: ToolCall, assignment: Assignment) -> Done | Waits:
+        subagents = Subagents(
+            journal=self.journal, loop_of=self._of_kind, kinds=self._kinds_now, clock=self.services.clock
+        )
+        return await subagents(call, assignment)
 
     async def _of_kind(self, kind: SubagentKind, journal: Journal) -> AgentLoop:
         own, notice = _model_of(kind, self.catalogue, self.model)
@@ -145,7 +152,12 @@ class _Loops:
                 keep=self._keep_result,
             )
             runner = ToolRunner(
-                tools=tools, judge=capabilities.judge, journal=journal, new_id=services.new_id, limits=limits
+                tools=tools,
+                judge=capabilities.judge,
+                journal=journal,
+                new_id=services.new_id,
+                limits=limits,
+                delegate=self._delegate if setup.kind == MAIN else None,
             )
             compactor = Compactor(
                 model=journal.traced(summarizes, "compact"),

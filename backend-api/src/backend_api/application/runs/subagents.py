@@ -22,8 +22,7 @@ from backend_api.domain.agent.loop import AgentLoop
 from backend_api.domain.agent.model import AssistantTurn, ModelError
 from backend_api.domain.agent.shortening import shorten
 from backend_api.domain.agent.subagent_kinds import BUILT_IN, SubagentKind, find_kind, is_built_in
-from backend_api.domain.agent.subagents import Assignment
-from backend_api.domain.agent.tools import Done, ToolCall, Waits
+from backend_api.domain.agent.tools import Assignment, Done, ToolCall, Waits
 
 TOO_LONG = "The agent was ended because it did not finish within {seconds:g} s. Part of it may have happened."
 SILENT = "The agent ended without an answer."

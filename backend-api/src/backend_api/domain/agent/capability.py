@@ -21,7 +21,6 @@ from backend_api.domain.agent.presets import NO_PRESET, Preset
 from backend_api.domain.agent.sizes import CountTokens, count_estimated
 from backend_api.domain.agent.skills import SkillOffer
 from backend_api.domain.agent.subagent_kinds import BUILT_IN, MAIN, SubagentKind
-from backend_api.domain.agent.subagents import Delegate
 from backend_api.domain.agent.team import Membership
 from backend_api.domain.agent.tools import Tool, ToolSpec
 from backend_api.domain.memories.entity import MemoryFile
@@ -32,9 +31,9 @@ class Setup:
     """What an agent works with. `options` are those of all layers together, `below` those below the session's, and
     `preset` is the one among these layers;
     `tools` are empty while they are asked for; `context_window` is that of its model, in tokens, and `count_tokens`
-    counts as that does; `kinds` are those that sub-agents may be of, and `kind` names its own; `delegate` is how the
-    main one gives work to another; `skills` are those of its user; `memories` are those of its user as the run began,
-    and `mcp_tools` those that its MCP servers offer; `membership` is who it is in the run's team, where it has one."""
+    counts as that does; `kinds` are those that sub-agents may be of, and `kind` names its own; `skills` are those of
+    its user, `memories` are those as the run began, and `mcp_tools` those that its MCP servers offer; `membership` is
+    who it is in the run's team, where it has one."""
 
     now: Callable[[], datetime]
     tools: Sequence[ToolSpec] = ()
@@ -43,7 +42,6 @@ class Setup:
     preset: Preset = NO_PRESET
     kind: str = MAIN
     kinds: Sequence[SubagentKind] = BUILT_IN
-    delegate: Delegate | None = None
     mode: AgentMode = "normal"
     context_window: int = CONTEXT_WINDOW
     count_tokens: CountTokens = count_estimated

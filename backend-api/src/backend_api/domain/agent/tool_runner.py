@@ -30,7 +30,7 @@ from backend_api.domain.agent.model import ToolRequest
 from backend_api.domain.agent.phrase import render_phrase
 from backend_api.domain.agent.shortening import shorten
 from backend_api.domain.agent.step import NO_RESULT
-from backend_api.domain.agent.tools import Done, OpenCall, Tool, ToolCall, Waits
+from backend_api.domain.agent.tools import Delegate, Done, OpenCall, Tool, ToolCall, Waits
 from backend_api.domain.agent.waits import Wait
 from backend_api.domain.errors import DomainError
 
@@ -59,6 +59,8 @@ class ToolRunner:
     journal: Journal
     new_id: Callable[[str], str]
     limits: ResultLimits
+    delegate: Delegate | None = None
+    """How its agent gives work to another one; None: it gives nothing on."""
 
     def announce(
         self, requests: Sequence[ToolRequest], chosen: Chosen = NOTHING_CHOSEN, *, turn: int, seen_seq: int
@@ -236,6 +238,7 @@ class ToolRunner:
 
     async def _execute(self, called: ToolCalled, tool: Tool) -> Done | Waits:
         with self.journal.tool_call(called) as call:
+            call.delegate = self.delegate
             deadline = asyncio.timeout(tool.spec.deadline_ms / 1000 + GRACE_S)
             try:
                 async with deadline:

@@ -60,7 +60,8 @@ async def _discard_output(_: str) -> None:
 @dataclass(slots=True, kw_only=True)
 class ToolCall:
     """One call at work: who calls, what is wanted, where live output goes, how far it came. `todos` tells the agent's
-    own working list by now, `tasks` are the session's, and `skills_read` tells which skills its agents have read.
+    own working list by now, `tasks` are the session's, `skills_read` tells which skills its agents have read, and
+    `delegate` is how it gives work to another one.
 
     A call counts as begun unless its tool marks that it is not: while it waits for the place it runs in nothing can
     have happened, nobody is told that it may have, and it is no part of its duration.
@@ -78,6 +79,7 @@ class ToolCall:
     todos: Callable[[], Sequence[Todo]] = tuple
     tasks: TaskBoard = field(default_factory=TaskBoard)
     skills_read: Callable[[], Sequence[str]] = tuple
+    delegate: Delegate | None = None
     has_begun: bool = field(default=True, init=False)
     outcome: Done | Waits | None = field(default=None, init=False)
     """Where it did not fail, once it is over."""
@@ -125,6 +127,20 @@ class Waits:
     """The call has no result yet: the run waits without a process, and goes on with it once that is over."""
 
     waits: Sequence[Wait]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """Work for another agent, of the kind of that name, which it may take `within_s` seconds for."""
+
+    kind: str
+    task: str
+    within_s: float
+
+
+Delegate = Callable[[ToolCall, Assignment], Awaitable[Done | Waits]]
+"""Gives an assignment to an agent of its own; what that says last is the call's result. Called again for a call that
+was cut, or that waited, it goes on where that agent was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,7 @@ from pydantic import AliasChoices, Field
 
 from backend_api.domain.agent.capability import Setup
 from backend_api.domain.agent.subagent_kinds import BUILT_IN, SubagentKind
-from backend_api.domain.agent.subagents import Assignment, Delegate
-from backend_api.domain.agent.tools import Done, Tool, ToolCall, Waits
+from backend_api.domain.agent.tools import Assignment, Done, Tool, ToolCall, Waits
 from backend_api.infrastructure.tools.local import Arguments, local_tool
 
 WITHIN_S = 1_800.0
@@ -46,18 +45,28 @@ class TaskArguments(Arguments):
 class TaskTool:
     """`ToolSource` of `task`, which only the main agent has: sub-agents give nothing on."""
 
+    def __init__(self) -> None:
+        self._last = BUILT_IN, task_tool()
+
     async def tools(self, setup: Setup) -> Sequence[Tool]:
-        """One, or none."""
-        return [task_tool(setup.delegate, setup.kinds)] if setup.kind == "main" else []
+        """One, or none. It is the last agent's where that may give work to the same kinds."""
+        if setup.kind != "main":
+            return []
+        kinds = tuple(setup.kinds)
+        if kinds != self._last[0]:
+            self._last = kinds, task_tool(kinds)
+        return [self._last[1]]
 
 
-def task_tool(delegate: Delegate | None, kinds: Sequence[SubagentKind] = BUILT_IN) -> Tool:
-    """The tool, for an agent whose work `delegate` gives on to agents of these kinds."""
+def task_tool(kinds: tuple[SubagentKind, ...] = BUILT_IN) -> Tool:
+    """The tool, for an agent that gives work on to agents of these kinds."""
 
     async def run_call(call: ToolCall, arguments: TaskArguments) -> Done | Waits:
-        if delegate is None:
+        if call.delegate is None:
             return Done(success=False, output="There is no other agent to give it to.")
-        return await delegate(call, Assignment(kind=arguments.agent_type, task=arguments.prompt, within_s=WITHIN_S))
+        return await call.delegate(
+            call, Assignment(kind=arguments.agent_type, task=arguments.prompt, within_s=WITHIN_S)
+        )
 
     # The call itself changes nothing: what the agent calls is judged and put in order call by call. A worker that
     # takes the run over calls it again, and the agent goes on where it was.
