@@ -20,8 +20,10 @@ class WaitLimit:
         self._timer: asyncio.TimerHandle | None = None
         self._since: float | None = None
         """When the wait began that is under way, by the loop's clock."""
-        self._cancelled_before: int | None = None
-        """How often the task was cancelled before this did it, None until then."""
+        self._cancelled_before = 0
+        """How often the task was cancelled when the wait began."""
+        self._is_over = False
+        """Whether the wait has taken too long, for which this cancelled the task."""
 
     def close(self) -> None:
         """Drop the timer, which would keep the task in memory until its time is over."""
@@ -34,15 +36,16 @@ class WaitLimit:
             self._task = asyncio.current_task()
         if self._timer is None:
             self._timer = self._loop.call_later(self._seconds, self._look)
+        self._cancelled_before = self._task.cancelling() if self._task is not None else 0
         self._since = self._loop.time()
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         self._since = None
-        if self._cancelled_before is None or self._task is None:
+        if not self._is_over or self._task is None:
             return
-        before, self._cancelled_before = self._cancelled_before, None
-        if self._task.uncancel() <= before and isinstance(error, asyncio.CancelledError):
+        self._is_over = False
+        if self._task.uncancel() <= self._cancelled_before and isinstance(error, asyncio.CancelledError):
             raise TimeoutError from error
 
     def _look(self) -> None:
@@ -54,5 +57,5 @@ class WaitLimit:
         if rest > 0:
             self._timer = self._loop.call_later(rest, self._look)
         else:
-            self._cancelled_before = self._task.cancelling()
+            self._is_over = True
             self._task.cancel()

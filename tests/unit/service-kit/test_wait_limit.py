@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import time
 import weakref
 from contextlib import closing
 
@@ -66,6 +67,23 @@ async def test_a_cancellation_that_comes_with_the_end_of_its_time_is_not_lost() 
     task = asyncio.create_task(wait())
     # What is waited for is cancelled first by the limit, in the same turn of the loop as the task.
     waited_for.add_done_callback(lambda _: task.cancel())
+    await asyncio.wait({task})
+    assert task.cancelled()
+
+
+async def test_a_cancellation_that_comes_just_before_the_end_of_its_time_is_not_lost() -> None:
+    limit = WaitLimit(0.05)
+    loop = asyncio.get_running_loop()
+
+    async def wait() -> None:
+        with limit:
+            await asyncio.Event().wait()
+
+    task = asyncio.create_task(wait())
+    await asyncio.sleep(0)
+    # Both are due in one turn of the loop, as it was held up meanwhile.
+    loop.call_later(0.04, task.cancel)
+    time.sleep(0.06)  # noqa: ASYNC251 -- what holds it up
     await asyncio.wait({task})
     assert task.cancelled()
 

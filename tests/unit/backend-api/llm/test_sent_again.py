@@ -49,7 +49,6 @@ def asked(said: list[Turn], model: str = "m") -> ModelRequest:
 
 
 KEPT: dict[str, Written] = {
-    "chat": chat_messages.messages_of,
     "responses": responses_input.items_of,
     "messages": lambda request: [json for _, said in anthropic_input.spoken_in(request) for _, json in said],
 }
@@ -91,13 +90,13 @@ def test_what_is_joined_is_what_would_be_made_anew_however_the_conversation_goes
         for model in ("m", "m", "deepseek-v4"):
             request = replace(asked(said, model), sent=sent)
             anew = chat_messages.messages_of(asked(said, model))
-            assert b",".join(chat_messages.joined_messages(request)) == b",".join(anew)
+            assert b",".join(chat_messages.messages_of(request)) == b",".join(anew)
 
 
 def test_what_was_joined_before_is_not_looked_at_turn_by_turn() -> None:
     sent, said = SentTurns(), turns(steps=50)
-    (first,) = chat_messages.joined_messages(replace(asked(said), sent=sent))
-    again = chat_messages.joined_messages(replace(asked([*said, UserTurn(text="And now?")]), sent=sent))
+    (first,) = chat_messages.messages_of(replace(asked(said), sent=sent))
+    again = chat_messages.messages_of(replace(asked([*said, UserTurn(text="And now?")]), sent=sent))
     assert again[0] is first
     assert len(again) == 2
 
@@ -120,7 +119,7 @@ def test_a_result_that_is_left_out_is_made_into_its_line_once() -> None:
     results = results_at(said, 0, ())
     known = Conversation(turns=said, seen_seq=1, next_turn=2, is_answered=False, results=results).reopened(opened)
     first, second = all_of_them.project(known), all_of_them.project(known)
-    assert "[Previous: used look]" in json.dumps([json.loads(one) for one in ALL["chat"](asked(first.turns))])
+    assert "[Previous: used look]" in json.dumps(json.loads(b"[%b]" % b",".join(ALL["chat"](asked(first.turns)))))
     assert all(one is other for one, other in zip(first.turns, second.turns, strict=True))
 
 

@@ -125,7 +125,7 @@ WRITTEN: list[Callable[[ModelRequest], list[bytes]]] = [
 def wire(written: Callable[[ModelRequest], list[bytes]], request: ModelRequest) -> list[str]:
     """What is sent of the conversation in a provider's words, piece by piece; whose each one is stands before it."""
     pieces: list[str] = []
-    for message in map(json.loads, written(request)):
+    for message in json.loads(b"[%b]" % b",".join(written(request))):
         content: Any = message["content"] or ""
         parts: list[Any] = content.split("\n\n") if isinstance(content, str) else content
         for part in parts:

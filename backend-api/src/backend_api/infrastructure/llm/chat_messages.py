@@ -28,13 +28,9 @@ _Content = str | list[dict[str, Any]]
 
 
 def messages_of(request: ModelRequest) -> list[bytes]:
-    """Each in JSON. Neighbours of the user's role are one message, as templates of some models want the roles to
-    alternate. Results of tools are text alone there: what they show follows the last of them, as the user's."""
-    return _messages(request.turns, request)
-
-
-def joined_messages(request: ModelRequest) -> list[bytes]:
-    """The same, with those before the first picture joined: whatever comes later they are made and joined once."""
+    """In JSON, each or, before the first picture, several joined by commas: those are made and joined once, whatever
+    comes later. Neighbours of the user's role are one message, as templates of some models want the roles to alternate.
+    Results of tools are text alone there: what they show follows the last of them, as the user's."""
     turns, key = request.turns, ("chat", request.model)
     begin, joined = request.sent.known(key, turns)
     end = _end_of_whole(turns, begin)

@@ -19,7 +19,7 @@ from backend_api.domain.agent.model import (
     UsagePart,
 )
 from backend_api.infrastructure.llm.bounds import MOST_CALLS, tokens, too_many_calls
-from backend_api.infrastructure.llm.chat_messages import joined_messages
+from backend_api.infrastructure.llm.chat_messages import messages_of
 from backend_api.infrastructure.llm.endpoint import ProviderApi
 from backend_api.infrastructure.llm.faults import as_object
 from backend_api.infrastructure.llm.openai_client import OpenAiClient, openai_fault
@@ -148,4 +148,4 @@ def _body(request: ModelRequest, *, is_official: bool) -> bytes:
     system = to_json({"role": "system", "content": request.system})
     # Some tens of kilobytes, which are the same each time.
     tools = [f'{{"type":"function","function":{tool.offer}}}' for tool in request.tools]
-    return body_of(body, "messages", [system, *joined_messages(request)], tools)
+    return body_of(body, "messages", [system, *messages_of(request)], tools)

@@ -103,23 +103,25 @@ class JwtAccessTokens:
     def read(self, token: str) -> AccessClaims:
         """Signature, algorithm, audience, kind and time are all checked."""
         verify = self._verified if len(token) <= VERIFIED_CHARACTERS else self._verify
-        claims, expires_at = verify(token)
-        if self._signer.is_over(expires_at):
+        claims = verify(token)
+        if claims.expires_at is None or self._signer.is_over(claims.expires_at):
             raise TokenInvalidError(_INVALID)
         return claims
 
-    def _verify(self, token: str) -> tuple[AccessClaims, float]:
-        """What it says and until when it holds, which may be over."""
+    def _verify(self, token: str) -> AccessClaims:
+        """All but whether its time is over."""
         claims = self._signer.verify(token)
         if claims is None:
             raise TokenInvalidError(_INVALID)
         try:
-            expires_at = float(claims["exp"])
-            user_id, family, version = UserId(str(claims["sub"])), str(claims["fam"]), int(claims["ver"])
+            return AccessClaims(
+                user_id=UserId(str(claims["sub"])),
+                family=str(claims["fam"]),
+                token_version=int(claims["ver"]),
+                expires_at=float(claims["exp"]),
+            )
         except (KeyError, ValueError, TypeError) as error:
             raise TokenInvalidError(_INVALID) from error
-        said = AccessClaims(user_id=user_id, family=family, token_version=version, expires_at=expires_at)
-        return said, expires_at
 
 
 class JwtFileLinks:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from pydantic import AliasChoices, Field
 
 from backend_api.domain.agent.capability import Setup
-from backend_api.domain.agent.subagent_kinds import BUILT_IN, SubagentKind
+from backend_api.domain.agent.subagent_kinds import BUILT_IN, MAIN, SubagentKind
 from backend_api.domain.agent.tools import Assignment, Done, Tool, ToolCall, Waits
 from backend_api.infrastructure.tools.local import Arguments, local_tool
 
@@ -45,19 +46,12 @@ class TaskArguments(Arguments):
 class TaskTool:
     """`ToolSource` of `task`, which only the main agent has: sub-agents give nothing on."""
 
-    def __init__(self) -> None:
-        self._last = BUILT_IN, task_tool()
-
     async def tools(self, setup: Setup) -> Sequence[Tool]:
-        """One, or none. It is the last agent's where that may give work to the same kinds."""
-        if setup.kind != "main":
-            return []
-        kinds = tuple(setup.kinds)
-        if kinds != self._last[0]:
-            self._last = kinds, task_tool(kinds)
-        return [self._last[1]]
+        """One, or none."""
+        return [task_tool(tuple(setup.kinds))] if setup.kind == MAIN else []
 
 
+@lru_cache(maxsize=64)
 def task_tool(kinds: tuple[SubagentKind, ...] = BUILT_IN) -> Tool:
     """The tool, for an agent that gives work on to agents of these kinds."""
 
