@@ -16,7 +16,7 @@ from backend_api.domain.agent.model import (
     AssistantTurn,
     ModelRequest,
     NoteTurn,
-    SentTurns,
+    RenderedTurns,
     Thinking,
     ToolRequest,
     ToolTurn,
@@ -85,18 +85,18 @@ def said_so_far() -> Iterator[list[Turn]]:
 
 
 def test_what_is_joined_is_what_would_be_made_anew_however_the_conversation_goes_on() -> None:
-    sent = SentTurns()
+    rendered = RenderedTurns()
     for said in said_so_far():
         for model in ("m", "m", "deepseek-v4"):
-            request = replace(asked(said, model), sent=sent)
+            request = replace(asked(said, model), rendered=rendered)
             anew = chat_messages.messages_of(asked(said, model))
             assert b",".join(chat_messages.messages_of(request)) == b",".join(anew)
 
 
 def test_what_was_joined_before_is_not_looked_at_turn_by_turn() -> None:
-    sent, said = SentTurns(), turns(steps=50)
-    (first,) = chat_messages.messages_of(replace(asked(said), sent=sent))
-    again = chat_messages.messages_of(replace(asked([*said, UserTurn(text="And now?")]), sent=sent))
+    rendered, said = RenderedTurns(), turns(steps=50)
+    (first,) = chat_messages.messages_of(replace(asked(said), rendered=rendered))
+    again = chat_messages.messages_of(replace(asked([*said, UserTurn(text="And now?")]), rendered=rendered))
     assert again[0] is first
     assert len(again) == 2
 

@@ -11,7 +11,7 @@ from backend_api.domain.agent.calls_made import CallMade
 from backend_api.domain.agent.chosen import NOTHING_CHOSEN, Chosen
 from backend_api.domain.agent.events import BackgroundStarted, CompactionWanted, ContextOpened, Task, Todo, Usage
 from backend_api.domain.agent.known_plan import NO_PLAN, KnownPlan
-from backend_api.domain.agent.model import AssistantTurn, SentTurns, ToolTurn, Turn
+from backend_api.domain.agent.model import AssistantTurn, RenderedTurns, ToolTurn, Turn
 from backend_api.domain.agent.pictures import Picture
 from backend_api.domain.agent.sizes import estimated_tokens
 
@@ -42,8 +42,8 @@ class Conversation:
     `closed_turns` stand for all up to the event `through_seq`, and are what a summary replaces; it `is_compacted`
     until the next opening, and `is_just_compacted` until the next answer. `todos` is the agent's own working list,
     `tasks` are the session's, `background` the commands that run in the background, `instructions` those of folders
-    it came to work in, by the paths of their files, and `skills_read` the names of skills it has read. `sent` is what
-    was made of its turns to be sent."""
+    it came to work in, by the paths of their files, and `skills_read` the names of skills it has read. `rendered`
+    is what was made of its turns to be sent."""
 
     turns: list[Turn]
     seen_seq: int
@@ -75,7 +75,7 @@ class Conversation:
     tasks: Sequence[Task] = ()
     instructions: Mapping[str, str] = field(default_factory=dict[str, str])
     skills_read: Sequence[str] = ()
-    sent: SentTurns = field(default_factory=SentTurns, compare=False, repr=False)
+    rendered: RenderedTurns = field(default_factory=RenderedTurns, compare=False, repr=False)
     background: Sequence[BackgroundStarted] = ()
 
     @property

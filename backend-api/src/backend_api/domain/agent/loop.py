@@ -180,7 +180,7 @@ class AgentLoop:
             max_output_tokens=self.max_output_tokens,
             thinking=opening.thinking,
             lasting=sent.lasting,
-            sent=conversation.sent,
+            rendered=conversation.rendered,
             pictures=await self.pictures.load(wanted) if (wanted := sent.shown_pictures()) else {},
             on_failed_attempt=self.journal.live.show_retry,
         )

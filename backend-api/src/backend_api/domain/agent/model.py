@@ -122,9 +122,9 @@ def pictures_in(turn: Turn) -> int:
 
 
 @dataclass(slots=True)
-class SentTurns:
-    """What an adapter made of the first turns of a conversation together, kept with it: asked turn by turn it took the
-    longer the more had been said."""
+class RenderedTurns:
+    """What an adapter made of the first turns of a conversation together, kept with it: made of each turn alone, a
+    request took the longer the more had been said."""
 
     _key: object = None
     _turns: Sequence[Turn] = ()
@@ -154,9 +154,9 @@ class NextAttempt:
 class ModelRequest:
     """`thinking` is only asked of a model that can do it: see `ModelInfo.thinking_for`. `pictures` are those in its
     turns that can be sent; `is_retried` says whether it is made again after a passing fault. The first `lasting` turns
-    are those that stay when older results are left out, so that it is worth their being cached by themselves. `sent` is
-    what was made of the conversation before. `on_failed_attempt` is told of each fault after which it is made again,
-    before that is waited for."""
+    are those that stay when older results are left out, so that it is worth their being cached by themselves.
+    `rendered` is what was made of the conversation before. `on_failed_attempt` is told of each fault after which it is
+    made again, before that is waited for."""
 
     model: str
     system: str
@@ -167,7 +167,7 @@ class ModelRequest:
     pictures: Mapping[Picture, Image] = field(default_factory=dict[Picture, Image])
     is_retried: bool = True
     lasting: int = 0
-    sent: SentTurns = field(default_factory=SentTurns, compare=False, repr=False)
+    rendered: RenderedTurns = field(default_factory=RenderedTurns, compare=False, repr=False)
     on_failed_attempt: Callable[[ModelError, NextAttempt], None] | None = field(default=None, compare=False)
 
 

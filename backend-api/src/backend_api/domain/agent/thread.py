@@ -43,7 +43,7 @@ from backend_api.domain.agent.events import (
 )
 from backend_api.domain.agent.folder_instructions import remember
 from backend_api.domain.agent.known_plan import PlanFold
-from backend_api.domain.agent.model import NoteTurn, SentTurns, ToolTurn, Turn, UserTurn
+from backend_api.domain.agent.model import NoteTurn, RenderedTurns, ToolTurn, Turn, UserTurn
 from backend_api.domain.agent.pictures import PICTURE_TYPES, Picture
 from backend_api.domain.agent.plan_mode import ModeFold
 from backend_api.domain.agent.run_progress import RunProgress
@@ -89,7 +89,7 @@ class Thread:
         self._pictures: list[int] = []
         self._results: list[ResultAt] = []
         self._notes: list[NoteTurn] = []
-        self._sent = SentTurns()
+        self._rendered = RenderedTurns()
         self._known: dict[str, str] = {}
         self._mode = ModeFold()
         self._options: Mapping[str, Any] | None = None
@@ -266,7 +266,7 @@ class Thread:
             tasks=self.tasks.tasks,
             instructions={**self._instructions},
             skills_read=[*self.skills_read],
-            sent=self._sent,
+            rendered=self._rendered,
             background=[*self._background.values()],
         )
 

@@ -32,11 +32,11 @@ def messages_of(request: ModelRequest) -> list[bytes]:
     comes later. Neighbours of the user's role are one message, as templates of some models want the roles to alternate.
     Results of tools are text alone there: what they show follows the last of them, as the user's."""
     turns, key = request.turns, ("chat", request.model)
-    begin, joined = request.sent.known(key, turns)
+    begin, joined = request.rendered.known(key, turns)
     end = _end_of_whole(turns, begin)
     if end > begin:
         joined = [b",".join([*joined, *_messages(turns[begin:end], request)])]
-        request.sent.keep(key, turns[:end], joined)
+        request.rendered.keep(key, turns[:end], joined)
         for turn in turns[begin:end]:
             turn.forget()
     return [*joined, *_messages(turns[end:], request)]
