@@ -62,6 +62,13 @@ async def test_whatever_field_an_older_document_lacks_is_as_its_class_has_it(dat
         assert account == account_from(by_class.model_dump(by_alias=True))
 
 
+@pytest.mark.parametrize("flag", ["false", "no", "true", None, [1]])
+def test_what_is_no_flag_makes_nobody_an_admin_or_active(flag: object) -> None:
+    user = account_from(ALL_FIELDS | {"is_admin": flag, "is_active": flag}).user
+    assert not user.is_admin
+    assert not user.is_active
+
+
 def test_the_class_has_no_field_that_this_test_does_not_know() -> None:
     known = {name.removeprefix("_") for name in ALL_FIELDS}
     assert known == UserDocument.model_fields.keys() - {"revision_id"}

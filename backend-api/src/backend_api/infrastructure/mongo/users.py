@@ -160,12 +160,17 @@ def account_from(stored: Document, beside: Collection[str] = ()) -> Account:
         username=stored["username"],
         email=stored.get("email"),
         password_hash=stored["password_hash"],
-        is_admin=stored["is_admin"],
-        is_active=stored.get("is_active", True),
+        is_admin=_is_set(stored["is_admin"]),
+        is_active=_is_set(stored.get("is_active", True)),
         created_at=stored["created_at"],
     )
     families = frozenset(str(entry["id"]) for entry in stored.get("revoked_families", ())).union(beside)
     return Account(user=user, token_version=stored.get("token_version", 0), revoked_families=families)
+
+
+def _is_set(flag: object) -> bool:
+    """A text, such as `"false"` that somebody wrote there by hand, sets nothing."""
+    return isinstance(flag, (bool, int, float)) and bool(flag)
 
 
 def _account_of(document: UserDocument) -> Account:
