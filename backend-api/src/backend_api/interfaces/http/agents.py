@@ -66,7 +66,7 @@ async def list_agents(caller: CurrentCaller, calls: Calls) -> list[AgentBody]:
     return [_body_of(shown) for shown in await calls.read_kinds(caller.user.id)]
 
 
-@router.put("/{name}")
+@router.put("/{name}", responses={409: {}})
 async def put_agent(name: Name, body: ChangeAgentBody, caller: CurrentCaller, calls: Calls) -> AgentBody:
     """Write one of the caller's own, or replace it; it acts from the next run on."""
     wanted = SubagentKind(
