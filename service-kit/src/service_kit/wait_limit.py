@@ -9,48 +9,49 @@ from typing import Self
 class WaitLimit:
     """`with limit: await ...` raises `TimeoutError` where that takes longer than `seconds`, as `asyncio.timeout` does.
 
-    It is made for the waits of one task, one at a time, that nearly always are short: a timer each takes longer than
-    what most of them wait for, so that one timer looks after all of them. It is closed after the last one.
+    It is made for waits one after another that nearly always are short: a timer each takes longer than what most of
+    them wait for, so that one timer looks after all of them. It is closed after the last one.
     """
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._loop = asyncio.get_running_loop()
-        self._task: asyncio.Task[object] | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._since: float | None = None
-        """When the wait began that is under way, by the loop's clock."""
+        self._task: asyncio.Task[object] | None = None
+        """That waits now."""
+        self._since = 0.0
+        """When its wait began, by the loop's clock."""
         self._cancelled_before = 0
-        """How often the task was cancelled when the wait began."""
+        """How often it was cancelled by then."""
         self._is_over = False
         """Whether the wait has taken too long, for which this cancelled the task."""
 
     def close(self) -> None:
-        """Drop the timer, which would keep the task in memory until its time is over."""
+        """Drop the timer."""
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = self._task = None
+            self._timer = None
 
     def __enter__(self) -> Self:
-        if self._task is None:
-            self._task = asyncio.current_task()
+        self._task = asyncio.current_task()
+        if self._task is not None:
+            self._cancelled_before = self._task.cancelling()
+        self._since = self._loop.time()
         if self._timer is None:
             self._timer = self._loop.call_later(self._seconds, self._look)
-        self._cancelled_before = self._task.cancelling() if self._task is not None else 0
-        self._since = self._loop.time()
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        self._since = None
-        if not self._is_over or self._task is None:
+        task, self._task = self._task, None
+        if task is None or not self._is_over:
             return
         self._is_over = False
-        if self._task.uncancel() <= self._cancelled_before and isinstance(error, asyncio.CancelledError):
+        if task.uncancel() <= self._cancelled_before and isinstance(error, asyncio.CancelledError):
             raise TimeoutError from error
 
     def _look(self) -> None:
         self._timer = None
-        if self._since is None or self._task is None:
+        if self._task is None:
             # The next wait sets it.
             return
         rest = self._since + self._seconds - self._loop.time()

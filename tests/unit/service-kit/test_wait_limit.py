@@ -6,7 +6,6 @@ import asyncio
 import gc
 import time
 import weakref
-from contextlib import closing
 
 import pytest
 
@@ -86,19 +85,29 @@ async def test_a_cancellation_that_comes_just_before_the_end_of_its_time_is_not_
     assert task.cancelled()
 
 
-async def test_once_closed_it_keeps_no_task() -> None:
-    async def wait() -> None:
-        with closing(WaitLimit(3_600)) as limit, limit:
-            await asyncio.sleep(0)
+async def test_tasks_may_wait_one_after_another() -> None:
+    limit = WaitLimit(0.05)
 
-    task = asyncio.create_task(wait())
-    await task
-    ended = weakref.ref(task)
-    del task
-    # The turn in which it ended is over.
-    await asyncio.sleep(0)
+    async def wait() -> None:
+        with limit:
+            await asyncio.Event().wait()
+
+    with limit:
+        await asyncio.sleep(0)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(asyncio.create_task(wait()), 10)
+    assert current().cancelling() == 0
+
+
+async def test_once_closed_nothing_of_it_stays() -> None:
+    limit = WaitLimit(3_600)
+    with limit:
+        await asyncio.sleep(0)
+    limit.close()
+    kept = weakref.ref(limit)
+    del limit
     gc.collect()
-    assert ended() is None
+    assert kept() is None
 
 
 async def test_another_error_is_told_as_it_is() -> None:

@@ -11,6 +11,10 @@ from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import (
     BackgroundFinished,
     BackgroundStarted,
+    BodyReference,
+    ContentReference,
+    ContextCompacted,
+    ContextOpened,
     Event,
     MessageCompleted,
     MessageUser,
@@ -28,7 +32,7 @@ from backend_api.domain.agent.events import (
     Usage,
     UsageUpdated,
 )
-from backend_api.domain.agent.model import AssistantTurn, ToolTurn, UserTurn
+from backend_api.domain.agent.model import AssistantTurn, RenderedTurns, ToolTurn, UserTurn
 from backend_api.domain.agent.shortening import shorten
 from backend_api.domain.agent.step import NO_RESULT
 from backend_api.domain.agent.thread import Thread
@@ -225,3 +229,29 @@ def test_which_ports_are_open_is_told_to_the_model_by_the_results_of_its_calls_a
     ]
     assert fold(events(*log, *told)).turns == fold(events(*log)).turns
     assert fold(events(*log[:2], *told, *log[2:])).turns == fold(events(*log)).turns
+
+
+def test_what_was_made_of_it_to_be_sent_is_kept_for_one_model_until_a_summary() -> None:
+    thread = Thread()
+    numbered = iter(events(user("hello"), opened("m"), said("hi"), opened("m"), opened("other"), summed_up()))
+
+    def rendered_after_next() -> RenderedTurns:
+        thread.apply(next(numbered))
+        return thread.conversation("r1").rendered
+
+    first = rendered_after_next()
+    assert [rendered_after_next() is first for _ in range(3)] == [True, True, True]
+    second = rendered_after_next()
+    assert second is not first
+    assert rendered_after_next() is not second
+
+
+def opened(model: str) -> ContextOpened:
+    reference = ContentReference(digest="d", size=1)
+    return ContextOpened(
+        epoch=1, cause="started", model=model, system=reference, tools=reference, body=BodyReference(size=1)
+    )
+
+
+def summed_up() -> ContextCompacted:
+    return ContextCompacted(kind="auto", summary="What was said.", before=10, after=1, through_seq=5)

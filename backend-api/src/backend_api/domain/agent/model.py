@@ -131,7 +131,8 @@ class RenderedTurns:
     _made: Sequence[bytes] = ()
 
     def known(self, key: object, turns: Sequence[Turn]) -> tuple[int, Sequence[bytes]]:
-        """How many of these turns were made into what by this key; none where the first ones are others by now."""
+        """How many of these turns were made into what by this key; none where the first ones are others by now. Equal
+        ones count as the same, which turns of one thread are."""
         count = len(self._turns)
         is_known = self._key == key and turns[:count] == self._turns
         return (count, self._made) if is_known else (0, ())

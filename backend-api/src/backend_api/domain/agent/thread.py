@@ -160,6 +160,8 @@ class Thread:
                 self._apply_result(event.seq, finished, output)
             case ContextOpened() as opened:
                 self._close_step()
+                if self._opened is not None and self._opened.model != opened.model:
+                    self._rendered = RenderedTurns()
                 self._closed = left_at_opening(self._closed, self._results[: opened.replaced])
                 self._opened, self._opened_at, self._is_compacted = opened, len(self._closed), False
             case ContextCompacted(kind="auto" | "manual") as compacted:
@@ -327,6 +329,7 @@ class Thread:
         last = next((turn for turn in reversed(self._closed) if isinstance(turn, UserTurn)), None)
         self._closed = [summary, *([last] if last is not None else [])]
         self._pictures, self._results, self._context_tokens = [], [], 0
+        self._rendered = RenderedTurns()
         # What it was told otherwise is gone with the turns it stood in, and told again.
         self._known = {kind: text for kind, text in self._known.items() if kind in NOTES_OF_A_RUN}
         if self._opened is not None:

@@ -34,8 +34,8 @@ class Timeouts:
 
     connect_s: float = 10.0
     """Until there is a connection, whatever it waits for."""
-    head_s: float = 130.0
-    """Until the head of the answer is whole, the connection included."""
+    head_s: float = 180.0
+    """Until the head of the answer is whole, with the connection and what is sent."""
     silence_s: float = 120.0
     """Each time for the next bytes of the body."""
 
