@@ -1,5 +1,5 @@
 """Domain and application of the gateway import the standard library, themselves, the families of errors, a
-timeout of many waits, and how they are watched, which itself imports the standard library, OpenTelemetry's API and the
+timeout for many waits, and how they are watched, which itself imports the standard library, OpenTelemetry's API and the
 Prometheus client alone."""
 
 from __future__ import annotations

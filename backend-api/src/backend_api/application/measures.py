@@ -40,7 +40,9 @@ SCREENS = _gauge("agent_screens", "Desktops shown now.")
 MODEL_CALLS = Labelled(_counter("agent_model_calls_total", "Calls of models.", ["provider", "model", "outcome"]))
 MODEL_FIRST_SECONDS = Labelled(
     _histogram(
-        "agent_model_first_token_seconds", "From a model call to the first of its answer.", ["provider", "model"]
+        "agent_model_first_token_seconds",
+        "From a model call to the first of its answer.",
+        ["provider", "model"],
     )
 )
 MODEL_SECONDS = Labelled(_histogram("agent_model_seconds", "Duration of model calls.", ["provider", "model"]))

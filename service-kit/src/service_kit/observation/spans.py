@@ -44,7 +44,7 @@ def span(
     context = remote_context(parent) if parent else None
     current = TRACER.start_span(name, context, kind, attributes)
     if current is get_current_span():
-        # Nothing is traced: such a tracer begins none, and names the one that stands already.
+        # Nothing is traced: the API's own tracer returns the current span.
         yield current
         return
     with use_span(current, end_on_exit=True, record_exception=False, set_status_on_exception=False):

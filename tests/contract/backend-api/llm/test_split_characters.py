@@ -161,3 +161,11 @@ async def test_what_was_said_so_is_stored_and_the_conversation_goes_on(form: For
         await chat.aclose()
     assert stage.said(session) == f"so {SMILE}\ufffd" * 2
     assert [end.status for end in stage.payloads(session, RunFinished)] == ["completed", "completed"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_a_stream_whose_last_line_has_no_end_is_whole(form: Form) -> None:
+    # The mark at the end is no part of every server's chat completions.
+    whole = escaped(form, Answer(texts=("so",))).rstrip(b"\n").removesuffix(b"data: [DONE]").rstrip(b"\n")
+    parts = await parts_of(form, [whole])
+    assert parts[-1] == FinishPart("stop")

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from base64 import b64encode, urlsafe_b64encode
+from dataclasses import replace
 
 import pytest
 
-from backend_api.domain.agent.model import ModelAuthError, ModelError, ModelRateLimitError, ModelRequest, UserTurn
+from backend_api.domain.agent.model import (
+    FinishPart,
+    ModelAuthError,
+    ModelError,
+    ModelRateLimitError,
+    ModelRequest,
+    ModelUnavailableError,
+    TextPart,
+    UserTurn,
+)
 from backend_api.infrastructure.llm.calls import ModelCalls, RetryPolicy
 from backend_api.infrastructure.llm.key_masking import KeyMask, mask_key
 from support.scripted import ScriptedModel
@@ -82,3 +92,17 @@ async def test_what_a_retry_needs_is_kept() -> None:
     with pytest.raises(ModelRateLimitError) as told:
         _ = [part async for part in model.stream(REQUEST)]
     assert (told.value.detail, told.value.may_retry, told.value.retry_after_s) == ("Wait.", True, 3.0)
+
+
+async def test_who_is_told_of_a_failed_attempt_reads_no_key() -> None:
+    told: list[str] = []
+    request = replace(REQUEST, on_failed_attempt=lambda error, _: told.append(error.detail))
+
+    async def no_wait(_: float) -> None: ...
+
+    busy = ModelUnavailableError(f"Busy: {KEY}", may_retry=True)
+    mask = KeyMask(key=KEY, key_setting="OPENAI_API_KEY", is_own=False)
+    model = ScriptedModel([busy], [TextPart("ok"), FinishPart("stop")])
+    calls = ModelCalls(model, "openai", RetryPolicy(), key_mask=mask, sleep=no_wait)
+    _ = [part async for part in calls.stream(request)]
+    assert told == ["Busy: …"]

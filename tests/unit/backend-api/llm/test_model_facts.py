@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from backend_api.application import measures
 from backend_api.domain.agent.events import Usage
-from backend_api.domain.agent.model import FinishPart, ModelInfo, ModelRequest, UsagePart
+from backend_api.domain.agent.model import FinishPart, ModelInfo, ModelRequest, Part, TextPart, UsagePart
 from backend_api.domain.agent.prices import Prices
 from backend_api.infrastructure.llm.calls import ModelCalls, RetryPolicy
 from backend_api.infrastructure.llm.catalogue import Catalogue, LlmSettingError, LlmSettings
@@ -161,3 +164,24 @@ def test_a_file_that_is_wrong_stops_the_start_and_says_where(tmp_path: Path, tex
 def test_a_file_that_is_not_there_stops_the_start(tmp_path: Path) -> None:
     with pytest.raises(LlmSettingError, match=r"MODELS_FILE=.*can't be read"):
         Catalogue(LlmSettings(models_file=tmp_path / "none.toml"))
+
+
+class Slow:
+    """`ChatModel` that tells its usage at once and takes its time for the text."""
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
+        del request
+        yield UsagePart(Usage(input=1))
+        await asyncio.sleep(0.05)
+        yield TextPart("ok")
+        yield FinishPart("stop")
+
+
+async def test_the_first_token_is_the_first_of_the_answer_and_not_its_usage() -> None:
+    request = ModelRequest(model="m", system="", turns=[], tools=[], max_output_tokens=1)
+    async with aclosing(ModelCalls(Slow(), "slow", RetryPolicy()).stream(request)) as parts:
+        assert [type(part) async for part in parts] == [UsagePart, TextPart, FinishPart]
+    labels = {"provider": "slow", "model": "m"}
+    name = "agent_model_first_token_seconds"
+    assert measures.REGISTRY.get_sample_value(f"{name}_count", labels) == 1
+    assert (measures.REGISTRY.get_sample_value(f"{name}_sum", labels) or 0) >= 0.05

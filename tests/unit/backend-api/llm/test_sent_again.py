@@ -14,9 +14,11 @@ from backend_api.domain.agent.conversation import Conversation, results_at
 from backend_api.domain.agent.events import ContentReference, ContextOpened
 from backend_api.domain.agent.model import (
     AssistantTurn,
+    FinishPart,
     ModelRequest,
     NoteTurn,
     RenderedTurns,
+    TextPart,
     Thinking,
     ToolRequest,
     ToolTurn,
@@ -25,7 +27,8 @@ from backend_api.domain.agent.model import (
 )
 from backend_api.domain.agent.pictures import Picture
 from backend_api.infrastructure.llm import anthropic_input, chat_messages, responses_input
-from support.scripted import ANY, HandlerBox
+from support.scripted import ANY, HandlerBox, ScriptedModel
+from support.stage import Stage, worker_for, working
 
 Written = Callable[[ModelRequest], list[bytes]]
 ALL: dict[str, Written] = {
@@ -99,6 +102,18 @@ def test_what_was_joined_before_is_not_looked_at_turn_by_turn() -> None:
     again = chat_messages.messages_of(replace(asked([*said, UserTurn(text="And now?")]), rendered=rendered))
     assert again[0] is first
     assert len(again) == 2
+    assert not any(turn._made for turn in said), "what is joined is not kept with each turn as well"
+
+
+async def test_the_next_message_begins_with_what_was_joined_for_the_last() -> None:
+    answers = [[TextPart(text), FinishPart("stop")] for text in ("One.", "Two.")]
+    stage, model = Stage(), ScriptedModel(*answers)
+    session = await stage.open_session(title="named")
+    async with working(worker_for(stage, model)):
+        for text in ("hello", "go on"):
+            await stage.until_finished(await stage.say(session, text))
+    first, second = model.requests
+    assert second.rendered is first.rendered
 
 
 def test_each_wire_format_and_model_has_its_own_words_whoever_was_asked_before() -> None:

@@ -9,6 +9,9 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import cast
 
+import pytest
+
+from backend_api.application.runs import run_stream
 from backend_api.application.runs.run_stream import (
     MAX_WAIT_S,
     MERGE_WINDOW_S,
@@ -17,7 +20,7 @@ from backend_api.application.runs.run_stream import (
     RunStream,
     Throttle,
 )
-from backend_api.domain.agent.events import ContextUsage, Event, MessageDelta, MessageUser, ModelRetry
+from backend_api.domain.agent.events import ContextUsage, Event, LivePayload, MessageDelta, MessageUser, ModelRetry
 from backend_api.domain.agent.model import ModelRateLimitError, NextAttempt
 from backend_api.domain.conversation.entity import RunId, SessionId
 from support.stage import RecordingStream, until
@@ -152,3 +155,27 @@ async def test_a_writer_that_lost_its_run_does_not_tell_how_full_the_context_is(
 def stored(seq: int) -> Event:
     payload = MessageUser(message_id=f"m{seq}", text="hi")
     return Event(seq=seq, at=datetime.now(UTC), session_id="s", run_id="r", payload=payload)
+
+
+class StuckOnce(RecordingStream):
+    """Its channel hangs with the first piece."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hung = asyncio.Event()
+
+    async def show(self, session_id: SessionId, run_id: RunId, payload: LivePayload) -> None:
+        if not self.hung.is_set():
+            self.hung.set()
+            await asyncio.Event().wait()
+        await super().show(session_id, run_id, payload)
+
+
+async def test_a_channel_that_hangs_holds_up_no_later_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_stream, "PUBLISH_DEADLINE_S", 0.05)
+    recording = StuckOnce()
+    async with stream_of(recording, "one", Throttle()) as stream:
+        stream.show_text("one", "lost")
+        await recording.hung.wait()
+        stream.show_text("one", " told")
+        await until(lambda: shown(recording, "one") == [(4, " told")])

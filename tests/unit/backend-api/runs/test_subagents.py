@@ -85,6 +85,7 @@ async def test_it_counts_into_the_runs_usage_and_its_own_is_told() -> None:
     assert len(model.requests) == 8
     assert (end.usage.input, end.usage.output) == (80, 8)
     assert [told.usage.input for told in stage.payloads(session, UsageUpdated)] == list(range(10, 90, 10))
+    assert {told.context for told in stage.payloads(session, UsageUpdated)} == {11}
     finished = stage.payloads(session, SubagentFinished)
     assert [(told.usage.input, told.tool_count, told.summary[-6:]) for told in finished] == [(30, 2, "found.")] * 2
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from backend_api.domain.agent.subagent_kinds import BUILT_IN
 from backend_api.infrastructure.tools.task import TaskTool
-from support.scripted import ANY
+from support.scripted import ANY, call_tool
 
 OWN = replace(BUILT_IN[0], name="gardener", description="Digs.")
 
@@ -24,3 +24,8 @@ async def test_it_is_the_same_tool_for_agents_with_the_same_kinds() -> None:
     source = TaskTool()
     first, second = [await source.tools(replace(ANY, kinds=[*BUILT_IN, OWN])) for _ in range(2)]
     assert first[0] is second[0]
+
+
+async def test_where_there_is_no_other_agent_it_says_so() -> None:
+    done = await call_tool(TaskTool(), "task", {"description": "d", "prompt": "Dig."})
+    assert (done.success, done.output) == (False, "There is no other agent to give it to.")

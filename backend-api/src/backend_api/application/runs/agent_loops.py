@@ -157,7 +157,7 @@ class _Loops:
                 journal=journal,
                 new_id=services.new_id,
                 limits=limits,
-                delegate=self._delegate if setup.kind == MAIN else None,
+                delegate=self._delegate,
             )
             compactor = Compactor(
                 model=journal.traced(summarizes, "compact"),

@@ -14,7 +14,7 @@ TITLE_CHARACTERS = 60
 
 
 async def name_session(journal: RunJournal, sessions: SessionRepository) -> None:
-    """Name a session that has no name after its first message; the run does not depend on it."""
+    """Name a session without a name by the first line of its first message; the run does not depend on it."""
     await journal.loaded.wait()
     await journal.has_begun.wait()
     run = journal.lease.run

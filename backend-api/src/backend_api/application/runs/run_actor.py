@@ -84,8 +84,9 @@ class RunActor:
                 self._begin(group, self._stream.deliver())
                 if journal.traces.is_on:
                     self._begin(group, journal.traces.deliver())
-                is_named, sessions = journal.is_named.is_set(), self._services.sessions
-                naming = None if is_named else self._begin(group, name_session(journal, sessions))
+                naming = None
+                if not journal.is_named.is_set():
+                    naming = self._begin(group, name_session(journal, self._services.sessions))
                 self._begin(group, self._keep_sandbox())
                 try:
                     await self._supervise(group)

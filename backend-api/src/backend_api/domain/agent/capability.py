@@ -31,9 +31,9 @@ class Setup:
     """What an agent works with. `options` are those of all layers together, `below` those below the session's, and
     `preset` is the one among these layers;
     `tools` are empty while they are asked for; `context_window` is that of its model, in tokens, and `count_tokens`
-    counts as that does; `kinds` are those that sub-agents may be of, and `kind` names its own; `skills` are those of
-    its user, `memories` are those as the run began, and `mcp_tools` those that its MCP servers offer; `membership` is
-    who it is in the run's team, where it has one."""
+    counts as that does; `kinds` are those that sub-agents may be of, and `kind` names its own; `skills` and
+    `memories` are its user's, the latter as the run began, and `mcp_tools` those that its MCP servers offer;
+    `membership` is who it is in the run's team, where it has one."""
 
     now: Callable[[], datetime]
     tools: Sequence[ToolSpec] = ()
@@ -86,7 +86,7 @@ class Setup:
         return True in [tool.needs_sandbox for tool in self.tools]
 
     def has_tool(self, name: str) -> bool:
-        """Whether one of its tools is that."""
+        """Whether it has a tool of this name."""
         return name in [tool.name for tool in self.tools]
 
 
@@ -240,8 +240,8 @@ class Capability:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """All of an agent's, in their order, for one setup. What each run or turn asks is asked of those that have it
-    alone: most have not, and it was an eighth of a turn's calls."""
+    """All of an agent's, in their order, for one setup. A capability is asked only for what it has: most have little,
+    and asking all was an eighth of a turn's calls."""
 
     all: Sequence[Capability]
     setup: Setup
@@ -268,7 +268,7 @@ class Capabilities:
 
     def is_opening_due(self, conversation: Conversation) -> bool:
         """Whether less of the history is to be sent from now on."""
-        return True in [projection.is_due(conversation) for one in self.all for projection in one.projections]
+        return any(projection.is_due(conversation) for one in self.all for projection in one.projections)
 
     def limited(self, conversation: Conversation, opened: ContextOpened) -> ContextOpened:
         """The opening with what it leaves out of the history before it."""
@@ -323,7 +323,9 @@ async def tools_of(capabilities: Sequence[Capability], setup: Setup) -> list[Too
     found: dict[str, Tool] = {}
     kind = setup.subagent
     for one in capabilities:
-        for tool in await one.tools(setup) if one.tools is not _no_tools else ():
+        if one.tools is _no_tools:
+            continue
+        for tool in await one.tools(setup):
             spec = tool.spec
             if spec.name not in found and (kind is None or kind.has(spec)):
                 found[spec.name] = tool

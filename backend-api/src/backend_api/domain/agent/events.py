@@ -46,6 +46,7 @@ class Usage:
 
 
 NO_USAGE = Usage()
+"""Shared: its dicts are never changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -84,7 +84,7 @@ class Journal(Protocol):
 
     def counted(self, used: Usage, *, context: int = 0) -> UsageUpdated:
         """What is to be recorded of a turn that used so much: added to the run's usage, whoever of its agents did.
-        `context` is as in the event."""
+        `context`: tokens in the model's window after it, as in `UsageUpdated`."""
         ...
 
     def answering(self) -> AbstractContextManager[None]:
@@ -106,9 +106,9 @@ class Journal(Protocol):
         ...
 
     def tool_call(self, called: ToolCalled) -> AbstractContextManager[ToolCall]:
-        """The call as its tool gets it, with what the agent's log says as of the last `conversation` or `chosen`. It is
-        counted and traced while it is at work, what it writes shown; should the run be cut, it is known how far it
-        came."""
+        """The call as its tool gets it, with what is known of its agent: `todos` and `skills_read` as of the last
+        `conversation` or `chosen`, `tasks` with what calls changed since. It is counted and traced while it is at work,
+        what it writes shown; should the run be cut, it is known how far it came."""
         ...
 
     def open_message(self, message: MessageCompleted, preface: Sequence[Recorded] = ()) -> None:

@@ -74,7 +74,7 @@ class _Turn:
         return value
 
     def forget(self) -> None:
-        """What was made of it is kept elsewhere."""
+        """Drop what `once` kept, as `RenderedTurns` has it."""
         object.__setattr__(self, "_made", None)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache, reduce
-from operator import attrgetter
 from typing import Any, Literal, cast
 
 from backend_api.domain.agent.tool_rules import covers
@@ -58,7 +57,6 @@ class Options:
 
 NO_OPTIONS = Options()
 _NAMES = tuple(one.name for one in fields(Options))
-_values = attrgetter(*_NAMES)
 JUDGED_BY = ("denied_tools", "asked_tools", "allowed_tools", "enable_approval")
 """What each call is judged by, as it is chosen then."""
 
@@ -104,14 +102,12 @@ def merged(*layers: Options) -> Options:
     """Of each field the last layer that chose it decides."""
     chosen: dict[str, Any] = {}
     for layer in layers:
-        chosen |= {name: value for name, value in zip(_NAMES, _values(layer), strict=True) if value is not None}
+        chosen |= {name: value for name in _NAMES if (value := getattr(layer, name)) is not None}
     return Options(**chosen)
 
 
 def session_options(model: str | None, stored: Mapping[str, Any], preset: str | None = None) -> Options:
     """The session's layer. What an earlier version stored and no version reads is passed over."""
-    if not stored:
-        return Options(model=model, preset=preset)
     names = ("max_turns", "enable_thinking", "thinking_effort", "enable_approval", "enable_plan_mode", "enable_tracing")
     turns, thinks, effort, asks, plans, traces = (stored.get(name) for name in names)
     teams = stored.get("enable_teams")

@@ -86,9 +86,9 @@ class Presets:
     def find(self, preset_id: str) -> Preset | None:
         return self._by_id.get(preset_id)
 
-    def layered(self, below: Options, session: Options) -> Layers:
-        """Those of a session; the layers `below` the preset's are merged already."""
-        chosen = below.preset if session.preset is None else session.preset
+    def layered(self, defaults: Options, session: Options) -> Layers:
+        """The layers of a session; `defaults` are those below the preset's, merged."""
+        chosen = defaults.preset if session.preset is None else session.preset
         preset = self._by_id.get(chosen, self.default) if chosen is not None else self.default
-        under = defaults_of(below, preset.options)
-        return Layers(preset, merged(under, session), under)
+        below = defaults_of(defaults, preset.options)
+        return Layers(preset, merged(below, session), below)

@@ -160,8 +160,6 @@ class Thread:
                 self._apply_result(event.seq, finished, output)
             case ContextOpened() as opened:
                 self._close_step()
-                if self._opened is not None and self._opened.model != opened.model:
-                    self._rendered = RenderedTurns()
                 self._closed = left_at_opening(self._closed, self._results[: opened.replaced])
                 self._opened, self._opened_at, self._is_compacted = opened, len(self._closed), False
             case ContextCompacted(kind="auto" | "manual") as compacted:

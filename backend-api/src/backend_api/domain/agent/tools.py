@@ -61,7 +61,7 @@ async def _discard_output(_: str) -> None:
 class ToolCall:
     """One call at work: who calls, what is wanted, where live output goes, how far it came. `todos` tells the agent's
     own working list by now, `tasks` are the session's, `skills_read` tells which skills its agents have read, and
-    `delegate` is how it gives work to another one.
+    `delegate` is how its agent gives work to another one, None where there is none.
 
     A call counts as begun unless its tool marks that it is not: while it waits for the place it runs in nothing can
     have happened, nobody is told that it may have, and it is no part of its duration.

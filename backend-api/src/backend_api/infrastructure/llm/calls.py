@@ -68,19 +68,19 @@ class ModelCalls:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
         attempt = 0
         while True:
-            call = _Call(self._provider, request.model, self._prices, is_measured=self._is_measured)
+            attempted = _Attempt(self._provider, request.model, self._prices, is_measured=self._is_measured)
             try:
-                with call:
+                with attempted:
                     async with aclosing(self._inner.stream(request)) as parts:
                         async for part in parts:
-                            yield call.counted(part)
+                            yield attempted.counted(part)
                 return
             except ModelError as original:
                 # A masked one is without its cause, whose text has what the provider said.
                 error = original if self._key_mask is None else self._key_mask.masked(original)
                 asked = error.retry_after_s
                 is_last = not request.is_retried or attempt >= self._policy.max_retries
-                if call.has_begun or is_last or not error.may_retry or (asked or 0.0) > LONGEST_ASKED_WAIT_S:
+                if attempted.has_begun or is_last or not error.may_retry or (asked or 0.0) > LONGEST_ASKED_WAIT_S:
                     if error is original:
                         raise
                     raise error from None
@@ -92,8 +92,8 @@ class ModelCalls:
             await self._sleep(wait_s)
 
 
-class _Call:
-    """One attempt, counted and traced from entering to leaving."""
+class _Attempt:
+    """One call of a model, counted and traced from entering to leaving."""
 
     def __init__(self, provider: str, model: str, prices: Prices | None, *, is_measured: bool) -> None:
         self._provider = provider

@@ -33,7 +33,7 @@ def messages_of(request: ModelRequest) -> list[bytes]:
     Results of tools are text alone there: what they show follows the last of them, as the user's."""
     turns, key = request.turns, ("chat", request.model)
     begin, joined = request.rendered.known(key, turns)
-    end = _end_of_whole(turns, begin)
+    end = _end_of_joinable(turns, begin)
     if end > begin:
         joined = [b",".join([*joined, *_messages(turns[begin:end], request)])]
         request.rendered.keep(key, turns[:end], joined)
@@ -42,7 +42,7 @@ def messages_of(request: ModelRequest) -> list[bytes]:
     return [*joined, *_messages(turns[end:], request)]
 
 
-def _end_of_whole(turns: Sequence[Turn], begin: int) -> int:
+def _end_of_joinable(turns: Sequence[Turn], begin: int) -> int:
     """Up to where the turns from `begin` on, those before the first picture, are messages that nothing is joined to."""
     end = next((at for at in range(begin, len(turns)) if pictures_in(turns[at])), len(turns))
     while end > begin and not _is_message(turns[end - 1]):

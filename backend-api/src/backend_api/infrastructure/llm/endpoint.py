@@ -150,7 +150,7 @@ class Endpoint:
         if self._session is None:
             jar = aiohttp.DummyCookieJar()
             connector = _Connector(self._certificates)
-            # What comes after is timed by whoever reads the answer, at less than a timer for each of its pieces costs.
+            # The rest is timed in `wire.py` and `bounds.py`: aiohttp would make a timer for each packet.
             timeout = aiohttp.ClientTimeout(connect=self.timeouts.connect_s)
             self._session = aiohttp.ClientSession(connector=connector, cookie_jar=jar, timeout=timeout)
         response = await self._session.post(

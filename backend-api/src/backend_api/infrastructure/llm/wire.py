@@ -50,8 +50,8 @@ class StreamState(Protocol):
 
 
 class _AnswerReader:
-    """Parts out of what comes of one answer. Its methods raise `ModelError`, and `SseOverflowError` for a line that is
-    too long."""
+    """Reads the chunks of one answer into parts. Its methods raise `ModelError`, and `SseOverflowError` for a line that
+    is too long."""
 
     def __init__(self, state: StreamState, bounds: AnswerBounds, provider: str) -> None:
         self._state = state

@@ -62,8 +62,8 @@ async def store_errors(*, within_s: float = DEADLINE_S) -> AsyncGenerator[None]:
     `within_s` seconds: the driver itself waits for a server that hangs without end."""
     deadline = asyncio.timeout(within_s)
     try:
-        async with deadline:
-            with _driver_errors():
+        with _driver_errors():
+            async with deadline:
                 yield
     except TimeoutError as error:
         if not deadline.expired():

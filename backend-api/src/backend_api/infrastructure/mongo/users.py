@@ -50,7 +50,7 @@ class MongoUsers:
             if await UserDocument.find_one({"first": True}) is None:
                 try:
                     await document.insert()
-                    return _account_of(document).user
+                    return _account_of_document(document).user
                 except DuplicateKeyError as error:
                     _raise_if_taken(error)
             document.is_admin, document.first = user.is_admin, None
@@ -59,13 +59,13 @@ class MongoUsers:
             except DuplicateKeyError as error:
                 _raise_if_taken(error)
                 raise
-            return _account_of(document).user
+            return _account_of_document(document).user
 
     async def by_username(self, username: str) -> Account | None:
         """Without regard to case."""
         async with store_errors():
             document = await UserDocument.find_one({"username_key": username.casefold()})
-        return _account_of(document) if document else None
+        return _account_of_document(document) if document else None
 
     async def get(self, user_id: UserId, families: Collection[str] = ()) -> Account | None:
         """One read by id; a second only for a user who ended very many log-ins."""
@@ -117,7 +117,7 @@ class MongoUsers:
         change = _NEXT_GENERATION | {"$set": _NEXT_GENERATION["$set"] | {"password_hash": new_hash}}
         async with store_errors():
             document = await find_one_and_update(UserDocument, {"_id": user_id, **held}, change)
-        return _account_of(document) if document else None
+        return _account_of_document(document) if document else None
 
     async def _move(self, user_id: UserId, noted: Sequence[Document]) -> None:
         """Into a collection of their own, so that a user who logs in and out all day does not grow the account. First
@@ -173,5 +173,5 @@ def _is_set(flag: object) -> bool:
     return isinstance(flag, (bool, int, float)) and bool(flag)
 
 
-def _account_of(document: UserDocument) -> Account:
+def _account_of_document(document: UserDocument) -> Account:
     return account_from(document.model_dump(by_alias=True))

@@ -25,8 +25,8 @@ ALGORITHMS = ("HS256", "HS384", "HS512")
 VERIFIED_TOKENS = 1_000
 """So many access tokens are remembered as verified, as each comes with many calls."""
 VERIFIED_CHARACTERS = 512
-"""At most, of a token that is remembered. Ours have fewer than 400, but as base64 is read whoever has one can lengthen
-it at will."""
+"""Longer tokens are verified each time: ours have fewer than 400 characters, but base64 skips foreign ones, so that an
+owner could make many of one."""
 _INVALID = "The access token is invalid or has expired. Log in again."
 
 
@@ -101,7 +101,7 @@ class JwtAccessTokens:
         return base64.urlsafe_b64encode(digest).decode()
 
     def read(self, token: str) -> AccessClaims:
-        """Signature, algorithm, audience, kind and time are all checked."""
+        """Signature, algorithm, audience, kind and time are all checked; but for the time, once a token."""
         verify = self._verified if len(token) <= VERIFIED_CHARACTERS else self._verify
         claims = verify(token)
         if claims.expires_at is None or self._signer.is_over(claims.expires_at):

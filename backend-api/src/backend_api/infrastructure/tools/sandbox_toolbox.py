@@ -94,12 +94,12 @@ class SandboxToolSource:
         self._last: dict[str, int] = {}
 
     async def tools(self, setup: Setup) -> Sequence[Tool]:
-        """The same for every agent, after the folders of the skills that were read are there. A sub-agent that names no
-        shell has one of its own: those at work beside each other neither wait for each other's commands nor change
-        each other's folder."""
+        """The same ones for every agent."""
         return self._tools
 
     async def _run(self, call: ToolCall) -> Done:
+        """After the folders of the skills that were read are there. A sub-agent that names no shell has one of its own:
+        those at work beside each other neither wait for each other's commands nor change each other's folder."""
         if call.agent_id is not None and call.name in self._of_shells:
             call.arguments = {"shell": shell_of(call.agent_id)} | call.arguments
         try:

@@ -189,7 +189,7 @@ class WebOptions:
 
 
 def use_cases_of(connection: HTTPConnection) -> UseCases:
-    """For dependencies: one of their own, which is resolved anew wherever it is named, costs more than what it does."""
+    """For other dependencies to call: as a dependency of their own it is resolved once more a request."""
     return cast("UseCases", connection.app.state.use_cases)
 
 
