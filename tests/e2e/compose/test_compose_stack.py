@@ -141,6 +141,8 @@ def test_an_upload_over_the_limit_is_refused_in_the_gateways_words(compose_stack
         too_large = client.post(f"/sessions/{session}/files", files=[("files", ("large.bin", b"x" * (11 << 20)))])
         assert too_large.status_code == 413
         assert too_large.headers["content-type"].startswith("application/problem+json")
+        # Refused before all of it had come: what is sent on this connection next would be lost.
+        assert "close" in too_large.headers["connection"]
         client.delete(f"/sessions/{session}")
 
 
