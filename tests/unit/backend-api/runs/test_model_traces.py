@@ -183,9 +183,10 @@ async def test_others_are_answered_while_a_long_one_is_put_together() -> None:
             turns += 1
 
     answering = asyncio.create_task(others())
-    await whole(stage, session, 2)
+    for _ in range(5):  # of one alone, others may by chance get few turns
+        await whole(stage, session, 2)
     answering.cancel()
-    assert turns > 10, "where it is put together on the loop itself they are two"
+    assert turns > 40, "where it is put together on the loop itself they are two each time"
 
 
 async def test_calls_of_agents_below_and_of_summaries_are_stored_with_whose_and_what_they_are() -> None:
