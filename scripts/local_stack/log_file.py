@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, cast
 
 MAX_BYTES = 5 * 1024 * 1024
 MAX_LINE = 16_384
-_CHANGES_DATA = "backend_api.infrastructure.mongo.migrate"
+_CHANGES_DATA = "service_kit.migrations"
 """Who logs that the data of a former version is brought to this one, which may take long."""
 
 

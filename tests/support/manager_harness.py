@@ -52,6 +52,8 @@ class ManagerHarness:
     start_deadline_s: float = 5.0
     pool_size: int = 0
     owner: str = "manager-1"
+    ended: set[str] = field(default_factory=set[str])
+    """Owners that are known to have ended without a word."""
 
     def __post_init__(self) -> None:
         self.registry.clock = self.leases.clock = self.clock
@@ -63,6 +65,7 @@ class ManagerHarness:
             keys=KEYS,
             clock=self.clock,
             wall=self.clock,
+            has_ended=lambda owner: owner in self.ended,
         )
         rules = Rules(
             limits=Limits(

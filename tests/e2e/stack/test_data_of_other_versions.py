@@ -23,7 +23,7 @@ from support.page import chromium, opened, transcript
 from support.servers import Server, end_process
 from support.stack import Stack, run_stack, spawn_stack
 
-CHANGES = json.dumps({"logger": "backend_api.infrastructure.mongo.migrate", "message": "data is changed"})
+CHANGES = json.dumps({"logger": "service_kit.migrations", "message": "data is changed"})
 OTHER = json.dumps({"logger": "another", "message": "anything"})
 SLOW = "import pathlib, sys, time; print(sys.argv[2], flush=True); time.sleep(2); pathlib.Path(sys.argv[1]).touch()"
 

@@ -49,6 +49,20 @@ async def test_a_sandbox_outlives_a_killed_manager_and_a_start_cut_off_then_is_c
     assert processes_of(cut_off) == []
 
 
+async def test_what_a_killed_manager_left_goes_with_the_next_one_however_soon_that_stops(manager: Manager) -> None:
+    manager.settings["SANDBOX_REMOVE_ON_SHUTDOWN"] = "true"
+    async with manager.running() as client:
+        sandbox_id = await manager.ready(client)
+        await manager.kill()
+    assert processes_of(sandbox_id)
+
+    async with manager.running():
+        pass
+
+    assert processes_of(sandbox_id) == []
+    assert os.listdir(manager.folder / "workspaces") == ["s1"]
+
+
 async def test_a_sandbox_whose_processes_died_is_gone_and_rebuilt_with_its_workspace(manager: Manager) -> None:
     async with manager.running() as client:
         sandbox_id = await manager.ready(client)
@@ -133,8 +147,7 @@ async def test_a_manager_killed_in_the_middle_of_a_claim_leaves_the_session_one_
         await asyncio.wait({claim})
         claim.exception()
 
-    # No new member is booted for whom nobody asks: as another manager of the place was there a moment ago, this one
-    # would leave it running.
+    # No new member is booted for whom nobody asks.
     manager.settings["SANDBOX_POOL_SIZE"] = "0"
     async with manager.running() as client:
         async with asyncio.timeout(120):

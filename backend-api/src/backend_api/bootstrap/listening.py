@@ -10,9 +10,9 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from backend_api.application import measures
-from backend_api.bootstrap.clear_startup import ClearStartup
 from backend_api.bootstrap.slow_peers import HttpProtocol, WebSocketProtocol
 from backend_api.bootstrap.trusted_proxies import TrustedProxies
+from service_kit.clear_startup import ClearStartup
 from service_kit.listening.http import Config
 from service_kit.listening.peers import Peers, room_for
 

@@ -23,6 +23,7 @@ from backend_api.domain.agent.catalogue import Role
 from backend_api.domain.agent.model import CONTEXT_WINDOW, MAX_OUTPUT_TOKENS
 from backend_api.domain.agent.options import Effort, Options
 from backend_api.domain.agent.team import MAX_TEAMMATES
+from backend_api.domain.http_address import check_http_address
 from backend_api.domain.previews.entity import MAX_OPENED_PORTS_PER_SESSION
 from backend_api.infrastructure.fetch.rules import allowed_hosts
 from backend_api.infrastructure.llm.calls import RetryPolicy
@@ -207,6 +208,14 @@ class Settings(BaseSettings):
         if any(not "!" <= sign <= "~" for sign in key):
             raise ValueError("a key has no spaces, and nothing but letters, digits and signs of ASCII")
         return SecretStr(key) if key else None
+
+    @field_validator("openai_base_url", "anthropic_base_url")
+    @classmethod
+    def _base_url(cls, value: str) -> str:
+        url = value.strip()
+        if url and check_http_address(url).query:
+            raise ValueError("the path is put at its end, so it has no ? in it")
+        return url
 
     @field_validator("fetch_proxy")
     @classmethod

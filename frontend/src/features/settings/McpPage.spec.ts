@@ -138,6 +138,18 @@ describe('the page of MCP servers', () => {
     expect((await screen.findByRole('alert')).textContent).toContain('Give Authorization anew.')
     expect(sent(server, 'PUT')[0]?.body).toMatchObject({ env: { TOKEN: null }, headers: { Authorization: null } })
   })
+  it('says at the address why no server can be there', async () => {
+    const message = "This address can't be used: its port is a number from 1 to 65535."
+    const refusal = { code: 'invalid', detail: '', errors: [{ field: 'body.url', message, code: 'mcp_url_port' }] }
+    await show([wiki], { 'PUT /mcp/wiki': () => json(refusal, 422) })
+    await userEvent.click(await screen.findByRole('button', { name: 'Edit wiki' }))
+    const url = screen.getByLabelText('Address')
+    await userEvent.clear(url)
+    await userEvent.type(url, 'https://wiki.example.org:99999{Enter}')
+    expect((await screen.findByRole('alert')).textContent).toBe(message)
+    expect(url.getAttribute('aria-invalid')).toBe('true')
+    await vi.waitFor(() => expect(document.activeElement).toBe(url))
+  })
   it('says at the client secret that it has to be given anew', async () => {
     const message = 'Give the client secret anew: it was not given for this server.'
     const refusal = { code: 'invalid', detail: '', errors: [{ field: 'body.oauth', message, code: 'invalid' }] }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -21,6 +22,8 @@ class Presence:
     runtime: RuntimeHost
     clock: Clock
     owner: str
+    has_ended: Callable[[str], bool]
+    """Whether the manager that is this owner is known to have ended, without a word; False where nobody knows."""
 
     async def renew(self) -> None:
         """I am here; say so more often than every `PRESENT`."""
@@ -28,10 +31,12 @@ class Presence:
         await self.leases.acquire(f"{_owner_prefix(place)}{self.owner}", self.owner, PRESENT)
 
     async def leave(self) -> bool:
-        """I go; answers whether nobody else is at this place."""
+        """I go; answers whether nobody else is at this place. The lease of one that was killed goes on for a while, and
+        keeps nothing."""
         place = await self.runtime.place()
         await self.leases.release(f"{_owner_prefix(place)}{self.owner}", self.owner)
-        return not await self.is_kept(place)
+        now, others = self.clock.now(), await self.leases.known(_owner_prefix(place))
+        return not any(one.until > now and not self.has_ended(one.owner) for one in others)
 
     async def is_kept(self, place: str, *, within: timedelta = timedelta()) -> bool:
         """Whether a manager is at a place, or was within that time."""

@@ -65,7 +65,8 @@ class Runtime(RuntimeHost, SandboxLifecycle, SandboxMonitor, Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adapters:
-    """What the use cases stand on. `clock` is the database's; tokens use `wall`, this machine's, as endpoints do."""
+    """What the use cases stand on. `clock` is the database's; tokens use `wall`, this machine's, as endpoints do.
+    `has_ended` is that of `Presence`."""
 
     registry: SandboxRegistry
     leases: Leases
@@ -74,6 +75,7 @@ class Adapters:
     keys: TokenKeys
     clock: Clock
     wall: Clock
+    has_ended: Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +146,7 @@ def assemble(adapters: Adapters, rules: Rules, owner: str) -> Assembly:
         claim=ClaimSandbox(lifecycle=runtime, monitor=runtime, keys=keys, wall=adapters.wall, clean=clean),
     )
     delete = DeleteSandbox(registry, launcher, clean)
-    presence = Presence(adapters.leases, runtime, clock, owner)
+    presence = Presence(adapters.leases, runtime, clock, owner, adapters.has_ended)
     keep_alive = KeepAlive(
         registry=registry,
         runtime=runtime,

@@ -12,6 +12,7 @@ from sandbox_manager.bootstrap.app import create_app
 from sandbox_manager.bootstrap.settings import Settings, SettingsError
 from sandbox_manager.bootstrap.wiring import wire
 from sandbox_manager.interfaces.http.use_cases import UseCases
+from service_kit.clear_startup import ClearStartup
 from service_kit.listening.http import BoundedHttpProtocol, Config
 from service_kit.listening.peers import Peers
 from service_kit.observation.logs import log_json_lines
@@ -57,7 +58,7 @@ def serve(settings: Settings, wiring: Callable[[Settings], AbstractAsyncContextM
     """Serve what `wiring` yields until SIGTERM or SIGINT; answers the exit status."""
     log_json_lines(settings.server.log_level)
     sockets = listen(settings.server.host, settings.server.port)
-    app = create_app(lambda: wiring(settings))
+    app = ClearStartup(create_app(lambda: wiring(settings)))
     config = Config(
         app,
         # All who may call share a few addresses.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import secrets
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
@@ -23,6 +22,7 @@ from sandbox_manager.domain.disk import DiskLimit
 from sandbox_manager.domain.errors import DomainError
 from sandbox_manager.infrastructure.clock import SystemClock
 from sandbox_manager.infrastructure.free_memory import free_memory
+from sandbox_manager.infrastructure.manager_process import has_ended, name_manager
 from sandbox_manager.infrastructure.metrics import ProcessMetrics
 from sandbox_manager.infrastructure.mongo.clock import database_clock
 from sandbox_manager.infrastructure.mongo.connect import connected, load_token_keys
@@ -58,8 +58,9 @@ async def wire_over(settings: Settings, opening: AbstractAsyncContextManager[Run
                 keys=keys,
                 clock=clock,
                 wall=SystemClock(),
+                has_ended=has_ended,
             )
-            made = assemble(adapters, rules_of(settings), secrets.token_hex(8))
+            made = assemble(adapters, rules_of(settings), name_manager())
             async with at_work(settings, made) as use_cases:
                 yield use_cases
 

@@ -11,7 +11,7 @@ from http import HTTPStatus
 from typing import Any, cast
 
 import uvicorn
-from uvicorn._types import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, Scope
+from uvicorn._types import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, ASGISendEvent, Scope
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
@@ -38,6 +38,9 @@ LINGER_S = 3.0
 along."""
 LINGER_BYTES = 4 * 1024 * 1024
 """More than that is left with the sender meanwhile."""
+REST_BYTES = 64 * 1024
+"""Of a body that is answered before all of it has come. The connection stays for the next request only where no more
+than this is missing."""
 
 
 class Config(uvicorn.Config):
@@ -67,6 +70,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._refusal: tuple[int, str, str] | None = None
         self._is_draining = False
         self._is_in_body = False
+        self._is_last = False
+        """No request is taken any more: the answer says so."""
         self._since = self.loop.time()
         """Since when a head is waited for, or the body's window began, or the rest is thrown away."""
         self._raw = 0
@@ -97,6 +102,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         self._raw += len(data)
+        if self._is_last and not self._is_in_body:
+            return
         if self._is_draining:
             if self._raw > LINGER_BYTES and not self.transport.is_closing():
                 self.transport.pause_reading()
@@ -111,6 +118,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             self._refuse(*_TOO_LARGE)
 
     def on_message_begin(self) -> None:
+        if self._is_last:
+            raise _RefusedError
         self._head = 0
         super().on_message_begin()
 
@@ -144,15 +153,39 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._is_in_body = False
         self._raw = 0
         super().on_message_complete()
+        self._close_after_last()
 
     def on_response_complete(self) -> None:
         self._since = self.loop.time()
         super().on_response_complete()
+        self._close_after_last()
+
+    def _close_after_last(self) -> None:
+        """Once both are whole, the body and its answer: a close before would take the answer along."""
+        if self._is_last and not self._is_in_body and not self._is_answering:
+            self.transport.close()
+
+    def _is_rest_uncertain(self, cycle: RequestResponseCycle) -> bool:
+        """Whether its body is still to come in part, and may be long in coming, or not come at all."""
+        if cycle is not self.cycle or not self._is_in_body:
+            return False
+        length = next((value for name, value in self.headers if name == b"content-length"), None)
+        is_near = length is not None and int(length) - self._body <= REST_BYTES
+        return cycle.waiting_for_100_continue or not is_near or not cycle.keep_alive
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         async def answered(scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+            async def send_and_end(message: ASGISendEvent) -> None:
+                if message["type"] != "http.response.start" or not self._is_rest_uncertain(cycle):
+                    await send(message)
+                    return
+                self._is_last = True
+                await send({**message, "headers": [*message.get("headers", ()), (b"connection", b"close")]})
+                # Else the server closes with the answer, whatever is still to come.
+                cycle.keep_alive = True
+
             try:
-                await app(scope, receive, send)
+                await app(scope, receive, send_and_end)
             except BrokenOffError:
                 # Aborted, not closed: without a length, a clean end would look like the whole answer.
                 cycle.disconnected = True
@@ -174,6 +207,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         super().handle_websocket_upgrade()
 
     def send_400_response(self, msg: str) -> None:
+        if self._is_last and not self._is_in_body:
+            return
         self._refuse(*(self._refusal or (400, "bad_request", as_sentence(msg))))
 
     @property
@@ -227,7 +262,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         """Answer, unless an answer is under way, and end the connection."""
         self.peers.count(code)
         answering = self._is_answering
-        if answering and (self.cycle.response_started or not self._is_in_body or self.pipeline):
+        if self._is_last or (answering and (self.cycle.response_started or not self._is_in_body or self.pipeline)):
             self.transport.abort()
             return
         if answering:

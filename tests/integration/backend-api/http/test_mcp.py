@@ -185,7 +185,6 @@ async def test_what_is_changed_or_deleted_while_it_is_tried_stays_so(
     ("name", "body", "said"),
     [
         ("a__b", {}, "is no name"),
-        ("wiki", {"url": "file:///etc/passwd"}, "has to begin with http"),
         ("wiki", {"url": ""}, "either a command or a url"),
         ("wiki", {"headers": {"A": "${JWT_SECRET_KEY}"}}, "no variable JWT_SECRET_KEY"),
         ("wiki", {"headers": {"Host": "x"}}, "not set by hand"),
@@ -205,6 +204,23 @@ async def test_what_can_not_be_is_refused_with_the_reason(
     answer = await put(gateway, await gateway.user("anna"), name, **body)
     assert answer.status_code in (409, 422)
     assert said in answer.text
+
+
+async def test_an_address_where_no_server_can_be_is_refused_at_its_field(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    for url, fault in {
+        "file:///etc/passwd": "form",
+        "https://wiki.example.org:99999/mcp": "port",
+        "https://anna:hidden@wiki.example.org/mcp": "credentials",
+        "https://${TOKEN}/m#cp": "fragment",
+        "https:///mcp": "host",
+    }.items():
+        answer = await put(gateway, anna, "wiki", url=url)
+        [error] = answer.json()["errors"]
+        assert (answer.status_code, error["field"], error["code"]) == (422, "body.url", f"mcp_url_{fault}"), url
+        assert error["message"].startswith("This address can't be used: ")
+        assert "hidden" not in answer.text
+    assert [one["name"] for one in await listed(gateway, anna)] == ["shared"]
 
 
 async def test_there_are_never_more_than_there_may_be(gateway: Gateway) -> None:

@@ -17,8 +17,8 @@ from pymongo import AsyncMongoClient
 
 from backend_api.domain.errors import StoreUnavailableError
 from backend_api.infrastructure.mongo.database import Database, Document
-from backend_api.infrastructure.mongo.migrate import Migration, migrate
-from backend_api.infrastructure.mongo.migrations import MIGRATIONS
+from backend_api.infrastructure.mongo.migrations import MIGRATIONS, migrate
+from service_kit.migrations import Migration
 from support.servers import Server, free_port, run_mongod
 from support.sources import python_path
 

@@ -23,8 +23,8 @@ from backend_api.domain.conversation.ports import EventLog
 from backend_api.domain.errors import StoreUnavailableError
 from backend_api.infrastructure.mongo.connection import connect
 from backend_api.infrastructure.mongo.database import Database
-from backend_api.infrastructure.mongo.migrate import Migration, migrate
-from backend_api.infrastructure.mongo.migrations import MIGRATIONS
+from backend_api.infrastructure.mongo.migrations import MIGRATIONS, migrate
+from service_kit.migrations import Migration
 from support.backend_stores import mongo_stores
 from support.former_data import Place, fill_gateway_database, told
 from support.former_data import as_told as in_known_fields

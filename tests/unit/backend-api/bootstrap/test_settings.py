@@ -104,6 +104,39 @@ def test_a_key_that_no_header_takes_stops_the_start_without_being_said(
         assert "sk-" not in str(refused.value)
 
 
+@pytest.mark.parametrize("name", ["OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"])
+def test_an_address_of_a_provider_that_none_can_have_stops_the_start(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    wrongs = {
+        "htp:/x": "begins with http:// or https://",
+        "llm.example.org/v1": "begins with http:// or https://",
+        "http://": "stands the host",
+        "http://[::1": "host is no name",
+        "http://a b/v1": "no spaces",
+        "http://llm.example.org:99999": "a number from 1 to 65535",
+        "https://anna:hidden@llm.example.org/v1": "no user name and no password",
+        "https://llm.example.org/v1#x": "no # in it",
+        "https://llm.example.org/v1?version=hidden": r"no \? in it",
+    }
+    for address, reason in wrongs.items():
+        monkeypatch.setenv(name, address)
+        with pytest.raises(SettingsError, match=f"{name}: .*{reason}") as refused:
+            load_settings()
+        assert "hidden" not in str(refused.value)
+
+
+def test_an_address_of_a_provider_is_kept_without_what_surrounds_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for address in (
+        "http://127.0.0.1:11434/v1",
+        "https://llm.example.org/v1/",
+        "http://[::1]:8000/v1",
+        "http://ollama",
+    ):
+        monkeypatch.setenv("OPENAI_BASE_URL", f" {address}\n")
+        assert load_settings().openai_base_url == address
+
+
 @pytest.mark.parametrize("minutes", ["inf", "nan", "1e13", "0"])
 def test_a_time_that_no_run_can_be_measured_by_stops_the_start(monkeypatch: pytest.MonkeyPatch, minutes: str) -> None:
     monkeypatch.setenv("MAX_RUN_MINUTES", minutes)

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import get_args
 
+from backend_api.domain.http_address import AddressFault
 from backend_api.domain.mcp.ports import McpCause
 from backend_api.domain.schedules.ports import CronFault
 from backend_api.interfaces.http.mcp import McpCode
@@ -39,3 +40,7 @@ def test_why_an_mcp_server_cannot_be_used_has_a_code_with_chinese_words() -> Non
 
 def test_what_is_wrong_with_a_cron_line_has_chinese_words() -> None:
     assert set(get_args(CronFault)) - words_in("zhProblems.ts") == set()
+
+
+def test_what_is_wrong_with_the_address_of_an_mcp_server_has_chinese_words() -> None:
+    assert {f"mcp_url_{fault}" for fault in get_args(AddressFault)} - words_in("zhProblems.ts") == set()

@@ -105,6 +105,30 @@ def test_what_was_joined_before_is_not_looked_at_turn_by_turn() -> None:
     assert not any(turn._made for turn in said), "what is joined is not kept with each turn as well"
 
 
+def test_two_models_in_turn_have_each_what_was_joined_for_it_and_no_third_one_beside_them() -> None:
+    rendered, said = RenderedTurns(), turns(steps=50)
+
+    def joined(model: str) -> bytes:
+        return chat_messages.messages_of(replace(asked(said, model), rendered=rendered))[0]
+
+    main, fallback = joined("m"), joined("deepseek-v4")
+    assert (joined("m") is main, joined("deepseek-v4") is fallback) == (True, True)
+    said.append(UserTurn(text="And now?"))
+    assert (joined("m") is main, joined("deepseek-v4") is fallback) == (True, True)
+    third = joined("other")
+    assert (joined("deepseek-v4") is fallback, joined("other") is third) == (True, True)
+    assert joined("m") is not main
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_what_was_joined_is_dropped_once_an_api_is_asked_that_joins_nothing(name: str) -> None:
+    rendered, said = RenderedTurns(), turns(steps=3)
+    chat_messages.messages_of(replace(asked(said), rendered=rendered))
+    assert rendered.known(("chat", "m"), said)[0] == len(said)
+    KEPT[name](replace(asked(said), rendered=rendered))
+    assert rendered.known(("chat", "m"), said) == (0, ())
+
+
 async def test_the_next_message_begins_with_what_was_joined_for_the_last() -> None:
     answers = [[TextPart(text), FinishPart("stop")] for text in ("One.", "Two.")]
     stage, model = Stage(), ScriptedModel(*answers)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from backend_api.domain.http_address import HttpAddressError
 from backend_api.domain.mcp.entity import McpTarget
 from backend_api.infrastructure.mcp.config_file import McpFileError, own_server, read_mcp_file
 
@@ -63,6 +64,7 @@ def test_the_client_by_which_users_sign_in_is_read_and_its_secret_is_one(tmp_pat
         {"client_id": "a\nb"},
         {"client_id": "a", "other": "b"},
         {"client_id": "a", "issuer": "login.example.org"},
+        {"client_id": "a", "issuer": "https://login.example.org:x"},
     ]
     for wrong in wrongs:
         with pytest.raises(McpFileError, match="oauth"):
@@ -99,7 +101,9 @@ def test_what_one_is_known_by_says_nothing_of_a_secret_and_changes_with_what_it_
         ({"a": {"command": "x", "url": "https://x.example.org"}}, "either a command or a url"),
         ({"a": {"command": "x", "headers": {"A": "b"}}}, "neither headers"),
         ({"a": {"url": "https://x.example.org", "type": "stdio"}}, "neither args nor"),
-        ({"a": {"url": "file:///etc/passwd"}}, "has to begin with http"),
+        ({"a": {"url": "file:///etc/passwd"}}, "its url can't be used: an address begins with http"),
+        ({"a": {"url": "https://x.example.org:70000/mcp"}}, "a: its url can't be used: its port is a number"),
+        ({"a": {"url": "https://${HOST:-}/mcp"}}, "a: its url can't be used: .* stands the host"),
         ({"a": {"url": "https://x.example.org", "headers": {"Host": "b"}}}, "not set by hand"),
         ({"a": {"url": "https://x.example.org", "headers": {"A": "b\r\nC: d"}}}, "headers.A: it has more than one"),
         ({"a": {"command": "x", "args": ["-c", "a\nb"]}}, r"args\.1: it has more than one line, or a NUL in it$"),
@@ -150,3 +154,32 @@ def test_what_is_no_such_file_is_refused(tmp_path: Path, content: bytes) -> None
         read_mcp_file(path, {})
     with pytest.raises(McpFileError, match="can't be read"):
         read_mcp_file(tmp_path / "nowhere.json", {})
+
+
+@pytest.mark.parametrize(
+    ("url", "fault"),
+    [
+        *((url, "form") for url in ("wss://x.example.org", "x.example.org/mcp", "http://a b/mcp", " http://x/mcp")),
+        *((url, "form") for url in ("http://x\\@y/mcp", "http://x/\u00a0", "https:/x/mcp", "")),
+        *((url, "host") for url in ("http://", "https:///mcp", "http://?x=1", "http://:80/mcp", "http://[::1/mcp")),
+        *((url, "host") for url in ("http://[x]/mcp", "http://a..b/mcp", "http://a%20b/mcp", "http://*.example.org")),
+        *((f"http://x:{port}/mcp", "port") for port in ("0", "65536", "abc", "-1", "80:80")),
+        *((f"http://{user}@x/mcp", "credentials") for user in ("", "anna", "anna:pw", ":")),
+        *((f"https://x/mcp{rest}", "fragment") for rest in ("#", "#a", "?b=c#a")),
+    ],
+)
+def test_an_address_where_no_server_can_be_is_no_users(url: str, fault: str) -> None:
+    with pytest.raises(HttpAddressError) as refused:
+        own_server("a", {"url": "${URL}", "env": {"URL": url}})
+    assert refused.value.fault == fault
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("http://127.0.0.1:8080/mcp", "HTTPS://Tools.example.org", "http://[::1]:9000/sse", "http://my_tools:3000/a"),
+        *("https://x.example.org/mcp?key=a%20b&c=$", "https://b\u00fccher.example/mcp", "https://x.example.org./mcp"),
+    ],
+)
+def test_an_address_where_a_server_can_be_is_taken_as_it_is(url: str) -> None:
+    assert own_server("a", {"url": url}).url == url

@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from backend_api.domain.agent.events import Event, SessionUpdated
 from backend_api.domain.agent.model import FinishPart, TextPart
 from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.conversation.entity import Lease
+from backend_api.domain.conversation.entity import Lease, SessionId
+from backend_api.domain.conversation.session_changes import Changed
 from backend_api.domain.errors import StoreUnavailableError
+from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
+from backend_api.infrastructure.memory.sessions import MemorySessionRepository
 from backend_api.infrastructure.memory.store import MemoryStore
 from support.scripted import ScriptedModel
 from support.stage import USER, Stage, worker_for, working
@@ -47,3 +50,25 @@ async def test_a_title_that_the_user_gave_while_the_message_waited_stays() -> No
         await stage.until_finished(run_id)
     assert (await stage.sessions.get(session, USER)).title == "mine"
     assert stage.payloads(session, SessionUpdated) == [SessionUpdated(title="mine")]
+
+
+class CountsNaming(MemorySessionRepository):
+    """Counts how often a name was asked to be given."""
+
+    namings = 0
+
+    async def name(self, session_id: SessionId, user_id: UserId, title: str) -> Changed:
+        self.namings += 1
+        return await super().name(session_id, user_id, title)
+
+
+async def test_a_session_that_has_a_name_is_given_none_by_its_runs() -> None:
+    stage = Stage(store := MemoryStore())
+    stage.sessions = sessions = CountsNaming(store)
+    async with working(worker_for(stage, ScriptedModel(SAID, SAID, SAID))):
+        session = await stage.open_session()
+        await stage.until_finished(await stage.say(session, "Hi there"))
+        await stage.until_finished(await stage.say(session, "And then?"))
+        named = await stage.open_session(title="mine")
+        await stage.until_finished(await stage.say(named, "Hi there"))
+    assert sessions.namings == 1

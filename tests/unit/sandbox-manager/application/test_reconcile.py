@@ -200,6 +200,18 @@ async def test_only_the_last_manager_of_a_place_leaves_nobody_behind() -> None:
     assert await two.presence.leave()
 
 
+async def test_the_lease_of_a_manager_that_was_killed_keeps_nothing() -> None:
+    killed = ManagerHarness()
+    after = ManagerHarness(
+        registry=killed.registry, runtime=killed.runtime, clock=killed.clock, leases=killed.leases, owner="manager-2"
+    )
+    await killed.presence.renew()
+    await after.presence.renew()
+    after.ended.add(killed.owner)
+
+    assert await after.presence.leave()
+
+
 async def test_a_living_sandbox_survives_a_new_manager() -> None:
     old = ManagerHarness()
     ready = await old.ready()

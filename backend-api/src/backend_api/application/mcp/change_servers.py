@@ -16,6 +16,7 @@ from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import SessionRepository
 from backend_api.domain.errors import InvalidError, UnavailableError
+from backend_api.domain.http_address import HttpAddressError
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RateLimiter
 from backend_api.domain.mcp.entity import McpServer, McpTarget
@@ -58,7 +59,7 @@ class ShownMcpServer:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeMcpServers:
     """A change acts from the next run on, in every process. `parse` makes a server of what `mcp.json` says of one, and
-    raises `ValueError` with what is wrong."""
+    raises `HttpAddressError` for its address, `ValueError` with what else is wrong."""
 
     servers: ServersOfUsers
     connector: McpConnector
@@ -86,6 +87,9 @@ class ChangeMcpServers:
         body = _with_saved(body, self.servers.opened(user_id, known) if known is not None else None, known)
         try:
             server = self.parse(name, body)
+        except HttpAddressError as error:
+            reason = f"This address can't be used: {error}."
+            raise InvalidError(reason, field="body.url", fault=f"mcp_url_{error.fault}") from error
         except ValueError as error:
             raise InvalidError(str(error), field="body") from error
         own = self.servers.sealed(user_id, server)

@@ -51,7 +51,7 @@ from backend_api.domain.agent.tasks import TaskBoard
 from backend_api.domain.agent.team import Team, updated
 from backend_api.domain.agent.thread import MAX_RESULT_CHARACTERS, Thread
 from backend_api.domain.agent.threads import subagent_of
-from backend_api.domain.agent.tools import Done, OpenCall, ToolCall, Waits
+from backend_api.domain.agent.tools import Delegate, Done, OpenCall, ToolCall, Waits
 from backend_api.domain.agent.usage import combine
 from backend_api.domain.agent.waits import Wait, WaitRefusedError
 from backend_api.domain.conversation.entity import Lease
@@ -320,7 +320,7 @@ class RunJournal:
         ]
 
     @contextmanager
-    def tool_call(self, called: ToolCalled) -> Generator[ToolCall]:
+    def tool_call(self, called: ToolCalled, delegate: Delegate | None = None) -> Generator[ToolCall]:
         async def on_output(text: str) -> None:
             self.live.show_output(called.call_id, text)
 
@@ -337,6 +337,7 @@ class RunJournal:
             todos=lambda: self._history.threads.of(called.agent_id).todos,
             tasks=self.tasks,
             skills_read=self._history.threads.skills_read,
+            delegate=delegate,
         )
         with _observed(call):
             yield call

@@ -13,6 +13,7 @@ from backend_api.domain.agent.catalogue import ChosenModel
 from backend_api.domain.agent.chosen import Chosen
 from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import (
+    NO_USAGE,
     MessageCompleted,
     ModelRole,
     OfAgent,
@@ -26,7 +27,7 @@ from backend_api.domain.agent.events import (
 from backend_api.domain.agent.model import ModelError, NextAttempt
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.threads import subagent_of
-from backend_api.domain.agent.tools import Done, OpenCall, ToolCall
+from backend_api.domain.agent.tools import Delegate, Done, OpenCall, ToolCall
 from backend_api.domain.agent.usage import combine
 from backend_api.domain.agent.waits import Wait
 
@@ -58,7 +59,7 @@ class SubagentJournal:
     def __init__(self, run: RunJournal, call_id: str, agent_id: str | None = None) -> None:
         """Without an `agent_id` it is that of the agent which works on the call."""
         self.agent_id = agent_id or subagent_of(call_id)
-        self.usage = Usage()
+        self.usage = NO_USAGE
         """What the agent used so far."""
         self.waits: Sequence[Wait] = ()
         """What it waits for."""
@@ -131,8 +132,8 @@ class SubagentJournal:
         """Store the end of what it has at work."""
         await self._run.cut_calls_of(self.agent_id, reason)
 
-    def tool_call(self, called: ToolCalled) -> AbstractContextManager[ToolCall]:
-        return self._run.tool_call(replace(called, agent_id=self.agent_id))
+    def tool_call(self, called: ToolCalled, delegate: Delegate | None = None) -> AbstractContextManager[ToolCall]:
+        return self._run.tool_call(replace(called, agent_id=self.agent_id), delegate)
 
     def open_message(self, message: MessageCompleted, preface: Sequence[Recorded] = ()) -> None:
         del message

@@ -12,7 +12,7 @@ from backend_api.application.runs.histories import Histories
 from backend_api.application.runs.session_traces import SessionTraces
 from backend_api.application.settings.effective_settings import EffectiveSettings, OpenEffectiveSettings
 from backend_api.domain.agent.catalogue import ChosenModel, ModelCatalogue
-from backend_api.domain.agent.events import Event, MessageCompleted, MessageUser, Usage
+from backend_api.domain.agent.events import NO_USAGE, Event, MessageCompleted, MessageUser, Usage
 from backend_api.domain.agent.model import ModelError, UnknownModelError
 from backend_api.domain.agent.options import NO_OPTIONS, Options, defaults_of
 from backend_api.domain.agent.presets import Presets
@@ -92,7 +92,7 @@ class TitleSessions:
         said = await self.transcripts.beginning(session_id, limit=MESSAGES, most=MESSAGE_BYTES)
         exchange = _exchange(said)
         if exchange is None:
-            await self.titles.postpone(due, Usage(), for_s=None)
+            await self.titles.postpone(due, NO_USAGE, for_s=None)
             return
         if self.effective_settings is None:
             await self._write(due, exchange, EffectiveSettings(catalogue=self.catalogue))
@@ -142,9 +142,9 @@ def _model(options: Options, catalogue: ModelCatalogue) -> ChosenModel:
 
 def _priced_usage(call: Usage, model: ChosenModel, *, is_cut: bool = False) -> Usage:
     """Nothing of it is new to the conversation."""
-    if call == Usage():
+    if call == NO_USAGE:
         return call
-    return add_usage(Usage(), replace(call, cost=model.info.cost_when_cut) if is_cut else call, model.info.id)
+    return add_usage(NO_USAGE, replace(call, cost=model.info.cost_when_cut) if is_cut else call, model.info.id)
 
 
 def _exchange(said: Sequence[Event]) -> Exchange | None:

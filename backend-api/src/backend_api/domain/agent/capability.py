@@ -190,52 +190,24 @@ class Projection:
     tell: Callable[[Conversation, ContextOpened], ContextCompacted | None] = lambda _, _opened: None
 
 
-async def _no_tools(_: Setup) -> Sequence[Tool]:
-    return ()
-
-
-def _any_tool(_setup: Setup, tools: Sequence[ToolSpec]) -> Sequence[ToolSpec]:
-    return tools
-
-
-def _no_sections(_setup: Setup) -> Sequence[str]:
-    return ()
-
-
-def _allow_any(_setup: Setup, _call: ProposedCall) -> Verdict:
-    return ALLOW
-
-
-def _no_notes(_setup: Setup, _conversation: Conversation) -> Sequence[ContextNote]:
-    return ()
-
-
-async def _no_brake(_setup: Setup, _conversation: Conversation) -> Bound | None:
-    return None
-
-
-def _no_closing(_conversation: Conversation, _answer: Answer) -> GoOn | GiveUp | None:
-    return None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capability:
     """`sections` of the system prompt and `tools`, both frozen at an opening; which of all tools it `offers` the model;
     `notes` told before an answer; `projections` of the history; what of it is `kept` with a summary, word for word; a
     `gate` that judges each call; a `brake` that may end the run before a turn, make that the last one, or put it off; a
-    `closing` that may go on with an answer. The order of capabilities is that of what they say, and of two tools of one
-    name the first one's counts."""
+    `closing` that may go on with an answer. What it has none of is None. The order of capabilities is that of what they
+    say, and of two tools of one name the first one's counts."""
 
     name: str
-    tools: Callable[[Setup], Awaitable[Sequence[Tool]]] = _no_tools
-    offers: Callable[[Setup, Sequence[ToolSpec]], Sequence[ToolSpec]] = _any_tool
-    gate: Callable[[Setup, ProposedCall], Verdict] = _allow_any
-    sections: Callable[[Setup], Sequence[str]] = _no_sections
-    notes: Callable[[Setup, Conversation], Sequence[ContextNote]] = _no_notes
+    tools: Callable[[Setup], Awaitable[Sequence[Tool]]] | None = None
+    offers: Callable[[Setup, Sequence[ToolSpec]], Sequence[ToolSpec]] | None = None
+    gate: Callable[[Setup, ProposedCall], Verdict] | None = None
+    sections: Callable[[Setup], Sequence[str]] | None = None
+    notes: Callable[[Setup, Conversation], Sequence[ContextNote]] | None = None
     projections: Sequence[Projection] = ()
-    brake: Callable[[Setup, Conversation], Awaitable[Bound | None]] = _no_brake
-    kept: Callable[[Setup, Conversation], Sequence[str]] = lambda _setup, _conversation: ()
-    closing: Callable[[Conversation, Answer], GoOn | GiveUp | None] = _no_closing
+    brake: Callable[[Setup, Conversation], Awaitable[Bound | None]] | None = None
+    kept: Callable[[Setup, Conversation], Sequence[str]] | None = None
+    closing: Callable[[Conversation, Answer], GoOn | GiveUp | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,13 +220,13 @@ class Capabilities:
 
     def system_prompt(self) -> str:
         """The same whenever it is asked for."""
-        own = [one.sections(self.setup) for one in self.all if one.sections is not _no_sections]
+        own = [one.sections(self.setup) for one in self.all if one.sections is not None]
         return "\n\n".join([text for texts in own for text in texts])
 
     def judge(self, call: ProposedCall, chosen: Chosen = NOTHING_CHOSEN) -> Verdict:
         """The strictest verdict of all gates, of several alike the first one's; by what the session chose since."""
         setup = self.setup.judging(chosen)
-        verdicts = [one.gate(setup, call) for one in self.all if one.gate is not _allow_any]
+        verdicts = [one.gate(setup, call) for one in self.all if one.gate is not None]
         return next((verdict for kind in (Deny, Ask) for verdict in verdicts if isinstance(verdict, kind)), ALLOW)
 
     def changed_mode(self, conversation: Conversation) -> AgentMode | None:
@@ -264,7 +236,7 @@ class Capabilities:
 
     def notes(self, conversation: Conversation) -> list[ContextNote]:
         """What the model is to know now, whether it was told or not."""
-        return [note for one in self.all if one.notes is not _no_notes for note in one.notes(self.setup, conversation)]
+        return [note for one in self.all if one.notes is not None for note in one.notes(self.setup, conversation)]
 
     def is_opening_due(self, conversation: Conversation) -> bool:
         """Whether less of the history is to be sent from now on."""
@@ -292,18 +264,18 @@ class Capabilities:
     async def brake(self, conversation: Conversation) -> Bound | None:
         """What stands before the next turn: its end, one that is the last, or what comes first."""
         for one in self.all:
-            if one.brake is not _no_brake and (bound := await one.brake(self.setup, conversation)) is not None:
+            if one.brake is not None and (bound := await one.brake(self.setup, conversation)) is not None:
                 return bound
         return None
 
     def kept(self, conversation: Conversation) -> list[str]:
         """What stands beside a summary of the conversation, however well that tells it."""
-        return [text for one in self.all for text in one.kept(self.setup, conversation)]
+        return [text for one in self.all if one.kept is not None for text in one.kept(self.setup, conversation)]
 
     def closing(self, conversation: Conversation, answer: Answer) -> GoOn | GiveUp | None:
         """What follows a model call that asked for no tool; None where the answer is whole."""
         for one in self.all:
-            if one.closing is not _no_closing and (what := one.closing(conversation, answer)):
+            if one.closing is not None and (what := one.closing(conversation, answer)):
                 return what
         return None
 
@@ -313,7 +285,7 @@ def offered(capabilities: Sequence[Capability], setup: Setup, tools: Sequence[To
     asked of each tool it took longer than all else that is made for a run."""
     specs: Sequence[ToolSpec] = [tool.spec for tool in tools]
     for one in capabilities:
-        if one.offers is not _any_tool:
+        if one.offers is not None:
             specs = one.offers(setup, specs)
     return specs
 
@@ -323,7 +295,7 @@ async def tools_of(capabilities: Sequence[Capability], setup: Setup) -> list[Too
     found: dict[str, Tool] = {}
     kind = setup.subagent
     for one in capabilities:
-        if one.tools is _no_tools:
+        if one.tools is None:
             continue
         for tool in await one.tools(setup):
             spec = tool.spec

@@ -10,7 +10,7 @@ from math import floor
 from backend_api.domain.agent.capability import Compact
 from backend_api.domain.agent.catalogue import ChosenModel
 from backend_api.domain.agent.conversation import Conversation
-from backend_api.domain.agent.events import ContextCompacted, Notice, Usage
+from backend_api.domain.agent.events import NO_USAGE, ContextCompacted, Notice
 from backend_api.domain.agent.fallback import summary_fallback_notice
 from backend_api.domain.agent.journal import Journal
 from backend_api.domain.agent.model import ModelContextError, ModelError, ModelRequest
@@ -51,7 +51,7 @@ class Compactor:
             outcome = Notice(text=text, code=COMPACTION_FAILED)
         else:
             outcome = await self._compacted("\n\n".join([summary, *kept]), conversation, wanted, transcript)
-        await self.journal.record([*notices, self.journal.counted(Usage()), outcome])
+        await self.journal.record([*notices, self.journal.counted(NO_USAGE), outcome])
         return isinstance(outcome, ContextCompacted)
 
     async def _summary(self, request: ModelRequest, focus: str | None, notices: list[Notice]) -> str:
@@ -74,11 +74,11 @@ class Compactor:
         try:
             return await summarizer.summarize(request, focus)
         except SummaryError as error:
-            is_unused = error.fault is not None and summarizer.used == Usage()
+            is_unused = error.fault is not None and summarizer.used == NO_USAGE
             raise
         finally:
             if not is_unused:
-                self.journal.counted(add_usage(Usage(), summarizer.used, model.info.id))
+                self.journal.counted(add_usage(NO_USAGE, summarizer.used, model.info.id))
 
     async def _compacted(
         self, summary: str, conversation: Conversation, wanted: Compact, transcript: str | None

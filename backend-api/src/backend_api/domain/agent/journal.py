@@ -20,7 +20,7 @@ from backend_api.domain.agent.events import (
 )
 from backend_api.domain.agent.model import ModelError, NextAttempt
 from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.tools import Done, OpenCall, ToolCall
+from backend_api.domain.agent.tools import Delegate, Done, OpenCall, ToolCall
 from backend_api.domain.agent.waits import Wait
 
 
@@ -105,10 +105,11 @@ class Journal(Protocol):
         """Calls of this agent in this run, recorded as starting and never as ended, as of the last `conversation`."""
         ...
 
-    def tool_call(self, called: ToolCalled) -> AbstractContextManager[ToolCall]:
-        """The call as its tool gets it, with what is known of its agent: `todos` and `skills_read` as of the last
-        `conversation` or `chosen`, `tasks` with what calls changed since. It is counted and traced while it is at work,
-        what it writes shown; should the run be cut, it is known how far it came."""
+    def tool_call(self, called: ToolCalled, delegate: Delegate | None = None) -> AbstractContextManager[ToolCall]:
+        """The call as its tool gets it, with how its agent gives work to another one, and what is known of it: `todos`
+        and `skills_read` as of the last `conversation` or `chosen`, `tasks` with what calls changed since. It is
+        counted and traced while it is at work, what it writes shown; should the run be cut, it is known how far it
+        came."""
         ...
 
     def open_message(self, message: MessageCompleted, preface: Sequence[Recorded] = ()) -> None:

@@ -115,6 +115,9 @@ class NoteTurn(_Turn):
 
 Turn = UserTurn | NoteTurn | AssistantTurn | ToolTurn
 
+MOST_RENDERED = 2
+"""Of a conversation: for the model that is asked, and the one that answers where that fails."""
+
 
 def pictures_in(turn: Turn) -> int:
     """How many it has."""
@@ -124,22 +127,30 @@ def pictures_in(turn: Turn) -> int:
 @dataclass(slots=True)
 class RenderedTurns:
     """What an adapter made of the first turns of a conversation together, kept with it: made of each turn alone, a
-    request took the longer the more had been said."""
+    request took the longer the more had been said. At most `MOST_RENDERED` are kept, each under its own key."""
 
-    _key: object = None
-    _turns: Sequence[Turn] = ()
-    _made: Sequence[bytes] = ()
+    _kept: dict[object, tuple[Sequence[Turn], Sequence[bytes]]] = field(
+        default_factory=dict[object, tuple[Sequence[Turn], Sequence[bytes]]]
+    )
 
     def known(self, key: object, turns: Sequence[Turn]) -> tuple[int, Sequence[bytes]]:
         """How many of these turns were made into what by this key; none where the first ones are others by now. Equal
         ones count as the same, which turns of one thread are."""
-        count = len(self._turns)
-        is_known = self._key == key and turns[:count] == self._turns
-        return (count, self._made) if is_known else (0, ())
+        before, made = self._kept.get(key, ((), ()))
+        is_known = turns[: len(before)] == before
+        return (len(before), made) if is_known else (0, ())
 
     def keep(self, key: object, turns: Sequence[Turn], made: Sequence[bytes]) -> None:
-        """In place of what was kept last: by the same `key` it must always be the same."""
-        self._key, self._turns, self._made = key, turns, made
+        """In place of what was kept by this key, by which it must always be the same, and of what was kept longest ago
+        where that is one too many."""
+        self._kept.pop(key, None)
+        self._kept[key] = turns, made
+        if len(self._kept) > MOST_RENDERED:
+            del self._kept[next(iter(self._kept))]
+
+    def forget(self) -> None:
+        """Drop all: an adapter that keeps nothing here is asked by now."""
+        self._kept.clear()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -237,8 +237,7 @@ class ToolRunner:
         return may_start
 
     async def _execute(self, called: ToolCalled, tool: Tool) -> Done | Waits:
-        with self.journal.tool_call(called) as call:
-            call.delegate = self.delegate
+        with self.journal.tool_call(called, self.delegate) as call:
             deadline = asyncio.timeout(tool.spec.deadline_ms / 1000 + GRACE_S)
             try:
                 async with deadline:

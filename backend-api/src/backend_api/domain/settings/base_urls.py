@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
+from backend_api.domain.http_address import HttpAddressError, check_http_address
 from backend_api.domain.settings.values import name, refused
 
 KNOWN_HOSTS = (
@@ -31,6 +31,7 @@ KNOWN_HOSTS = (
     "generativelanguage.googleapis.com",
 )
 """The official hosts of well known providers that speak OpenAI's protocol."""
+_WANTED = "This setting is an address such as https://openrouter.ai/api/v1."
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +45,19 @@ class BaseUrls:
         """The address without a slash at its end. Raises `InvalidError`."""
         url = name(value).rstrip("/")
         try:
-            parts = urlsplit(url)
-            host, port = parts.hostname, parts.port
-        except ValueError:
-            raise refused("This is not an address.", "base_url_form") from None
-        if parts.scheme not in ("http", "https") or not host or parts.query or parts.fragment or "\\" in url:
-            raise refused("This setting is an address such as https://openrouter.ai/api/v1.", "base_url_form")
-        if parts.username is not None or parts.password is not None:
-            raise refused("An address has no user name and no password in it.", "base_url_credentials")
+            parts = check_http_address(url)
+        except HttpAddressError as error:
+            if error.fault == "credentials":
+                raise refused("An address has no user name and no password in it.", "base_url_credentials") from None
+            raise refused(_WANTED, "base_url_form") from None
+        if parts.query:
+            raise refused(_WANTED, "base_url_form")
         if self.is_any:
             return url
-        if parts.scheme != "https" or port not in (None, 443):
+        if parts.scheme != "https" or parts.port not in (None, 443):
             raise refused("The address must begin with https:// and name no port.", "base_url_https")
-        if host not in self.hosts:
+        if parts.hostname not in self.hosts:
             hosts = ", ".join(self.hosts)
-            raise refused(f"{host} is not among the hosts that this server lets people name: {hosts}.", "base_url_host")
+            reason = f"{parts.hostname} is not among the hosts that this server lets people name: {hosts}."
+            raise refused(reason, "base_url_host")
         return url

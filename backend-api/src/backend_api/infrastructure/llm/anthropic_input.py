@@ -26,6 +26,7 @@ Spoken = list[tuple[str, list[tuple[Turn, bytes]]]]
 def spoken_in(request: ModelRequest, computer: ComputerForm | None = None) -> Spoken:
     """Results of calls are the user's blocks; neighbours of one role are one message. `computer` is the computer tool
     that is declared, whose calls those of the desktop's tools are."""
+    request.rendered.forget()
     written_so = _blocks_json if computer is None else partial(_blocks_json, computer=computer)
     spoken: Spoken = []
     for turn in request.turns:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from opentelemetry.trace import SpanKind
 
 from backend_api.application import measures
-from backend_api.domain.agent.events import Usage
+from backend_api.domain.agent.events import NO_USAGE
 from backend_api.domain.agent.model import ChatModel, FinishPart, ModelError, ModelRequest, NextAttempt, Part, UsagePart
 from backend_api.domain.agent.prices import Prices
 from backend_api.infrastructure.llm.key_masking import KeyMask
@@ -100,7 +100,7 @@ class _Attempt:
         self._model = model
         self._measured = model if is_measured else OTHER_MODELS
         self._prices = prices
-        self._usage = Usage()
+        self._usage = NO_USAGE
         self._outcome = "cut"
         self.has_begun = False
         """Whether anything of the answer came but its usage."""

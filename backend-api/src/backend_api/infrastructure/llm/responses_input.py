@@ -29,6 +29,7 @@ NO_COMPUTER: Mapping[str, Written] = {}
 def items_of(request: ModelRequest, computer: ComputerForm | None = None) -> list[bytes]:
     """In JSON, in the order they were said; each call and each result is an item of its own. `computer` is the computer
     tool that is declared."""
+    request.rendered.forget()
     written = written_in(request, computer)
     found = (
         turn.once("responses", _items_json) if _is_alike(turn, written) else _items_json(turn, request, written)

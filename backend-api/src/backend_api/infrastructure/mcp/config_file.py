@@ -20,6 +20,7 @@ from pydantic import (
     model_validator,
 )
 
+from backend_api.domain.http_address import HttpAddressError, check_http_address
 from backend_api.domain.mcp.entity import MAX_VARIABLES, NAME, McpServer, McpTarget, Source, Transport
 
 MAX_FILE_BYTES = 256 * 1024
@@ -48,7 +49,14 @@ Text = Annotated[
     str, StringConstraints(max_length=4_096), _match(r"[^\x00\r\n]*", "it has more than one line, or a NUL in it")
 ]
 _ASCII = _match(r"[\x20-\x7e]*", "it has other characters than those of ASCII")
-_HTTP = _match(r"(https?://[\x21-\x7e]+)?", "it has to begin with http:// or https://, with no space in it")
+
+
+def _issuer(text: str) -> str:
+    if text:
+        check_http_address(text)
+    return text
+
+
 _VARIABLE_NAME = _match(
     r"[A-Za-z_][A-Za-z0-9_]{0,99}", "a variable's name has 1 to 100 letters, digits and _, and begins with no digit"
 )
@@ -76,7 +84,7 @@ class ClientConfig(BaseModel):
 
     client_id: Annotated[str, StringConstraints(min_length=1, max_length=1_000), _ASCII]
     client_secret: Annotated[str, StringConstraints(max_length=4_096), _ASCII] = ""
-    issuer: Annotated[str, StringConstraints(max_length=2_000), _HTTP] = ""
+    issuer: Annotated[str, StringConstraints(max_length=2_000), _ASCII, AfterValidator(_issuer)] = ""
 
 
 class ServerConfig(BaseModel):
@@ -161,15 +169,15 @@ class ServerConfig(BaseModel):
 
 
 def own_server(name: str, said: Mapping[str, Any]) -> McpServer:
-    """A server that a user adds. Its variables are those of its own `env`. Raises `ValueError` with what is wrong."""
+    """A server that a user adds. Its variables are those of its own `env`. Raises `HttpAddressError` for its address,
+    `ValueError` with what else is wrong."""
     try:
         server = ServerConfig.model_validate(said).server(name, "user")
     except ValidationError as error:
         raise ValueError(_faults(error)) from error
     if missing := missing_variables(server, server.env):
         raise ValueError(f"there is no variable {missing[0]} in its env")
-    if fault := fault_of(McpTarget(server=server, values=server.env)):
-        raise ValueError(fault)
+    _check_url(McpTarget(server=server, values=server.env))
     return server
 
 
@@ -200,18 +208,16 @@ def read_mcp_file(path: Path, environment: Mapping[str, str]) -> list[McpTarget]
     return [_target(server, path, environment) for server in enabled]
 
 
-def fault_of(target: McpTarget) -> str | None:
-    """What is wrong with it once its variables are put in."""
-    filled = target.filled
-    if not filled.url:
-        return None
+def _check_url(target: McpTarget) -> None:
+    """With its variables put in. Raises `HttpAddressError`."""
+    if not target.server.url:
+        return
+    url = target.filled.url
+    check_http_address(url)
     try:
-        url = httpx.URL(filled.url)
-    except (ValueError, httpx.InvalidURL):
-        return "its url is none"
-    if url.scheme not in ("http", "https") or not url.host:
-        return "its url has to begin with http:// or https://"
-    return None
+        httpx.URL(url)
+    except (ValueError, httpx.InvalidURL) as error:
+        raise HttpAddressError("its host is no name and no address", "host") from error
 
 
 def missing_variables(server: McpServer, values: Mapping[str, str]) -> Sequence[str]:
@@ -224,8 +230,10 @@ def _target(server: McpServer, path: Path, environment: Mapping[str, str]) -> Mc
         raise McpFileError(f"{path}: {server.name} needs the variable {missing[0]}, which is not set")
     values = {name: environment[name] for name in server.variables() if name in environment}
     target = McpTarget(server=server, values=values)
-    if fault := fault_of(target):
-        raise McpFileError(f"{path}: {server.name}: {fault}")
+    try:
+        _check_url(target)
+    except HttpAddressError as error:
+        raise McpFileError(f"{path}: {server.name}: its url can't be used: {error}") from error
     return target
 
 

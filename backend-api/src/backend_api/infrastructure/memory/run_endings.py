@@ -9,12 +9,12 @@ from typing import Literal
 
 from backend_api.domain.agent.ending import cut_by_stop
 from backend_api.domain.agent.events import (
+    NO_USAGE,
     Event,
     RunCause,
     RunFinished,
     RunQueued,
     StoredPayload,
-    Usage,
     UsageUpdated,
     is_answer,
     is_for_the_person,
@@ -94,7 +94,7 @@ class RunEndings:
         self._store.record(row, taken.run.id, cut_by_stop(taken.run.id, events, what.recorded))
         reason = "Stopped by the user." if taken.run.attempt else "Stopped by the user before it began."
         mine = (event.payload for event in reversed(row.events) if event.run_id == taken.run.id)
-        usage = next((payload.usage for payload in mine if isinstance(payload, UsageUpdated)), Usage())
+        usage = next((payload.usage for payload in mine if isinstance(payload, UsageUpdated)), NO_USAGE)
         self._end(row, taken, RunFinished(run_id=taken.run.id, status="stopped", reason=reason, usage=usage))
 
     def _queue(

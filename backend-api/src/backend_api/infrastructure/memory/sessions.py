@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from backend_api.application.conversation.event_json import dump, payload_fields
 from backend_api.domain.agent.events import (
+    NO_USAGE,
     Event,
     MessageUser,
     Payload,
@@ -210,7 +211,7 @@ class MemoryTranscripts:
     async def usage(self, session_id: SessionId) -> Usage:
         """The sum over the runs."""
         own = [row for row in self._store.runs.values() if row.run.session_id == session_id]
-        return reduce(combine, (row.usage for row in own if row.usage is not None), Usage())
+        return reduce(combine, (row.usage for row in own if row.usage is not None), NO_USAGE)
 
     def _last_payloads(self, session_id: SessionId, up_to: int) -> Iterator[Payload]:
         """By the main agent, the last first."""

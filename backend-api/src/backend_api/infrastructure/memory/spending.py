@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import reduce
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from backend_api.domain.agent.events import Usage
+from backend_api.domain.agent.events import NO_USAGE, Usage
 from backend_api.domain.agent.usage import combine, costs_of
 from backend_api.domain.conversation.spending import NO_TIME_ZONE, Spent, SpentPage, SpentQuery, SpentRow
 from backend_api.domain.errors import InvalidError
@@ -84,7 +84,7 @@ def _keyed(one: PastUsage, query: SpentQuery, zone: ZoneInfo) -> Iterator[tuple[
 
 
 def _sum_usage(usages: list[Usage]) -> Spent:
-    usage = reduce(combine, usages, Usage())
+    usage = reduce(combine, usages, NO_USAGE)
     return Spent(
         runs=len(usages),
         input=usage.input,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from backend_api.domain.agent.events import Event, SessionUpdated, Usage
+from backend_api.domain.agent.events import NO_USAGE, Event, SessionUpdated, Usage
 from backend_api.domain.agent.options import session_options
 from backend_api.domain.agent.usage import combine
 from backend_api.domain.conversation.entity import RunId, SessionId, SessionStatus
@@ -83,7 +83,7 @@ class MemoryTitles:
         return row if row is not None and row.title_due is not None and row.title_due.token == due.token else None
 
     def _count(self, due: DueTitle, used: Usage) -> None:
-        if used == Usage() or due.run_id is None:
+        if used == NO_USAGE or due.run_id is None:
             return
         run = self._store.runs.get(due.run_id)
         if run is None:

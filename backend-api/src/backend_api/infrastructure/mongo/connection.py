@@ -15,8 +15,7 @@ from pymongo.read_concern import ReadConcern
 from backend_api.domain.errors import StoreUnavailableError
 from backend_api.infrastructure.mongo.database import Client, Database
 from backend_api.infrastructure.mongo.documents import DOCUMENTS
-from backend_api.infrastructure.mongo.migrate import migrate
-from backend_api.infrastructure.mongo.migrations import MIGRATIONS
+from backend_api.infrastructure.mongo.migrations import MIGRATIONS, migrate
 from backend_api.infrastructure.mongo.transactions import DURABLE
 
 logger = logging.getLogger(__name__)
@@ -41,7 +40,7 @@ async def connect(uri: str, name: str, *, wait_s: float = 30.0) -> AsyncGenerato
     async with client:
         await ensure_replica_set(client, wait_s=wait_s)
         database = client.get_database(name, read_concern=DURABLE_READS)
-        await migrate(database, MIGRATIONS)
+        await migrate(database)
         try:
             await init_beanie(database=database.with_options(write_concern=DURABLE), document_models=list(DOCUMENTS))
         except PyMongoError as error:

@@ -4,6 +4,7 @@ the driver: a document is of its version, and these read what it was before."""
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from pymongo import UpdateOne
 
@@ -11,10 +12,12 @@ from backend_api.domain.agent.events import Event, ToolFinished
 from backend_api.domain.agent.shortening import shorten
 from backend_api.domain.agent.thread import MAX_RESULT_CHARACTERS
 from backend_api.domain.conversation.errors import SessionNotFoundError
+from backend_api.domain.errors import StoreUnavailableError
 from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.event_documents import read_body, read_events
-from backend_api.infrastructure.mongo.migrate import Migration
 from backend_api.infrastructure.mongo.used_documents import add_used
+from service_kit.migrations import Migration, StoredData
+from service_kit.migrations import migrate as migrate_data
 
 _BATCH = 100
 
@@ -81,3 +84,10 @@ MIGRATIONS = (
     Migration("what a run used stands on it so that it can be summed up", _sum_usage_of_runs),
     Migration("what is kept of model calls is counted", _count_kept_calls),
 )
+
+
+async def migrate(database: Database, migrations: Sequence[Migration] = MIGRATIONS) -> None:
+    """Bring the data to this program's version. Raises `StoreUnavailableError`, as for data of a later one."""
+    await migrate_data(
+        StoredData(database=database, migrations=migrations, filled="sessions", error=StoreUnavailableError)
+    )

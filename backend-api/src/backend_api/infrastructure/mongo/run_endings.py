@@ -10,7 +10,7 @@ from pymongo.asynchronous.client_session import AsyncClientSession
 
 from backend_api.application.conversation.event_json import dump, payload_fields
 from backend_api.domain.agent.ending import cut_by_stop
-from backend_api.domain.agent.events import Event, RunFinished, RunQueued, Usage, UsageUpdated
+from backend_api.domain.agent.events import NO_USAGE, Event, RunFinished, RunQueued, Usage, UsageUpdated
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.waits import end
 from backend_api.domain.conversation.entity import Lease, Run, RunId, RunStatus, SessionId, SessionStatus
@@ -170,7 +170,7 @@ class RunEndings:
             run_id=run["_id"],
             status="stopped",
             reason=STOPPED if is_begun else STOPPED_BEFORE_START,
-            usage=await self._last_usage(transaction, session_id, run["_id"]) if is_begun else Usage(),
+            usage=await self._last_usage(transaction, session_id, run["_id"]) if is_begun else NO_USAGE,
         )
         none_left: Document = {"$set": {"waits": [], "wait_until": None}}
         await self._runs.update_one({"_id": run["_id"]}, none_left | over(what), session=transaction)
@@ -199,7 +199,7 @@ class RunEndings:
         query = {"session_id": session_id, "type": "usage.updated", "run_id": run_id}
         last = await self._database["events"].find_one(query, sort=[("seq", -1)], session=transaction)
         payload = from_document(last).payload if last else None
-        return payload.usage if isinstance(payload, UsageUpdated) else Usage()
+        return payload.usage if isinstance(payload, UsageUpdated) else NO_USAGE
 
     async def _close(
         self, transaction: AsyncClientSession, run_id: str, finished: RunFinished, session: Document

@@ -10,7 +10,7 @@ from pymongo import ReturnDocument
 from pymongo.asynchronous.client_session import AsyncClientSession
 
 from backend_api.application.conversation.event_json import dump, payload_fields
-from backend_api.domain.agent.events import Event, SessionUpdated, Usage
+from backend_api.domain.agent.events import NO_USAGE, Event, SessionUpdated, Usage
 from backend_api.domain.agent.options import session_options
 from backend_api.domain.agent.usage import combine
 from backend_api.domain.conversation.entity import RunId, SessionId, SessionStatus
@@ -111,7 +111,7 @@ class MongoTitles:
 
     async def _count(self, transaction: AsyncClientSession, due: DueTitle, used: Usage) -> None:
         """What it used is a part of what its run did: there the session's usage is summed up from."""
-        if used == Usage() or due.run_id is None:
+        if used == NO_USAGE or due.run_id is None:
             return
         runs, wanted = self._database["runs"], {"_id": due.run_id}
         run = await runs.find_one(wanted, projection={"usage": 1}, session=transaction)

@@ -5,7 +5,17 @@ from __future__ import annotations
 import json
 from functools import reduce
 
-from backend_api.domain.agent.events import Event, Payload, PlanUpdated, Task, TasksUpdated, Todo, TodosUpdated, Usage
+from backend_api.domain.agent.events import (
+    NO_USAGE,
+    Event,
+    Payload,
+    PlanUpdated,
+    Task,
+    TasksUpdated,
+    Todo,
+    TodosUpdated,
+    Usage,
+)
 from backend_api.domain.agent.tasks import NO_TASKS
 from backend_api.domain.agent.usage import combine
 from backend_api.domain.conversation.entity import SessionId
@@ -66,7 +76,7 @@ class MongoTranscripts:
         """The sum over the runs."""
         async with store_errors():
             found = self._database["runs"].find({"session_id": session_id, "usage": {"$type": "string"}}, {"usage": 1})
-            return reduce(combine, [Usage(**json.loads(document["usage"])) async for document in found], Usage())
+            return reduce(combine, [Usage(**json.loads(document["usage"])) async for document in found], NO_USAGE)
 
     async def _last(self, type_: str, session_id: SessionId, up_to: int) -> Payload | None:
         """What the main agent told last of this type."""

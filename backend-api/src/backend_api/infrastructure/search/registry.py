@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
 import httpx
 
+from backend_api.domain.http_address import HttpAddressError, check_http_address
 from backend_api.domain.settings.table import SEARCH_KEYS, KeyedSearch
 from backend_api.infrastructure.search.brave import BraveSearch
 from backend_api.infrastructure.search.custom import CustomSearch
@@ -109,11 +109,8 @@ def _provider_name(given: SearchSettings) -> str:
 
 def _check_address(name: str, url: str) -> None:
     try:
-        parts = urlsplit(url)
-        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        is_address = False
-    if not is_address or any(not "!" <= character <= "~" for character in url):
-        raise SearchSettingError(f"{name} is no address, such as https://search.example.org.")
-    if "@" in urlsplit(url).netloc:
-        raise SearchSettingError(f"{name} must have no user name and no password in it.")
+        check_http_address(url)
+    except HttpAddressError as error:
+        raise SearchSettingError(f"{name}: {error}.") from error
+    if not url.isascii():
+        raise SearchSettingError(f"{name}: an address has no other characters than those of ASCII.")

@@ -11,6 +11,7 @@ from pymongo import AsyncMongoClient
 
 from sandbox_manager.infrastructure.mongo.documents import DOCUMENTS, TokenKeyDocument, collection_of
 from sandbox_manager.infrastructure.mongo.errors import registry_errors
+from sandbox_manager.infrastructure.mongo.migrations import migrate
 from sandbox_manager.infrastructure.mongo.workspaces import WorkspaceDocument
 from sandbox_manager.infrastructure.token_keys import Es256TokenKeys, generate_private_key
 
@@ -19,11 +20,12 @@ _ANSWER_MS = 5_000
 
 @contextlib.asynccontextmanager
 async def connected(uri: str, database: str, *, answer_ms: int = _ANSWER_MS) -> AsyncGenerator[None]:
-    """Documents usable inside; indexes made. Raises `RegistryUnavailableError`."""
+    """Documents usable inside, of this program's version; indexes made. Raises `RegistryUnavailableError`."""
     client: AsyncMongoClient[dict[str, Any]] = AsyncMongoClient(
         uri, tz_aware=True, serverSelectionTimeoutMS=answer_ms, timeoutMS=answer_ms * 2
     )
     try:
+        await migrate(client[database])
         with registry_errors():
             await cast("Any", init_beanie)(database=client[database], document_models=[*DOCUMENTS, WorkspaceDocument])
         yield

@@ -15,19 +15,22 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from pymongo import ReturnDocument
+from pymongo.asynchronous.collection import AsyncCollection
+from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import ConnectionFailure, CursorNotFound, DuplicateKeyError, PyMongoError
 
-from backend_api.domain.errors import StoreUnavailableError
-from backend_api.infrastructure.mongo.database import Database, Document
+from service_kit.failures import UnavailableError
 
 logger = logging.getLogger(__name__)
 
+Document = dict[str, Any]
+Database = AsyncDatabase[Document]
+
 LEASE_S = 15
 LOOK_S = 0.25
-AWAY_S = 60.0
-"""How long the database may be away, such as for an election."""
 _VERSION, _LOCK = "version", "lock"
 _UNTIL: Document = {"$dateAdd": {"startDate": "$$NOW", "unit": "second", "amount": LEASE_S}}
 _EPOCH = datetime.fromtimestamp(0, UTC)
@@ -41,33 +44,58 @@ class Migration:
     run: Callable[[Database], Awaitable[None]]
 
 
-async def migrate(database: Database, migrations: Sequence[Migration]) -> None:
-    """Bring the data to the version that is the number of `migrations`. Raises `StoreUnavailableError` for data of a
-    later version, or when the database fails or stays away for `AWAY_S`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredData:
+    """What a service keeps in `database`. `migrations` are never altered, as data out there has been through them; the
+    version is their number. `filled` is the collection in which there is something wherever the service was used
+    before, and `versions` the one that the version stands in. The database may be away for `away_s`, such as for an
+    election; `error` is what says that it is longer, or fails."""
+
+    database: Database
+    migrations: Sequence[Migration]
+    filled: str
+    error: type[UnavailableError]
+    versions: str = "schema"
+    away_s: float = 60.0
+
+    @property
+    def newest(self) -> int:
+        return len(self.migrations)
+
+    @property
+    def schema(self) -> AsyncCollection[Document]:
+        return self.database[self.versions]
+
+
+async def migrate(data: StoredData) -> None:
+    """Bring the data to the newest version. Raises its `error` for data of a later version, or when the database fails
+    or stays away."""
     owner = uuid.uuid4().hex
     away_since: float | None = None
     waits = False
     while True:
         try:
-            version = await _version(database, len(migrations))
+            version = await _version(data)
             away_since = None
-            if version == len(migrations):
+            if version == data.newest:
                 return
-            _check_version(version, len(migrations))
-            waits = not await _try_pending(database, migrations, owner, waits=waits)
+            _check_version(data, version)
+            waits = not await _try_pending(data, owner, waits=waits)
         except PyMongoError as error:
             away_since = away_since or time.monotonic()
-            if not _is_away(error) or time.monotonic() - away_since > AWAY_S:
+            is_away = _is_away(error)
+            if not is_away or time.monotonic() - away_since >= data.away_s:
                 logger.exception("a change of what is stored failed")
-                raise StoreUnavailableError("The database refused a migration. The log has the details.") from error
+                reason = "does not answer" if is_away else "refused a migration"
+                raise data.error(f"The database {reason}. The log has the details.") from error
             logger.warning("the database went away from a change of what is stored, which goes on when it is back")
             await asyncio.sleep(LOOK_S)
 
 
-def _check_version(version: int, newest: int) -> None:
-    if version > newest:
-        raise StoreUnavailableError(
-            f"The data is of version {version}, and this program knows versions up to {newest}. Start "
+def _check_version(data: StoredData, version: int) -> None:
+    if version > data.newest:
+        raise data.error(
+            f"The data is of version {version}, and this program knows versions up to {data.newest}. Start "
             "the program that wrote it, or a later one, or restore a backup made by this one."
         )
 
@@ -77,10 +105,10 @@ def _is_away(error: PyMongoError) -> bool:
     return isinstance(error, ConnectionFailure | CursorNotFound) or error.has_error_label("RetryableWriteError")
 
 
-async def _try_pending(database: Database, migrations: Sequence[Migration], owner: str, *, waits: bool) -> bool:
+async def _try_pending(data: StoredData, owner: str, *, waits: bool) -> bool:
     """Make what is left of the changes, unless somebody else is at it, or took over meanwhile: whether it was us."""
-    if await _acquire_lock(database, owner):
-        await _hold_lock(database, owner, _run_pending(database, migrations))
+    if await _acquire_lock(data.schema, owner):
+        await _hold_lock(data.schema, owner, _run_pending(data))
         return True
     if not waits:
         logger.info("data is changed by another process, which is waited for")
@@ -88,33 +116,33 @@ async def _try_pending(database: Database, migrations: Sequence[Migration], owne
     return False
 
 
-async def _run_pending(database: Database, migrations: Sequence[Migration]) -> None:
-    version = await _version(database, len(migrations))
-    for number, migration in list(enumerate(migrations, start=1))[version:]:
+async def _run_pending(data: StoredData) -> None:
+    version = await _version(data)
+    for number, migration in list(enumerate(data.migrations, start=1))[version:]:
         logger.info("data is changed", extra={"version": number, "change": migration.what})
-        await migration.run(database)
-        await database["schema"].update_one({"_id": _VERSION}, {"$max": {"version": number}}, upsert=True)
+        await migration.run(data.database)
+        await data.schema.update_one({"_id": _VERSION}, {"$max": {"version": number}}, upsert=True)
 
 
-async def _version(database: Database, newest: int) -> int:
-    """Of the data; a database without sessions has nothing to change."""
-    stored = await database["schema"].find_one({"_id": _VERSION})
+async def _version(data: StoredData) -> int:
+    """Of the data; a database that was never used has nothing to change."""
+    stored = await data.schema.find_one({"_id": _VERSION})
     if stored is not None:
         return stored["version"]
-    if await database["sessions"].find_one({}, projection={"_id": 1}) is not None:
+    if await data.database[data.filled].find_one({}, projection={"_id": 1}) is not None:
         return 0
     try:
-        await database["schema"].insert_one({"_id": _VERSION, "version": newest})
+        await data.schema.insert_one({"_id": _VERSION, "version": data.newest})
     except DuplicateKeyError:
-        return await _version(database, newest)
-    return newest
+        return await _version(data)
+    return data.newest
 
 
-async def _hold_lock(database: Database, owner: str, change: Coroutine[object, object, None]) -> None:
+async def _hold_lock(schema: AsyncCollection[Document], owner: str, change: Coroutine[object, object, None]) -> None:
     """By the database's clock the lock is free again `LEASE_S` after its holder was last there. Once it is another's,
     the change ends."""
     changing = asyncio.create_task(change, name="migration")
-    renewing = asyncio.create_task(_renew(database, owner), name="migration-lock")
+    renewing = asyncio.create_task(_renew(schema, owner), name="migration-lock")
     try:
         await asyncio.wait({changing, renewing}, return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -122,17 +150,17 @@ async def _hold_lock(database: Database, owner: str, change: Coroutine[object, o
         changing.cancel()
         await asyncio.wait({changing, renewing})
         with suppress(ConnectionFailure):  # it lapses
-            await database["schema"].delete_one({"_id": _LOCK, "owner": owner})
+            await schema.delete_one({"_id": _LOCK, "owner": owner})
     if not changing.cancelled():
         changing.result()
 
 
-async def _acquire_lock(database: Database, owner: str) -> bool:
+async def _acquire_lock(schema: AsyncCollection[Document], owner: str) -> bool:
     is_mine = {"$eq": ["$owner", owner]}
     is_free = {"$or": [is_mine, {"$lt": [{"$ifNull": ["$until", _EPOCH]}, "$$NOW"]}]}
     mine = {"owner": {"$cond": [is_free, owner, "$owner"]}, "until": {"$cond": [is_free, _UNTIL, "$until"]}}
     try:
-        lock = await database["schema"].find_one_and_update(
+        lock = await schema.find_one_and_update(
             {"_id": _LOCK}, [{"$set": mine}], upsert=True, return_document=ReturnDocument.AFTER
         )
     except DuplicateKeyError:
@@ -140,12 +168,12 @@ async def _acquire_lock(database: Database, owner: str) -> bool:
     return lock is not None and lock["owner"] == owner
 
 
-async def _renew(database: Database, owner: str) -> None:
+async def _renew(schema: AsyncCollection[Document], owner: str) -> None:
     """Answers when the lock is another's."""
     while True:
         await asyncio.sleep(LEASE_S / 5)
         try:
-            held = await database["schema"].update_one({"_id": _LOCK, "owner": owner}, [{"$set": {"until": _UNTIL}}])
+            held = await schema.update_one({"_id": _LOCK, "owner": owner}, [{"$set": {"until": _UNTIL}}])
         except PyMongoError:
             logger.warning("the lock of a change could not be renewed", exc_info=True)
             continue

@@ -6,7 +6,7 @@ import sys
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from backend_api.domain.errors import DomainError
+from service_kit.failures import DomainError
 
 _FAILED = "lifespan.startup.failed"
 

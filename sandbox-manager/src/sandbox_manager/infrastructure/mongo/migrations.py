@@ -1,0 +1,30 @@
+"""The changes of what managers store, in order. One that stands here is never altered: data out there has been through
+it. They use the driver: a document is of its version, and these read what it was before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pymongo.asynchronous.database import AsyncDatabase
+
+from sandbox_manager.domain.errors import RegistryUnavailableError
+from service_kit.migrations import Migration, StoredData
+from service_kit.migrations import migrate as migrate_data
+
+MIGRATIONS: tuple[Migration, ...] = ()
+VERSIONS = "sandboxes_schema"
+"""Not the gateway's: both may share a database."""
+
+
+async def migrate(database: AsyncDatabase[dict[str, Any]]) -> None:
+    """Bring the data to this program's version. Raises `RegistryUnavailableError`, as for data of a later one."""
+    await migrate_data(
+        StoredData(
+            database=database,
+            migrations=MIGRATIONS,
+            filled="sandboxes",
+            error=RegistryUnavailableError,
+            versions=VERSIONS,
+            away_s=0.0,
+        )
+    )

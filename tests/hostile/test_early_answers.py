@@ -1,0 +1,143 @@
+"""An answer that is sent before all of a body has come: the next request on the connection is answered, or the answer
+says that there is none."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from backend_api.bootstrap.listening import server_for
+from service_kit.listening import http
+from service_kit.listening.http import LINGER_S, REST_BYTES
+from support.bare import connect, ended
+from support.listening import on_loopback
+
+FAR = REST_BYTES + 1
+GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+LENGTH, CHUNKED = "Content-Length: %d", "Transfer-Encoding: chunked"
+WAIT_S = 20.0
+
+
+async def refuse(request: Request) -> Response:
+    return Response("refused", 401)
+
+
+async def read_some(request: Request) -> Response:
+    taken = 0
+    async for piece in request.stream():
+        taken += len(piece)
+        if taken > 10_000_000:
+            return Response("too large", 413)
+    return Response("taken")
+
+
+async def hello(request: Request) -> Response:
+    return Response("hello")
+
+
+ROUTES = [
+    Route("/refuse", refuse, methods=["POST"]),
+    Route("/read", read_some, methods=["POST"]),
+    Route("/", hello),
+]
+
+
+@pytest.fixture
+async def port() -> AsyncGenerator[int]:
+    async with on_loopback(server_for(Starlette(routes=ROUTES), graceful_s=1)) as url:
+        yield int(url.rpartition(":")[2])
+
+
+async def opened(port: int, path: str, *lines: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    reader, writer = await connect(port)
+    writer.write("\r\n".join([f"POST {path} HTTP/1.1", "Host: x", *lines, "", ""]).encode())
+    return reader, writer
+
+
+async def answer(reader: asyncio.StreamReader) -> tuple[str, bool]:
+    """Its status line, and whether it ends the connection."""
+    async with asyncio.timeout(WAIT_S):
+        head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+        length = next(line for line in head.splitlines() if line.startswith("content-length:"))
+        await reader.readexactly(int(length.partition(":")[2]))
+    return head.splitlines()[0], "\r\nconnection: close\r\n" in head
+
+
+async def send_all(writer: asyncio.StreamWriter, body: bytes) -> None:
+    for start in range(0, len(body), 65_536):
+        writer.write(body[start : start + 65_536])
+        await writer.drain()
+
+
+def chunk(size: int) -> bytes:
+    return b"%x\r\n%s\r\n0\r\n\r\n" % (size, b"x" * size)
+
+
+async def test_a_connection_of_which_little_is_missing_takes_the_next_request(port: int) -> None:
+    reader, writer = await opened(port, "/refuse", LENGTH % REST_BYTES)
+    assert await answer(reader) == ("http/1.1 401 unauthorized", False)
+    await send_all(writer, b"x" * REST_BYTES + GET)
+    assert await answer(reader) == ("http/1.1 200 ok", False)
+    writer.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "lines", "body", "status"),
+    [
+        pytest.param("/refuse", [LENGTH % FAR], b"x" * FAR, 401, id="more than little"),
+        pytest.param("/refuse", [LENGTH % 2_000_000], b"x" * 2_000_000, 401, id="2 MB"),
+        pytest.param("/refuse", [CHUNKED], chunk(10), 401, id="of a length that nobody knows"),
+        pytest.param(
+            "/refuse", [LENGTH % 10, "Connection: close"], b"x" * 10, 401, id="where the client wants no more"
+        ),
+        pytest.param("/read", [LENGTH % 11_000_000], b"x" * 11_000_000, 413, id="too large, once so much was read"),
+        pytest.param("/read", [CHUNKED], chunk(11_000_000), 413, id="too large, in chunks"),
+    ],
+)
+async def test_where_much_is_missing_the_answer_ends_the_connection_and_comes_whole(
+    port: int, path: str, lines: list[str], body: bytes, status: int
+) -> None:
+    reader, writer = await opened(port, path, *lines)
+    if status == 401:
+        told = await answer(reader)
+        await send_all(writer, body)
+    else:
+        # All of it first, as simple clients do: the rest is taken, so that they are not cut off.
+        await send_all(writer, body)
+        told = await answer(reader)
+    assert (told[0].split()[1], told[1]) == (str(status), True)
+    writer.write(GET)
+    assert await ended(reader, WAIT_S) == b"", "what is sent all the same is not answered"
+    writer.close()
+
+
+@pytest.mark.parametrize("size", [10, 2_000_000])
+async def test_a_client_that_waits_with_its_body_is_told_that_the_connection_ends(port: int, size: int) -> None:
+    reader, writer = await opened(port, "/refuse", LENGTH % size, "Expect: 100-continue")
+    assert await answer(reader) == ("http/1.1 401 unauthorized", True)
+    # Whether its body comes or not is nobody's to know: a request would be taken for it.
+    assert await ended(reader, LINGER_S + WAIT_S) == b""
+    writer.close()
+
+
+async def test_what_comes_right_behind_the_body_is_not_carried_out(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[str] = []
+    begin = http.BoundedHttpProtocol.on_url
+
+    def on_url(protocol: http.BoundedHttpProtocol, url: bytes) -> None:
+        begun.append(url.decode())
+        begin(protocol, url)
+
+    monkeypatch.setattr(http.BoundedHttpProtocol, "on_url", on_url)
+    reader, writer = await opened(port, "/refuse", CHUNKED)
+    assert (await answer(reader))[1]
+    writer.write(chunk(10) + GET * 3)
+    assert await ended(reader, WAIT_S) == b""
+    assert begun == ["/refuse"]
+    writer.close()
