@@ -30,7 +30,7 @@ export function useComputer(
   sessionId: () => string,
   computer: () => Computer,
   onAnswer: (sandbox: SandboxState) => void,
-  isRunning: () => boolean,
+  isWaitedFor: () => boolean,
 ) {
   const problem = shallowRef<unknown>(null)
   const isStarting = ref(false)
@@ -87,7 +87,7 @@ export function useComputer(
     () => computer().status === 'ready' && computer().reason !== null && computer().warning === null,
     (isWarned) => isWarned && void look(),
   )
-  // The stream tells of a start only as long as a run waits for it: what was stopped may go on, or have left the line.
+  // The stream tells of a start only as long as a call waits for it: where that was cut it may go on, or have left the line.
   const unattended = useIntervalFn(() => void look(), SOON_MS, { immediate: false })
   const { isPending: mayCome, start: expect } = useTimeoutFn(() => undefined, MAY_COME_MS, { immediate: false })
   const isAwaited = computed(() => computer().status === 'starting' || computer().status === 'queued')
@@ -97,7 +97,7 @@ export function useComputer(
     { flush: 'sync' },
   )
   watch(
-    () => !isRunning() && !isStarting.value && (isAwaited.value || (mayCome.value && computer().status === 'none')),
+    () => !isWaitedFor() && !isStarting.value && (isAwaited.value || (mayCome.value && computer().status === 'none')),
     (is) => {
       if (!is) return unattended.pause()
       void look()
