@@ -98,7 +98,7 @@ async def test_the_desktop_shows_at_once_also_where_a_look_from_before_comes_in_
         await page.route(f"**/api/sessions/{session}/sandbox", holding_back(ready, held))
         await page.reload()
         await expect(composer(page)).to_be_visible()
-        await page.get_by_role("button", name="Show computer").click()
+        await expect(page.get_by_text("No computer yet")).to_be_visible()  # a reload keeps the panel
         await say(page, "run echo hello")
         await until_ready(api, session)
         await expect(page.get_by_role("application", name="Watching live")).to_be_visible(timeout=LATE_MS)

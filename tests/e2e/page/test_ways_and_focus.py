@@ -78,8 +78,11 @@ async def test_the_address_leads_to_the_panel_again_beside_the_conversation_and_
             await page.wait_for_url(f"**/s/{session}?panel=terminal")
             await page.reload()
             await expect(page.get_by_text("No commands yet.")).to_be_visible()
+            # Without a computer the desktop is seen for its name alone.
             await page.get_by_role("tab", name="Desktop").click()
-            await page.wait_for_url(f"**/s/{session}")
+            await page.wait_for_url(f"**/s/{session}?panel=desktop")
+            await page.reload()
+            await expect(page.get_by_text("No computer yet")).to_be_visible()
             await page.goto(f"{stack.base_url}/s/{session}?panel=nothing")
             await page.wait_for_url(f"**/s/{session}")
             await expect(composer(page)).to_be_visible()

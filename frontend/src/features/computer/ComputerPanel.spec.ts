@@ -4,11 +4,12 @@ import userEvent from '@testing-library/user-event'
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { i18n } from '@/i18n'
-import { startFakeServer } from '@/shared/testing/fakeServer'
+import { json, startFakeServer } from '@/shared/testing/fakeServer'
 import type { Computer } from './computer'
 import ComputerPanel from './ComputerPanel.vue'
 import { usePanel } from './panel'
 import { panels } from './panels'
+import { SOON_MS } from './useComputer'
 
 const awaited: Computer = {
   status: 'none',
@@ -74,6 +75,20 @@ describe('the panels', () => {
     expect(screen.getByRole('button', { name: 'Start it' })).toBeTruthy()
     await userEvent.click(screen.getByRole('tab', { name: 'Terminal' }))
     expect(screen.getByText('No commands yet.')).toBeTruthy()
+  })
+  it.each([
+    ['once no call waits for it, though the run goes on with something else', [], true],
+    ['not while a call waits for it, as the stream tells of it then', [{ outcome: 'running', startedAt: null }], false],
+  ])('show a computer that starts: it is looked after %s', async (_, cards, isLookedAfter) => {
+    vi.useFakeTimers()
+    try {
+      const server = startFakeServer({ 'GET /sessions/s/sandbox': () => json({ status: 'starting', seq: 1 }) })
+      show({ computer: { ...awaited, status: 'starting' }, cards: cards as never[], isRunning: true })
+      await vi.advanceTimersByTimeAsync(3 * SOON_MS)
+      expect(server.calls.length > 2).toBe(isLookedAfter)
+    } finally {
+      vi.useRealTimers()
+    }
   })
   it('have their names alone where there are too many for more', async () => {
     const icons = () => screen.getAllByRole('tab').filter((tab) => tab.querySelector('svg')).length
