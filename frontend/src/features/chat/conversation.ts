@@ -5,6 +5,7 @@ import { parseEvents } from '@/api/exactNumbers'
 import { ApiError } from '@/api/problems'
 import { openStream, type StreamHandle, type StreamState } from '@/api/stream'
 import type { SandboxState, SessionState, WireEvent } from '@/api/types'
+import { useAuth } from '@/features/auth'
 import { useSessions } from '@/features/sessions'
 import { createId } from '@/shared/lib/ids'
 import { createPaintSoon } from '@/shared/lib/paintSoon'
@@ -12,6 +13,7 @@ import { isAwaited, withSandboxAnswer } from './computerState'
 import { isForLater, type Pending } from './outbox'
 import { createOutboxes } from './outboxes'
 import { reduce } from './reducer'
+import { createStops } from './stops'
 import { callAtWork } from './subagents'
 import { useCutOff } from './useCutOff'
 import { emptyTranscript, isActive, type Transcript } from './transcript'
@@ -25,6 +27,7 @@ interface EventPage {
 
 /** The session on screen: its transcript, its stream, and what is on its way to it. */
 export const useConversation = defineStore('conversation', () => {
+  const auth = useAuth()
   const sessions = useSessions()
   const sessionId = ref<string | null>(null)
   const transcript = shallowRef<Transcript>(emptyTranscript)
@@ -34,15 +37,27 @@ export const useConversation = defineStore('conversation', () => {
   const streamError = shallowRef<ApiError | null>(null)
   /** What is shown may be over by now: nothing can be told of it. */
   const isCutOff = useCutOff(() => phase.value === 'ready' && streamState.value === 'reconnecting')
-  const isStopping = ref(false)
   /** A call on the computer began since it was opened: also one that is over before it could be shown. */
   const hasActed = ref(false)
   let stream: StreamHandle | null = null
   let opening: AbortController | null = null
   let state = emptyTranscript
+  // What is shown goes once its stream is back, and tells until then that it waits.
+  const isReachable = (id: string): boolean => id !== sessionId.value || streamState.value === 'open'
+  /** Why the run that is shown was not stopped, as far as it was wanted. */
+  const stopProblem = shallowRef<unknown>(null)
+  const stops = createStops({
+    account: () => auth.user?.id ?? '',
+    mayRetry: isReachable,
+    onSettled: () => outboxes.retry(),
+    onRefused: (id, error) => {
+      if (id === sessionId.value) stopProblem.value = error
+      outboxes.retry()
+    },
+  })
   const outboxes = createOutboxes({
-    // What is shown goes once its stream is back, and tells until then that it waits.
-    mayRetry: (id) => id !== sessionId.value || streamState.value === 'open',
+    // What was written after a stop that waits is not for the run that this ends.
+    mayRetry: (id) => isReachable(id) && !isStopOnItsWay(id),
     onStored: (id, seq) => {
       if (id !== sessionId.value || seq <= state.lastSeq) return true
       if (streamState.value !== 'open') stream?.reconnect()
@@ -50,6 +65,12 @@ export const useConversation = defineStore('conversation', () => {
     },
   })
   const outbox = computed(() => (sessionId.value ? outboxes.of(sessionId.value) : []))
+
+  const isStopOnItsWay = (id: string): boolean => ['sending', 'waiting'].includes(stops.of(id)?.state ?? '')
+  const stop = computed(() => (sessionId.value ? stops.of(sessionId.value) : undefined))
+  const isStopping = computed(() => stop.value !== undefined && stop.value.runId === transcript.value.run?.id)
+  /** The stop goes once the server is there again. */
+  const isStopHeld = computed(() => isStopping.value && stop.value?.state === 'waiting')
 
   /** There is something to write to, or will be in a moment. */
   const isHere = computed(() => phase.value === 'ready' || phase.value === 'loading')
@@ -76,12 +97,16 @@ export const useConversation = defineStore('conversation', () => {
     if (state === before) return
     if (state.gaps > before.gaps) stream?.reconnect()
     if (event.type === 'message.user' && event.client_message_id) settle(event.client_message_id)
-    if (event.type === 'run.finished') isStopping.value = false
+    if (event.type === 'run.finished') endStop(event.session_id, event.run_id)
     if (event.type === 'tool.called' && event.needs_computer) hasActed.value = true
     if (event.seq !== null) sessions.take(event)
     show()
   }
 
+  function endStop(id: string, runId: string): void {
+    stops.end(id, runId)
+    stopProblem.value = null
+  }
   function settle(clientMessageId: string): void {
     if (sessionId.value) outboxes.settle(sessionId.value, clientMessageId)
   }
@@ -102,6 +127,7 @@ export const useConversation = defineStore('conversation', () => {
       if (opened.sandbox) state = withSandboxAnswer(state, opened.sandbox)
       transcript.value = state
       phase.value = 'ready'
+      stops.open(id, isRunning.value || isWaiting.value ? (state.run?.id ?? null) : null)
       follow(id)
       void outboxes.send(id)
     } catch (error) {
@@ -147,7 +173,7 @@ export const useConversation = defineStore('conversation', () => {
       onState: (next, error) => {
         streamState.value = next
         streamError.value = error
-        if (next === 'open') outboxes.retry()
+        if (next === 'open') retry()
         if (next !== 'ended') return
         problem.value = error
         phase.value = error?.status === 404 ? 'missing' : 'failed'
@@ -155,15 +181,21 @@ export const useConversation = defineStore('conversation', () => {
     })
   }
 
-  window.addEventListener('online', () => {
+  /** A stop first: what was written after it is not for the run that it ends. */
+  function retry(): void {
+    stops.retry()
     outboxes.retry()
+  }
+  window.addEventListener('online', () => {
+    retry()
     if (sessionId.value && phase.value === 'failed' && isForLater(problem.value)) void open(sessionId.value)
   })
 
   /** Leaves what was open. What waits there goes all the same, unless this account is `done` here. */
   function close(done = false): void {
-    if (done) outboxes.forget()
-    else if (sessionId.value) outboxes.leave(sessionId.value)
+    const boxes = [outboxes, stops]
+    for (const box of boxes) if (done) box.forget()
+    if (!done && sessionId.value) for (const box of boxes) box.leave(sessionId.value)
     opening?.abort()
     stream?.close()
     stream = null
@@ -172,7 +204,7 @@ export const useConversation = defineStore('conversation', () => {
     transcript.value = emptyTranscript
     phase.value = 'loading'
     problem.value = null
-    isStopping.value = false
+    stopProblem.value = null
     hasActed.value = false
     streamState.value = 'connecting'
   }
@@ -199,17 +231,11 @@ export const useConversation = defineStore('conversation', () => {
   async function compact(focus: string | null): Promise<void> {
     if (sessionId.value) await call('POST', `/sessions/${sessionId.value}/compact`, { body: { focus } })
   }
-  async function stop(): Promise<void> {
-    if (!sessionId.value || !(isRunning.value || isWaiting.value)) return
-    isStopping.value = true
-    try {
-      const stopped = await call<object | undefined>('POST', `/sessions/${sessionId.value}/stop`)
-      // Nothing ran any more: no end of it will come.
-      if (!stopped) isStopping.value = false
-    } catch (error) {
-      isStopping.value = false
-      throw error
-    }
+  async function askToStop(): Promise<void> {
+    const { run } = transcript.value
+    if (!sessionId.value || !run || !(isRunning.value || isWaiting.value)) return
+    stopProblem.value = null
+    await stops.ask(sessionId.value, run.id)
   }
 
   return {
@@ -224,6 +250,8 @@ export const useConversation = defineStore('conversation', () => {
     reconnect: () => stream?.reconnect(),
     outbox,
     isStopping,
+    isStopHeld,
+    stopProblem,
     hasActed,
     isRunning,
     isWaiting,
@@ -234,7 +262,7 @@ export const useConversation = defineStore('conversation', () => {
     sendAgain,
     /** Sends to a conversation whether it is open or not. */
     sendTo: outboxes.add,
-    stop,
+    stop: askToStop,
     resume,
     compact,
     takeComputer,
