@@ -36,14 +36,12 @@ const frame = (event: { seq: number; type: string }): string =>
 let conversation: ReturnType<typeof useConversation>
 let streams: FakeStream[] = []
 let post: (body: unknown) => Response
-let stop: () => Response
 
 beforeEach(() => {
   localStorage.clear()
   setActivePinia(createPinia())
   streams = []
   conversation = useConversation()
-  stop = () => json({ run_id: 'r' }, 202)
 })
 afterEach(() => {
   conversation.close(true)
@@ -60,7 +58,6 @@ function start() {
       return stream.response
     },
     'POST /sessions/s/messages': ({ body }) => post(body),
-    'POST /sessions/s/stop': () => stop(),
   })
 }
 
@@ -218,69 +215,6 @@ describe('a conversation', () => {
     await vi.waitFor(() => expect(sent()).toHaveLength(2))
     expect(sent()[1]).toEqual(sent()[0])
     expect(sent()[0]).toMatchObject({ text: 'not that', interrupt: true })
-  })
-  it('is stopping from the press until the run has ended', async () => {
-    start()
-    await conversation.open('s')
-    await vi.waitFor(() => expect(streams).toHaveLength(1))
-    const run = { seq: 2, type: 'run.started', at: '', session_id: 's', run_id: 'r', message_id: 'm1', model: 'x' }
-    streams[0]?.send(frame({ ...run, worker: 'w', attempt: 1 } as { seq: number; type: string }))
-    await vi.waitFor(() => expect(conversation.isRunning).toBe(true))
-    const pressed = conversation.stop()
-    expect(conversation.isStopping).toBe(true)
-    await pressed
-    expect(conversation.isStopping).toBe(true)
-    const usage = {
-      input: 0,
-      cached: 0,
-      output: 0,
-      thinking: 0,
-      cache_write: 0,
-      cost: null,
-      known_cost: 0,
-      by_model: {},
-    }
-    const end = { ...run, seq: 3, type: 'run.finished', status: 'stopped', reason: null, retryable: false, usage }
-    streams[0]?.send(frame({ ...end, files: [], duration_ms: 1 } as { seq: number; type: string }))
-    await vi.waitFor(() => expect(conversation.isStopping).toBe(false))
-    expect(conversation.isRunning).toBe(false)
-  })
-  it('sends what was written after a stop that waits only behind it', async () => {
-    const server = start()
-    await conversation.open('s')
-    await vi.waitFor(() => expect(streams).toHaveLength(1))
-    const run = { seq: 2, type: 'run.started', at: '', session_id: 's', run_id: 'r', message_id: 'm1', model: 'x' }
-    streams[0]?.send(frame({ ...run, worker: 'w', attempt: 1 } as { seq: number; type: string }))
-    await vi.waitFor(() => expect(conversation.isRunning).toBe(true))
-    stop = () => problem(503, 'unavailable')
-    post = () => problem(503, 'unavailable')
-    await conversation.stop()
-    expect([conversation.isStopping, conversation.isStopHeld]).toEqual([true, true])
-    await conversation.send('and then this')
-    const before = server.calls.length
-    stop = () => json({ run_id: 'r' }, 202)
-    post = () => json({ message_id: 'm2', run_id: 'r2', seq: 3, duplicate: false }, 202)
-    streams[0]?.end()
-    const sent = () => server.calls.slice(before).filter(({ method }) => method === 'POST')
-    await vi.waitFor(() => expect(sent()).toHaveLength(2))
-    expect(sent().map(({ path }) => path)).toEqual(['/sessions/s/stop', '/sessions/s/messages'])
-    expect(sent()[0]?.body).toEqual({ run_id: 'r' })
-    expect(conversation.isStopHeld).toBe(false)
-  })
-  it('says why a run was not stopped, until it is asked for again', async () => {
-    start()
-    await conversation.open('s')
-    await vi.waitFor(() => expect(streams).toHaveLength(1))
-    const run = { seq: 2, type: 'run.started', at: '', session_id: 's', run_id: 'r', message_id: 'm1', model: 'x' }
-    streams[0]?.send(frame({ ...run, worker: 'w', attempt: 1 } as { seq: number; type: string }))
-    await vi.waitFor(() => expect(conversation.isRunning).toBe(true))
-    stop = () => problem(500, 'internal')
-    await conversation.stop()
-    expect(conversation.isStopping).toBe(false)
-    expect(conversation.stopProblem).toMatchObject({ code: 'internal' })
-    stop = () => json({ run_id: 'r' }, 202)
-    await conversation.stop()
-    expect([conversation.isStopping, conversation.stopProblem]).toEqual([true, null])
   })
   it('is not here any more once it was deleted elsewhere', async () => {
     start()

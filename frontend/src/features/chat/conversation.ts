@@ -68,15 +68,26 @@ export const useConversation = defineStore('conversation', () => {
 
   const isStopOnItsWay = (id: string): boolean => ['sending', 'waiting'].includes(stops.of(id)?.state ?? '')
   const stop = computed(() => (sessionId.value ? stops.of(sessionId.value) : undefined))
-  const isStopping = computed(() => stop.value !== undefined && stop.value.runId === transcript.value.run?.id)
+  /** Asked for before it was known which run is at work. */
+  const stopsOnceOpen = ref(false)
+  const isStopping = computed(
+    () => stopsOnceOpen.value || (stop.value !== undefined && stop.value.runId === transcript.value.run?.id),
+  )
   /** The stop goes once the server is there again. */
   const isStopHeld = computed(() => isStopping.value && stop.value?.state === 'waiting')
 
   /** There is something to write to, or will be in a moment. */
   const isHere = computed(() => phase.value === 'ready' || phase.value === 'loading')
-  const isRunning = computed(() => isActive(transcript.value))
+  /** What the list of conversations says while this one is being opened. */
+  const listed = computed(() => {
+    const isOpening = sessionId.value !== null && phase.value === 'loading'
+    return isOpening ? sessions.byId.get(sessionId.value ?? '')?.status : undefined
+  })
+  const isRunning = computed(
+    () => isActive(transcript.value) || listed.value === 'running' || listed.value === 'queued',
+  )
   /** The run waits for the person: nothing works, and it may be stopped. */
-  const isWaiting = computed(() => transcript.value.run?.status === 'waiting')
+  const isWaiting = computed(() => transcript.value.run?.status === 'waiting' || listed.value === 'waiting')
   const activity = computed(() => {
     const { items, live, run, computer } = transcript.value
     if (run?.status === 'queued') return { kind: 'queued' as const, call: null }
@@ -128,6 +139,7 @@ export const useConversation = defineStore('conversation', () => {
       transcript.value = state
       phase.value = 'ready'
       stops.open(id, isRunning.value || isWaiting.value ? (state.run?.id ?? null) : null)
+      if (stopsOnceOpen.value) void askToStop()
       follow(id)
       void outboxes.send(id)
     } catch (error) {
@@ -205,6 +217,7 @@ export const useConversation = defineStore('conversation', () => {
     phase.value = 'loading'
     problem.value = null
     stopProblem.value = null
+    stopsOnceOpen.value = false
     hasActed.value = false
     streamState.value = 'connecting'
   }
@@ -233,6 +246,7 @@ export const useConversation = defineStore('conversation', () => {
   }
   async function askToStop(): Promise<void> {
     const { run } = transcript.value
+    stopsOnceOpen.value = phase.value === 'loading' && (isRunning.value || isWaiting.value)
     if (!sessionId.value || !run || !(isRunning.value || isWaiting.value)) return
     stopProblem.value = null
     await stops.ask(sessionId.value, run.id)
