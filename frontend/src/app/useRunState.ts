@@ -48,5 +48,5 @@ export function useRunState(title: () => string) {
     },
     { immediate: true },
   )
-  return { state, tone }
+  return { state, tone, isUnknown }
 }
