@@ -23,6 +23,10 @@ export default {
     register: 'Create account',
     logout: 'Log out',
     logoutEverywhere: 'Log out everywhere',
+    unsent:
+      '1 message has not been sent yet. Logging out discards it. | {count} messages have not been sent yet. Logging out discards them.',
+    logoutDiscard: 'Log out and discard',
+    logoutEverywhereDiscard: 'Log out everywhere and discard',
     haveAccount: 'Have an account?',
     noAccount: 'New here?',
     you: 'You',

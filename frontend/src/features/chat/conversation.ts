@@ -13,7 +13,7 @@ import { isAwaited, withSandboxAnswer } from './computerState'
 import { isForLater, type Pending } from './outbox'
 import { createOutboxes } from './outboxes'
 import { reduce } from './reducer'
-import { createStops } from './stops'
+import { createRunStop } from './runStop'
 import { callAtWork } from './subagents'
 import { useCutOff } from './useCutOff'
 import { emptyTranscript, isActive, type Transcript } from './transcript'
@@ -43,21 +43,22 @@ export const useConversation = defineStore('conversation', () => {
   let opening: AbortController | null = null
   let state = emptyTranscript
   // What is shown goes once its stream is back, and tells until then that it waits.
-  const isReachable = (id: string): boolean => id !== sessionId.value || streamState.value === 'open'
-  /** Why the run that is shown was not stopped, as far as it was wanted. */
-  const stopProblem = shallowRef<unknown>(null)
-  const stops = createStops({
-    account: () => auth.user?.id ?? '',
-    mayRetry: isReachable,
-    onSettled: () => outboxes.retry(),
-    onRefused: (id, error) => {
-      if (id === sessionId.value) stopProblem.value = error
-      outboxes.retry()
+  const isReachable = (id: string): boolean =>
+    auth.isStillHere() && (id !== sessionId.value || streamState.value === 'open')
+  const account = (): string => auth.user?.id ?? ''
+  const stop = createRunStop(
+    {
+      sessionId: () => sessionId.value,
+      runId: () => transcript.value.run?.id ?? null,
+      mayStop: () => isRunning.value || isWaiting.value,
+      isOpening: () => phase.value === 'loading',
     },
-  })
+    { account, isReachable, onSettled: () => outboxes.retry() },
+  )
   const outboxes = createOutboxes({
+    account,
     // What was written after a stop that waits is not for the run that this ends.
-    mayRetry: (id) => isReachable(id) && !isStopOnItsWay(id),
+    mayRetry: (id) => isReachable(id) && !stop.isOnItsWay(id),
     onStored: (id, seq) => {
       if (id !== sessionId.value || seq <= state.lastSeq) return true
       if (streamState.value !== 'open') stream?.reconnect()
@@ -65,16 +66,6 @@ export const useConversation = defineStore('conversation', () => {
     },
   })
   const outbox = computed(() => (sessionId.value ? outboxes.of(sessionId.value) : []))
-
-  const isStopOnItsWay = (id: string): boolean => ['sending', 'waiting'].includes(stops.of(id)?.state ?? '')
-  const stop = computed(() => (sessionId.value ? stops.of(sessionId.value) : undefined))
-  /** Asked for before it was known which run is at work. */
-  const stopsOnceOpen = ref(false)
-  const isStopping = computed(
-    () => stopsOnceOpen.value || (stop.value !== undefined && stop.value.runId === transcript.value.run?.id),
-  )
-  /** The stop goes once the server is there again. */
-  const isStopHeld = computed(() => isStopping.value && stop.value?.state === 'waiting')
 
   /** There is something to write to, or will be in a moment. */
   const isHere = computed(() => phase.value === 'ready' || phase.value === 'loading')
@@ -108,16 +99,12 @@ export const useConversation = defineStore('conversation', () => {
     if (state === before) return
     if (state.gaps > before.gaps) stream?.reconnect()
     if (event.type === 'message.user' && event.client_message_id) settle(event.client_message_id)
-    if (event.type === 'run.finished') endStop(event.session_id, event.run_id)
+    if (event.type === 'run.finished') stop.end(event.session_id, event.run_id)
     if (event.type === 'tool.called' && event.needs_computer) hasActed.value = true
     if (event.seq !== null) sessions.take(event)
     show()
   }
 
-  function endStop(id: string, runId: string): void {
-    stops.end(id, runId)
-    stopProblem.value = null
-  }
   function settle(clientMessageId: string): void {
     if (sessionId.value) outboxes.settle(sessionId.value, clientMessageId)
   }
@@ -138,10 +125,9 @@ export const useConversation = defineStore('conversation', () => {
       if (opened.sandbox) state = withSandboxAnswer(state, opened.sandbox)
       transcript.value = state
       phase.value = 'ready'
-      stops.open(id, isRunning.value || isWaiting.value ? (state.run?.id ?? null) : null)
-      if (stopsOnceOpen.value) void askToStop()
+      stop.open(id)
       follow(id)
-      void outboxes.send(id)
+      if (!stop.isOnItsWay(id)) void outboxes.send(id)
     } catch (error) {
       if (abort.signal.aborted) return
       problem.value = error
@@ -195,7 +181,7 @@ export const useConversation = defineStore('conversation', () => {
 
   /** A stop first: what was written after it is not for the run that it ends. */
   function retry(): void {
-    stops.retry()
+    stop.retry()
     outboxes.retry()
   }
   window.addEventListener('online', () => {
@@ -205,9 +191,9 @@ export const useConversation = defineStore('conversation', () => {
 
   /** Leaves what was open. What waits there goes all the same, unless this account is `done` here. */
   function close(done = false): void {
-    const boxes = [outboxes, stops]
-    for (const box of boxes) if (done) box.forget()
-    if (!done && sessionId.value) for (const box of boxes) box.leave(sessionId.value)
+    if (done) outboxes.forget()
+    else if (sessionId.value) outboxes.leave(sessionId.value)
+    stop.close(done)
     opening?.abort()
     stream?.close()
     stream = null
@@ -216,8 +202,6 @@ export const useConversation = defineStore('conversation', () => {
     transcript.value = emptyTranscript
     phase.value = 'loading'
     problem.value = null
-    stopProblem.value = null
-    stopsOnceOpen.value = false
     hasActed.value = false
     streamState.value = 'connecting'
   }
@@ -244,14 +228,6 @@ export const useConversation = defineStore('conversation', () => {
   async function compact(focus: string | null): Promise<void> {
     if (sessionId.value) await call('POST', `/sessions/${sessionId.value}/compact`, { body: { focus } })
   }
-  async function askToStop(): Promise<void> {
-    const { run } = transcript.value
-    stopsOnceOpen.value = phase.value === 'loading' && (isRunning.value || isWaiting.value)
-    if (!sessionId.value || !run || !(isRunning.value || isWaiting.value)) return
-    stopProblem.value = null
-    await stops.ask(sessionId.value, run.id)
-  }
-
   return {
     sessionId,
     transcript,
@@ -263,9 +239,9 @@ export const useConversation = defineStore('conversation', () => {
     isCutOff,
     reconnect: () => stream?.reconnect(),
     outbox,
-    isStopping,
-    isStopHeld,
-    stopProblem,
+    isStopping: stop.isStopping,
+    isStopHeld: stop.isHeld,
+    stopProblem: stop.problem,
     hasActed,
     isRunning,
     isWaiting,
@@ -276,7 +252,7 @@ export const useConversation = defineStore('conversation', () => {
     sendAgain,
     /** Sends to a conversation whether it is open or not. */
     sendTo: outboxes.add,
-    stop: askToStop,
+    stop: stop.ask,
     resume,
     compact,
     takeComputer,

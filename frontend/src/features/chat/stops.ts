@@ -1,6 +1,6 @@
 import { shallowReactive } from 'vue'
 import { call } from '@/api/client'
-import { recall, remember } from '@/shared/lib/storage'
+import { recall, remember, stopsOf } from '@/shared/lib/storage'
 import { isForLater, LATER_MS } from './outbox'
 
 /** After this the connection counts as dead; a stop that comes twice stops once. */
@@ -28,7 +28,7 @@ export function createStops({ account, mayRetry, onSettled, onRefused }: Surroun
   const stops = shallowReactive(new Map<string, Stop>())
   let timer = 0
 
-  const key = (sessionId: string): string => `stop:${account()}:${sessionId}`
+  const key = (sessionId: string): string => `${stopsOf(account())}${sessionId}`
   const of = (sessionId: string): Stop | undefined => stops.get(sessionId)
 
   function drop(sessionId: string): void {
