@@ -1,6 +1,7 @@
 import { computed, ref, watch } from 'vue'
 import { useConversation } from '@/features/chat'
 import { usePanel } from '@/features/computer'
+import { useHasComputer } from './useHasComputer'
 
 /**
  * Whether the panel takes room beside a conversation: where there is no computer yet it takes none, unless it was asked
@@ -10,7 +11,7 @@ export function usePanelRoom(sessionId: () => string | null) {
   const conversation = useConversation()
   const panel = usePanel()
   const askedFor = ref<string | null>(null)
-  const hasComputer = computed(() => conversation.transcript.computer.status !== 'none')
+  const hasComputer = useHasComputer(sessionId)
   const isPanelOpen = computed(() => panel.isOpen && (hasComputer.value || askedFor.value === sessionId()))
   watch(
     // On the way to another conversation the computer is still that of the one before.

@@ -16,6 +16,7 @@ export function useRunState(title: () => string) {
   const state = computed(() => {
     if (!conversation.isHere) return ''
     if (isUnknown.value) return t('state.reconnecting')
+    if (conversation.phase === 'loading' && conversation.isRunning) return t('state.working')
     const { kind } = conversation.activity
     if (kind !== 'idle') return t(`state.${kind}`)
     const status = conversation.transcript.run?.status
@@ -47,5 +48,5 @@ export function useRunState(title: () => string) {
     },
     { immediate: true },
   )
-  return { state, tone }
+  return { state, tone, isUnknown }
 }

@@ -62,6 +62,21 @@ async def test_another_conversation_chosen_in_the_drawer_is_one_step_away(stack:
 
 
 @pytest.mark.timeout(120)
+async def test_the_names_of_the_panels_have_room_on_a_phone(stack: Stack) -> None:
+    async with chromium() as browser, ApiClient(stack.base_url) as api:
+        session = await api.new_session()
+        for locale, width in (("en", 390), ("en", 360), ("zh-CN", 390), ("zh-CN", 360)):
+            context = await browser.new_context(viewport={"width": width, "height": 800}, locale=locale)
+            page = await context.new_page()
+            await page.goto(f"{stack.base_url}/s/{session}?panel=ports")
+            await page.get_by_role("tab", name="电脑" if locale == "zh-CN" else "Computer").click()
+            strip = page.get_by_role("tablist").last
+            await expect(strip.get_by_role("tab")).to_have_count(4)
+            over = await strip.evaluate("(strip) => strip.scrollWidth - strip.clientWidth")
+            assert over <= 0, f"{over} px over at {width} px in {locale}"
+
+
+@pytest.mark.timeout(120)
 async def test_an_empty_workspace_on_a_phone_speaks_of_no_dropping(stack: Stack) -> None:
     async with chromium() as browser, ApiClient(stack.base_url) as api:
         session = await api.new_session()

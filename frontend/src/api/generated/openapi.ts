@@ -1239,6 +1239,15 @@ export interface TodoBody {
   active_form: string
 }
 /**
+ * `run_id` is the run that is meant, where a stop that comes late must not end a later one.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "StopBody".
+ */
+export interface StopBody {
+  run_id?: string | null
+}
+/**
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "TakeSnapshotBody".
  */

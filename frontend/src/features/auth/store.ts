@@ -1,7 +1,14 @@
 import { defineStore } from 'pinia'
 import { computed, ref } from 'vue'
 import { call, enter, leave, onSignedOut } from '@/api/client'
-import { dropLogIn, dropLogInLater, hasLogIn, isLeaving as isStillLeaving, onLogInChanged } from '@/api/tokens'
+import {
+  dropLogIn,
+  dropLogInLater,
+  hasLogIn,
+  isLeaving as isStillLeaving,
+  markedUser,
+  onLogInChanged,
+} from '@/api/tokens'
 import type { AuthStatus, AuthUser } from '@/api/types'
 import { knowUploadLimit } from '@/api/uploadLimit'
 import { forgetUnsentWords } from '@/shared/lib/storage'
@@ -21,6 +28,9 @@ export const useAuth = defineStore('auth', () => {
   const wasCut = ref(false)
   const isLocal = computed(() => status.value?.mode === 'local')
   const isSignedIn = computed(() => isLocal.value || isLoggedIn.value)
+
+  /** Whether what is sent goes as who is shown here, and not as somebody who logged in beside them. */
+  const isStillHere = (): boolean => isLocal.value || user.value === null || markedUser() === user.value.id
 
   onSignedOut(() => {
     wasCut.value = !isLeaving.value
@@ -65,17 +75,19 @@ export const useAuth = defineStore('auth', () => {
 
   async function logOut(): Promise<void> {
     isLeaving.value = true
+    const account = user.value?.id ?? ''
     const isTold = await leave()
     forget()
-    forgetUnsentWords()
+    forgetUnsentWords(account)
     if (!isTold) dropLogInLater()
   }
 
   async function logOutEverywhere(): Promise<void> {
+    const account = user.value?.id ?? ''
     await call('POST', '/auth/logout-all')
     isLeaving.value = true
     forget()
-    forgetUnsentWords()
+    forgetUnsentWords(account)
   }
 
   async function changePassword(old: string, next: string): Promise<void> {
@@ -89,6 +101,7 @@ export const useAuth = defineStore('auth', () => {
     isSignedIn,
     isLeaving,
     wasCut,
+    isStillHere,
     start,
     logIn: (credentials: Credentials) => begin('/auth/login', credentials),
     register: (credentials: Credentials) => begin('/auth/register', credentials),

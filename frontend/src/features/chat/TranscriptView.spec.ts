@@ -47,8 +47,9 @@ describe('TranscriptView', () => {
     expect(screen.getByText('second').closest('.mt-10')).not.toBeNull()
   })
   it('marks an answer that was cut by what was said', async () => {
-    const answer = { ...base, seq: 4, type: 'message.completed', message_id: 'a', text: 'half an', ...half }
+    const answer = { ...base, seq: 4, type: 'message.completed', message_id: 'a', text: 'half *an', ...half }
     await show([user(1, 'question'), started, user(3, 'rather this'), answer])
+    expect(screen.getByText('an').tagName).toBe('EM')
     const mark = screen.getByText('Interrupted here')
     expect(mark.closest('[data-kind]')?.getAttribute('data-kind')).toBe('assistant')
   })

@@ -58,7 +58,6 @@ function start() {
       return stream.response
     },
     'POST /sessions/s/messages': ({ body }) => post(body),
-    'POST /sessions/s/stop': () => json({ run_id: 'r' }, 202),
   })
 }
 
@@ -216,32 +215,6 @@ describe('a conversation', () => {
     await vi.waitFor(() => expect(sent()).toHaveLength(2))
     expect(sent()[1]).toEqual(sent()[0])
     expect(sent()[0]).toMatchObject({ text: 'not that', interrupt: true })
-  })
-  it('is stopping from the press until the run has ended', async () => {
-    start()
-    await conversation.open('s')
-    await vi.waitFor(() => expect(streams).toHaveLength(1))
-    const run = { seq: 2, type: 'run.started', at: '', session_id: 's', run_id: 'r', message_id: 'm1', model: 'x' }
-    streams[0]?.send(frame({ ...run, worker: 'w', attempt: 1 } as { seq: number; type: string }))
-    await vi.waitFor(() => expect(conversation.isRunning).toBe(true))
-    const pressed = conversation.stop()
-    expect(conversation.isStopping).toBe(true)
-    await pressed
-    expect(conversation.isStopping).toBe(true)
-    const usage = {
-      input: 0,
-      cached: 0,
-      output: 0,
-      thinking: 0,
-      cache_write: 0,
-      cost: null,
-      known_cost: 0,
-      by_model: {},
-    }
-    const end = { ...run, seq: 3, type: 'run.finished', status: 'stopped', reason: null, retryable: false, usage }
-    streams[0]?.send(frame({ ...end, files: [], duration_ms: 1 } as { seq: number; type: string }))
-    await vi.waitFor(() => expect(conversation.isStopping).toBe(false))
-    expect(conversation.isRunning).toBe(false)
   })
   it('is not here any more once it was deleted elsewhere', async () => {
     start()

@@ -5,6 +5,7 @@ import { parseEvents } from '@/api/exactNumbers'
 import { ApiError } from '@/api/problems'
 import { openStream, type StreamHandle, type StreamState } from '@/api/stream'
 import type { SandboxState, SessionState, WireEvent } from '@/api/types'
+import { useAuth } from '@/features/auth'
 import { useSessions } from '@/features/sessions'
 import { createId } from '@/shared/lib/ids'
 import { createPaintSoon } from '@/shared/lib/paintSoon'
@@ -12,6 +13,7 @@ import { isAwaited, withSandboxAnswer } from './computerState'
 import { isForLater, type Pending } from './outbox'
 import { createOutboxes } from './outboxes'
 import { reduce } from './reducer'
+import { createRunStop } from './runStop'
 import { callAtWork } from './subagents'
 import { useCutOff } from './useCutOff'
 import { emptyTranscript, isActive, type Transcript } from './transcript'
@@ -25,6 +27,7 @@ interface EventPage {
 
 /** The session on screen: its transcript, its stream, and what is on its way to it. */
 export const useConversation = defineStore('conversation', () => {
+  const auth = useAuth()
   const sessions = useSessions()
   const sessionId = ref<string | null>(null)
   const transcript = shallowRef<Transcript>(emptyTranscript)
@@ -34,15 +37,28 @@ export const useConversation = defineStore('conversation', () => {
   const streamError = shallowRef<ApiError | null>(null)
   /** What is shown may be over by now: nothing can be told of it. */
   const isCutOff = useCutOff(() => phase.value === 'ready' && streamState.value === 'reconnecting')
-  const isStopping = ref(false)
   /** A call on the computer began since it was opened: also one that is over before it could be shown. */
   const hasActed = ref(false)
   let stream: StreamHandle | null = null
   let opening: AbortController | null = null
   let state = emptyTranscript
+  // What is shown goes once its stream is back, and tells until then that it waits.
+  const isReachable = (id: string): boolean =>
+    auth.isStillHere() && (id !== sessionId.value || streamState.value === 'open')
+  const account = (): string => auth.user?.id ?? ''
+  const stop = createRunStop(
+    {
+      sessionId: () => sessionId.value,
+      runId: () => transcript.value.run?.id ?? null,
+      mayStop: () => isRunning.value || isWaiting.value,
+      isOpening: () => phase.value === 'loading',
+    },
+    { account, isReachable, onSettled: () => outboxes.retry() },
+  )
   const outboxes = createOutboxes({
-    // What is shown goes once its stream is back, and tells until then that it waits.
-    mayRetry: (id) => id !== sessionId.value || streamState.value === 'open',
+    account,
+    // What was written after a stop that waits is not for the run that this ends.
+    mayRetry: (id) => isReachable(id) && !stop.isOnItsWay(id),
     onStored: (id, seq) => {
       if (id !== sessionId.value || seq <= state.lastSeq) return true
       if (streamState.value !== 'open') stream?.reconnect()
@@ -53,9 +69,16 @@ export const useConversation = defineStore('conversation', () => {
 
   /** There is something to write to, or will be in a moment. */
   const isHere = computed(() => phase.value === 'ready' || phase.value === 'loading')
-  const isRunning = computed(() => isActive(transcript.value))
+  /** What the list of conversations says while this one is being opened. */
+  const listed = computed(() => {
+    const isOpening = sessionId.value !== null && phase.value === 'loading'
+    return isOpening ? sessions.byId.get(sessionId.value ?? '')?.status : undefined
+  })
+  const isRunning = computed(
+    () => isActive(transcript.value) || listed.value === 'running' || listed.value === 'queued',
+  )
   /** The run waits for the person: nothing works, and it may be stopped. */
-  const isWaiting = computed(() => transcript.value.run?.status === 'waiting')
+  const isWaiting = computed(() => transcript.value.run?.status === 'waiting' || listed.value === 'waiting')
   const activity = computed(() => {
     const { items, live, run, computer } = transcript.value
     if (run?.status === 'queued') return { kind: 'queued' as const, call: null }
@@ -76,7 +99,7 @@ export const useConversation = defineStore('conversation', () => {
     if (state === before) return
     if (state.gaps > before.gaps) stream?.reconnect()
     if (event.type === 'message.user' && event.client_message_id) settle(event.client_message_id)
-    if (event.type === 'run.finished') isStopping.value = false
+    if (event.type === 'run.finished') stop.end(event.session_id, event.run_id)
     if (event.type === 'tool.called' && event.needs_computer) hasActed.value = true
     if (event.seq !== null) sessions.take(event)
     show()
@@ -102,8 +125,9 @@ export const useConversation = defineStore('conversation', () => {
       if (opened.sandbox) state = withSandboxAnswer(state, opened.sandbox)
       transcript.value = state
       phase.value = 'ready'
+      stop.open(id)
       follow(id)
-      void outboxes.send(id)
+      if (!stop.isOnItsWay(id)) void outboxes.send(id)
     } catch (error) {
       if (abort.signal.aborted) return
       problem.value = error
@@ -147,7 +171,7 @@ export const useConversation = defineStore('conversation', () => {
       onState: (next, error) => {
         streamState.value = next
         streamError.value = error
-        if (next === 'open') outboxes.retry()
+        if (next === 'open') retry()
         if (next !== 'ended') return
         problem.value = error
         phase.value = error?.status === 404 ? 'missing' : 'failed'
@@ -155,8 +179,13 @@ export const useConversation = defineStore('conversation', () => {
     })
   }
 
-  window.addEventListener('online', () => {
+  /** A stop first: what was written after it is not for the run that it ends. */
+  function retry(): void {
+    stop.retry()
     outboxes.retry()
+  }
+  window.addEventListener('online', () => {
+    retry()
     if (sessionId.value && phase.value === 'failed' && isForLater(problem.value)) void open(sessionId.value)
   })
 
@@ -164,6 +193,7 @@ export const useConversation = defineStore('conversation', () => {
   function close(done = false): void {
     if (done) outboxes.forget()
     else if (sessionId.value) outboxes.leave(sessionId.value)
+    stop.close(done)
     opening?.abort()
     stream?.close()
     stream = null
@@ -172,7 +202,6 @@ export const useConversation = defineStore('conversation', () => {
     transcript.value = emptyTranscript
     phase.value = 'loading'
     problem.value = null
-    isStopping.value = false
     hasActed.value = false
     streamState.value = 'connecting'
   }
@@ -199,19 +228,6 @@ export const useConversation = defineStore('conversation', () => {
   async function compact(focus: string | null): Promise<void> {
     if (sessionId.value) await call('POST', `/sessions/${sessionId.value}/compact`, { body: { focus } })
   }
-  async function stop(): Promise<void> {
-    if (!sessionId.value || !(isRunning.value || isWaiting.value)) return
-    isStopping.value = true
-    try {
-      const stopped = await call<object | undefined>('POST', `/sessions/${sessionId.value}/stop`)
-      // Nothing ran any more: no end of it will come.
-      if (!stopped) isStopping.value = false
-    } catch (error) {
-      isStopping.value = false
-      throw error
-    }
-  }
-
   return {
     sessionId,
     transcript,
@@ -223,7 +239,9 @@ export const useConversation = defineStore('conversation', () => {
     isCutOff,
     reconnect: () => stream?.reconnect(),
     outbox,
-    isStopping,
+    isStopping: stop.isStopping,
+    isStopHeld: stop.isHeld,
+    stopProblem: stop.problem,
     hasActed,
     isRunning,
     isWaiting,
@@ -234,7 +252,7 @@ export const useConversation = defineStore('conversation', () => {
     sendAgain,
     /** Sends to a conversation whether it is open or not. */
     sendTo: outboxes.add,
-    stop,
+    stop: stop.ask,
     resume,
     compact,
     takeComputer,

@@ -1,7 +1,7 @@
 import { call } from '@/api/client'
 import { ApiError } from '@/api/problems'
 import type { MessageAnswer } from '@/api/types'
-import { recallJson, remember } from '@/shared/lib/storage'
+import { outboxOf, recallJson, remember } from '@/shared/lib/storage'
 
 /** A message the server has not confirmed yet. Its id stays the same over resends, so none is ever doubled. */
 export interface Pending {
@@ -42,17 +42,23 @@ export function failedWith(entry: Pending, error: unknown): Pending {
   return { ...entry, ...told, state: 'failed' }
 }
 
-const key = (sessionId: string): string => `outbox:${sessionId}`
+/** Where what waits in a conversation is kept in this browser. */
+export interface Box {
+  readonly account: string
+  /** Null for one that is yet to begin. */
+  readonly sessionId: string | null
+}
+const key = ({ account, sessionId }: Box): string => `${outboxOf(account)}${sessionId ?? 'new'}`
 const isPendingList = (value: unknown): value is Pending[] =>
   Array.isArray(value) &&
   value.every((entry: unknown) => typeof entry === 'object' && entry !== null && 'clientMessageId' in entry)
 
-export function recallOutbox(sessionId: string): Pending[] {
-  return recallJson(key(sessionId), isPendingList, [])
+export function recallOutbox(box: Box): Pending[] {
+  return recallJson(key(box), isPendingList, [])
 }
 
-export function keepOutbox(sessionId: string, pending: readonly Pending[]): void {
-  remember(key(sessionId), pending.length > 0 ? JSON.stringify(pending) : null)
+export function keepOutbox(box: Box, pending: readonly Pending[]): void {
+  remember(key(box), pending.length > 0 ? JSON.stringify(pending) : null)
 }
 
 export async function post(sessionId: string, entry: Pending): Promise<MessageAnswer> {

@@ -8,6 +8,9 @@ const written = (text: string): Pending => ({ clientMessageId: `id-${text}`, tex
 const waiting = (text: string): Pending => ({ ...written(text), state: 'failed', problem: 'unreachable' })
 const textsOf = (entries: readonly Pending[]): string[] => entries.map(({ text }) => text)
 
+const A = { account: 'anna', sessionId: 'a' }
+
+let account: string
 let got: string[]
 let answer: (text: string) => Response | Promise<Response>
 let outboxes: ReturnType<typeof createOutboxes>
@@ -17,6 +20,7 @@ const accept = (): Response => json({ message_id: 'm', run_id: 'r', seq: 2, dupl
 beforeEach(() => {
   localStorage.clear()
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  account = 'anna'
   got = []
   shown = null
   answer = accept
@@ -27,7 +31,7 @@ beforeEach(() => {
     return told
   }
   startFakeServer({ 'POST /sessions/a/messages': post('a'), 'POST /sessions/b/messages': post('b') })
-  outboxes = createOutboxes({ mayRetry: (id) => id !== shown, onStored: (id) => id !== shown })
+  outboxes = createOutboxes({ account: () => account, mayRetry: (id) => id !== shown, onStored: (id) => id !== shown })
 })
 afterEach(() => {
   outboxes.forget()
@@ -37,7 +41,7 @@ afterEach(() => {
 
 describe('outboxes', () => {
   it('keeps the order over failed tries, and stops at the first that has to wait', async () => {
-    keepOutbox('a', [waiting('first'), waiting('second')])
+    keepOutbox(A, [waiting('first'), waiting('second')])
     outboxes.load('a')
     const tried: string[] = []
     answer = (text) => {
@@ -48,12 +52,12 @@ describe('outboxes', () => {
     expect(tried).toEqual(['first'])
     await outboxes.add('a', [written('third')])
     expect(tried).toEqual(['first', 'first'])
-    expect(textsOf(recallOutbox('a'))).toEqual(['first', 'second', 'third'])
+    expect(textsOf(recallOutbox(A))).toEqual(['first', 'second', 'third'])
     expect(outboxes.of('a')).toMatchObject(Array(3).fill({ state: 'failed', problem: 'unavailable' }))
     answer = accept
     await vi.advanceTimersByTimeAsync(LATER_MS)
     expect(got).toEqual(['a: first', 'a: second', 'a: third'])
-    expect(recallOutbox('a')).toEqual([])
+    expect(recallOutbox(A)).toEqual([])
   })
   it('sends the next only once the server has the one before, and holds up no other conversation', async () => {
     let store: () => void = () => undefined
@@ -89,7 +93,7 @@ describe('outboxes', () => {
     shown = null
     outboxes.leave('a')
     await vi.advanceTimersByTimeAsync(LATER_MS)
-    expect([got, recallOutbox('a')]).toEqual([['a: first'], []])
+    expect([got, recallOutbox(A)]).toEqual([['a: first'], []])
   })
   it('tries again by itself only where it may, so not what is shown without a stream', async () => {
     shown = 'a'
@@ -115,13 +119,29 @@ describe('outboxes', () => {
     await vi.advanceTimersByTimeAsync(1)
     refuse()
     await discarded
-    expect(recallOutbox('a')).toEqual([])
+    expect(recallOutbox(A)).toEqual([])
     const forgotten = outboxes.add('a', [written('second'), written('third')])
     await vi.advanceTimersByTimeAsync(1)
     outboxes.forget()
     refuse()
     await forgotten
     await vi.advanceTimersByTimeAsync(2 * LATER_MS)
-    expect([got, textsOf(recallOutbox('a'))]).toEqual([[], ['second', 'third']])
+    expect([got, textsOf(recallOutbox(A))]).toEqual([[], ['second', 'third']])
+  })
+  it('shows and sends nothing to another account in this browser', async () => {
+    answer = () => problem(503, 'unavailable')
+    await outboxes.add('a', [written('private')])
+    outboxes.forget()
+    account = 'ben'
+    outboxes.load('a')
+    answer = accept
+    await outboxes.send('a')
+    outboxes.leave('a')
+    await vi.advanceTimersByTimeAsync(LATER_MS)
+    expect([outboxes.of('a'), got]).toEqual([[], []])
+    account = 'anna'
+    outboxes.load('a')
+    await outboxes.send('a')
+    expect(got).toEqual(['a: private'])
   })
 })

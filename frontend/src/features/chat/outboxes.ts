@@ -2,6 +2,8 @@ import { shallowReactive } from 'vue'
 import { failedWith, isForLater, isWaiting, keepOutbox, LATER_MS, post, recallOutbox, type Pending } from './outbox'
 
 interface Surroundings {
+  /** Whose messages these are, in the browser's storage. */
+  account: () => string
   /** Whether what waits in a conversation may be tried again now. */
   mayRetry: (sessionId: string) => boolean
   /** Called once the server has stored a message; true when nobody waits to hear it back. */
@@ -9,7 +11,7 @@ interface Surroundings {
 }
 
 /** What is on its way to each conversation: sent one after the other as it was written, whichever conversation is open. */
-export function createOutboxes({ mayRetry, onStored }: Surroundings) {
+export function createOutboxes({ account, mayRetry, onStored }: Surroundings) {
   const boxes = shallowReactive(new Map<string, readonly Pending[]>())
   /** Ids of messages that the server has, and that were not heard back yet. */
   const stored = new Set<string>()
@@ -23,11 +25,11 @@ export function createOutboxes({ mayRetry, onStored }: Surroundings) {
   function keep(sessionId: string, entries: readonly Pending[]): void {
     if (entries.length > 0) boxes.set(sessionId, entries)
     else boxes.delete(sessionId)
-    keepOutbox(sessionId, entries)
+    keepOutbox({ account: account(), sessionId }, entries)
   }
   /** Takes up what a former page left here. */
   function load(sessionId: string): void {
-    const kept = boxes.has(sessionId) ? [] : recallOutbox(sessionId)
+    const kept = boxes.has(sessionId) ? [] : recallOutbox({ account: account(), sessionId })
     if (kept.length > 0) boxes.set(sessionId, kept)
   }
   /** Changes what is still there, in place: what was discarded or forgotten meanwhile stays so. */

@@ -55,7 +55,7 @@ describe('first messages', () => {
     beginning.begin()
     await trying
     expect(sent).toEqual(['s: one', 's: two'])
-    expect([first.waiting.value, recallOutbox('new:u')]).toEqual([[], []])
+    expect([first.waiting.value, recallOutbox({ account: 'u', sessionId: null })]).toEqual([[], []])
   })
   it('tries again by itself while the server is away', async () => {
     const first = start()
@@ -109,6 +109,6 @@ describe('first messages', () => {
     await trying
     begun.push(() => Promise.resolve('s'))
     await vi.advanceTimersByTimeAsync(3 * LATER_MS)
-    expect([sent, textsOf(recallOutbox('new:u'))]).toEqual([[], ['one']])
+    expect([sent, textsOf(recallOutbox({ account: 'u', sessionId: null }))]).toEqual([[], ['one']])
   })
 })

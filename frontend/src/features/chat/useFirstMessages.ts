@@ -2,7 +2,7 @@ import { useEventListener } from '@vueuse/core'
 import { onScopeDispose, shallowRef, watch } from 'vue'
 import { createId } from '@/shared/lib/ids'
 import { keepDraft, recallDraft } from './drafts'
-import { isForLater, keepOutbox, LATER_MS, recallOutbox, type Pending } from './outbox'
+import { isForLater, keepOutbox, LATER_MS, recallOutbox, type Box, type Pending } from './outbox'
 
 /**
  * Messages to a conversation that could not begin, as the server was away: they wait while the start page is looked at,
@@ -19,11 +19,11 @@ export function useFirstMessages(
   let timer = 0
   let isBeginning = false
   let isOver = false
-  const key = (): string => `new:${writer() ?? ''}`
+  const box = (): Box => ({ account: writer() ?? '', sessionId: null })
 
   function keep(next: readonly Pending[]): void {
     waiting.value = next
-    keepOutbox(key(), next)
+    keepOutbox(box(), next)
     clearTimeout(timer)
     if (next.length > 0 && !isOver) timer = window.setTimeout(() => void again(), LATER_MS)
   }
@@ -65,7 +65,7 @@ export function useFirstMessages(
     return draft
   }
 
-  waiting.value = recallOutbox(key())
+  waiting.value = recallOutbox(box())
   if (waiting.value.length > 0) giveBack()
   useEventListener(window, 'online', () => void again())
   watch(isAtStart, (is) => !is && !isBeginning && waiting.value.length > 0 && giveBack(), { flush: 'sync' })

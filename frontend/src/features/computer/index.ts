@@ -1,4 +1,6 @@
 export { default as ComputerPanel } from './ComputerPanel.vue'
+export { hadComputer, knowComputer } from './knownComputers'
 export { usePanel } from './panel'
 export { nameOfPanel, panelNamed, shownPanel } from './panels'
+export { default as PanelAwaited } from './PanelAwaited.vue'
 export { default as PanelHandle } from './PanelHandle.vue'

@@ -3,8 +3,10 @@ import type { FileContent } from '@/api/types'
 export type PreviewKind = 'markdown' | 'html' | 'csv' | 'code' | 'image' | 'pdf' | 'binary' | 'large'
 const IMAGES = /\.(png|jpe?g|gif|webp|avif|bmp|ico|svg)$/i
 
+export const isImage = (path: string): boolean => IMAGES.test(path)
+
 export function kindOf(file: Pick<FileContent, 'name' | 'binary' | 'content' | 'language'>): PreviewKind {
-  if (IMAGES.test(file.name)) return 'image'
+  if (isImage(file.name)) return 'image'
   if (/\.pdf$/i.test(file.name)) return 'pdf'
   if (file.binary || file.content === null) return 'binary'
   if (/\.(md|markdown)$/i.test(file.name)) return 'markdown'

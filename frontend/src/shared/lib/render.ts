@@ -30,13 +30,17 @@ DOMPurify.addHook('afterSanitizeAttributes', (node) => {
   node.setAttribute('rel', 'noopener noreferrer nofollow')
 })
 
-/** Not fetched, as that would tell who reads: a picture is a link to where it lies, or the words of the link it is in. */
+/**
+ * Not fetched, as that would tell who reads: a picture is a link to where it lies, or the words of the link it is in.
+ * `data-picture` is its address, for who may show what lies in the workspace.
+ */
 markdown.renderer.rules.image = (tokens, index) => {
   const { escapeHtml } = markdown.utils
   const address = String(tokens[index]?.attrGet('src') ?? '')
   const words = escapeHtml(tokens[index]?.content || address)
   const depth = tokens.slice(0, index).reduce((sum, { type, nesting }) => sum + (/^link_/.test(type) ? nesting : 0), 0)
-  return depth > 0 ? words : `<a href="${escapeHtml(address)}">${words}</a>`
+  const at = escapeHtml(address)
+  return depth > 0 ? words : `<a href="${at}" data-picture="${at}">${words}</a>`
 }
 
 withWrittenOut(markdown)

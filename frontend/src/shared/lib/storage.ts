@@ -28,13 +28,26 @@ export function recallJson<T>(key: string, isValid: (value: unknown) => value is
 /** Beginnings of the names under which a person's unsent words are kept. */
 export const DRAFT = 'draft:'
 export const BEGUN_ANSWER = 'answer:'
+/** What waits to be sent is kept for each account, and sent by no other one. */
+export const outboxOf = (account: string): string => `outbox:${account}:`
+export const stopsOf = (account: string): string => `stop:${account}:`
 
-/** For whoever uses this browser next. Messages that wait to be sent stay: they go once their writer is back. */
-export function forgetUnsentWords(): void {
+function namesBeginning(...beginnings: string[]): string[] {
   try {
-    const names = Object.keys(localStorage).filter((name) => name.startsWith(DRAFT) || name.startsWith(BEGUN_ANSWER))
-    for (const name of names) localStorage.removeItem(name)
+    return Object.keys(localStorage).filter((name) => beginnings.some((beginning) => name.startsWith(beginning)))
   } catch {
-    return
+    return []
   }
+}
+
+const isList = (value: unknown): value is unknown[] => Array.isArray(value)
+
+/** How many messages of this account wait in this browser to be sent. */
+export function countUnsentMessages(account: string): number {
+  return namesBeginning(outboxOf(account)).reduce((sum, name) => sum + recallJson(name, isList, []).length, 0)
+}
+
+/** For whoever uses this browser next, when this account logs out. One that is cut off finds what waits once it is back. */
+export function forgetUnsentWords(account: string): void {
+  for (const name of namesBeginning(DRAFT, BEGUN_ANSWER, outboxOf(account), stopsOf(account))) remember(name, null)
 }

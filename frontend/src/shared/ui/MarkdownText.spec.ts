@@ -26,3 +26,24 @@ describe('code within a list or a quote', () => {
     expect(screen.queryByRole('button')).toBeNull()
   })
 })
+
+describe('an answer that was cut', () => {
+  it.each([
+    ['Tea is *very', 'Tea is very', 'em'],
+    ['Tea is **very go', 'Tea is very go', 'strong'],
+    ['Tea\n\nRun `ls -l', 'Tea Run ls -l', 'code'],
+    ['See [the page](https://exam', 'See the page', null],
+    ['- one\n- **two', 'one two', 'strong'],
+  ])('%j shows no mark of what it did not come to end', (text, said, tag) => {
+    const { container, unmount } = show(text, { finished: true, cut: true })
+    expect(container.textContent.trim().split(/\s+/).join(' ')).toBe(said)
+    if (tag !== null) expect(container.querySelector(tag)).not.toBeNull()
+    unmount()
+    const whole = show(text, { finished: true })
+    expect(whole.container.textContent).toMatch(/[*`[]/)
+  })
+  it('shows what came before its end as it is', () => {
+    const { container } = show('2 * 3\n\nand **more', { finished: true, cut: true })
+    expect(container.querySelector('p')?.textContent).toBe('2 * 3')
+  })
+})

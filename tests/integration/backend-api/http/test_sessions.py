@@ -183,6 +183,21 @@ async def test_stopping_an_idle_session_says_so_and_a_queued_run_ends(gateway: G
     assert page["items"][-1]["status"] == "stopped"
 
 
+async def test_a_stop_of_one_run_ends_no_later_one(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    url = f"/api/sessions/{await gateway.session(anna)}"
+
+    async def stopped(run_id: str) -> int:
+        return (await gateway.client.post(f"{url}/stop", json={"run_id": run_id}, headers=anna)).status_code
+
+    first = (await gateway.client.post(f"{url}/messages", json={"text": "hello"}, headers=anna)).json()["run_id"]
+    assert await stopped(first) == 202
+    later = (await gateway.client.post(f"{url}/messages", json={"text": "again"}, headers=anna)).json()["run_id"]
+    assert await stopped(first) == 204
+    assert (await gateway.client.get(url, headers=anna)).json()["status"] == "queued"
+    assert await stopped(later) == 202
+
+
 async def test_what_is_too_much_is_refused(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
     url = f"/api/sessions/{await gateway.session(anna)}/messages"

@@ -120,6 +120,12 @@ class CompactingBody(AnswerBody):
     run_id: str
 
 
+class StopBody(RequestBody):
+    """`run_id` is the run that is meant, where a stop that comes late must not end a later one."""
+
+    run_id: Identifier | None = None
+
+
 class StoppedBody(AnswerBody):
     run_id: str
 

@@ -28,6 +28,7 @@ from backend_api.interfaces.http.message_schemas import (
     PlanDecisionBody,
     ResumedBody,
     RunResultBody,
+    StopBody,
     StoppedBody,
 )
 from backend_api.interfaces.http.use_cases import Calls, Options
@@ -146,7 +147,10 @@ async def compact(
 
 
 @router.post("/stop", status_code=202, responses={204: {"description": "The session is idle."}}, response_model=None)
-async def stop(session_id: str, caller: CurrentCaller, calls: Calls) -> StoppedBody | Response:
-    """Stop the active run of the session."""
-    run_id = await calls.stop_run(SessionId(session_id), caller.user.id)
+async def stop(
+    session_id: str, caller: CurrentCaller, calls: Calls, body: StopBody | None = None
+) -> StoppedBody | Response:
+    """Stop the active run of the session. With a `run_id` that run and no other one: 204 where it is not active."""
+    wanted = RunId(body.run_id) if body and body.run_id is not None else None
+    run_id = await calls.stop_run(SessionId(session_id), caller.user.id, wanted)
     return Response(status_code=204) if run_id is None else StoppedBody(run_id=run_id)

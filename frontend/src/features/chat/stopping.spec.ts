@@ -1,0 +1,124 @@
+// @vitest-environment happy-dom
+import { createPinia, setActivePinia } from 'pinia'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { useSessions } from '@/features/sessions'
+import { json, openFakeStream, problem, startFakeServer, type FakeStream } from '@/shared/testing/fakeServer'
+import { useConversation } from './conversation'
+
+const session = {
+  id: 's',
+  title: '',
+  status: 'running' as const,
+  model: null,
+  options: {},
+  pinned: false,
+  archived: false,
+  created_at: '',
+  updated_at: '',
+  active_at: '',
+  last_seq: 1,
+  preset: 'general',
+  read_seq: 0,
+  unread: 0,
+  sandbox: null,
+}
+const run = { at: '', session_id: 's', run_id: 'r', message_id: 'm1', model: 'x', worker: 'w', attempt: 1 }
+const started = { ...run, seq: 1, type: 'run.started' }
+const usage = { input: 0, cached: 0, output: 0, thinking: 0, cache_write: 0, cost: null, known_cost: 0, by_model: {} }
+const end = { ...run, seq: 2, type: 'run.finished', status: 'stopped', reason: null, retryable: false, usage }
+const frame = (event: { seq: number; type: string }): string =>
+  `id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
+const taken = (): Response => json({ run_id: 'r' }, 202)
+const away = (): Response => problem(503, 'unavailable')
+let conversation: ReturnType<typeof useConversation>
+let streams: FakeStream[]
+let stop: () => Response
+let post: () => Response
+let state: () => Response | Promise<Response>
+
+beforeEach(() => {
+  localStorage.clear()
+  setActivePinia(createPinia())
+  streams = []
+  stop = taken
+  post = away
+  state = () => json({ session, sandbox: null, last_seq: 1 })
+  conversation = useConversation()
+})
+afterEach(() => {
+  conversation.close(true)
+  vi.unstubAllGlobals()
+})
+function start() {
+  return startFakeServer({
+    'GET /sessions/s/state': () => state(),
+    'GET /sessions/s/events': ({ path, signal }) => {
+      if (path.includes('format=json')) return json({ items: [started], last_seq: 1, has_more: false })
+      streams.push(openFakeStream(signal))
+      return streams.at(-1)!.response
+    },
+    'POST /sessions/s/messages': () => post(),
+    'POST /sessions/s/stop': () => stop(),
+  })
+}
+async function opened() {
+  const server = start()
+  await conversation.open('s')
+  await vi.waitFor(() => expect(conversation.streamState).toBe('open'))
+  return server
+}
+
+describe('a stop', () => {
+  it('stands from the press until the run has ended', async () => {
+    await opened()
+    const pressed = conversation.stop()
+    expect(conversation.isStopping).toBe(true)
+    await pressed
+    expect(conversation.isStopping).toBe(true)
+    streams[0]?.send(frame({ ...end, files: [], duration_ms: 1 } as { seq: number; type: string }))
+    await vi.waitFor(() => expect(conversation.isStopping).toBe(false))
+    expect(conversation.isRunning).toBe(false)
+  })
+  it('goes before what was written after it', async () => {
+    const server = await opened()
+    stop = away
+    await conversation.stop()
+    expect([conversation.isStopping, conversation.isStopHeld]).toEqual([true, true])
+    await conversation.send('and then this')
+    const before = server.calls.length
+    stop = taken
+    post = () => json({ message_id: 'm2', run_id: 'r2', seq: 3, duplicate: false }, 202)
+    streams[0]?.end()
+    const sent = () => server.calls.slice(before).filter(({ method }) => method === 'POST')
+    await vi.waitFor(() => expect(sent()).toHaveLength(2))
+    expect(sent().map(({ path }) => path)).toEqual(['/sessions/s/stop', '/sessions/s/messages'])
+    expect(sent()[0]?.body).toEqual({ run_id: 'r' })
+    expect(conversation.isStopHeld).toBe(false)
+  })
+  it('that was refused says why, until it is asked for again', async () => {
+    await opened()
+    stop = () => problem(500, 'internal')
+    await conversation.stop()
+    expect(conversation.isStopping).toBe(false)
+    expect(conversation.stopProblem).toMatchObject({ code: 'internal' })
+    stop = taken
+    await conversation.stop()
+    expect([conversation.isStopping, conversation.stopProblem]).toEqual([true, null])
+  })
+  it('may be asked for while the conversation is being opened, as the list says that it works', async () => {
+    let answer: () => void = () => undefined
+    state = () => new Promise((resolve) => (answer = () => resolve(json({ session, sandbox: null, last_seq: 1 }))))
+    const server = start()
+    useSessions().keep(session)
+    const opening = conversation.open('s')
+    expect(conversation.isRunning).toBe(true)
+    await conversation.stop()
+    expect(conversation.isStopping).toBe(true)
+    answer()
+    await opening
+    await vi.waitFor(() => expect(server.calls.at(-1)?.path).not.toBe(undefined))
+    const stopped = server.calls.filter(({ path }) => path === '/sessions/s/stop').map(({ body }) => body)
+    expect(stopped).toEqual([{ run_id: 'r' }])
+    expect(conversation.isStopping).toBe(true)
+  })
+})
