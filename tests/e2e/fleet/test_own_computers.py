@@ -136,6 +136,28 @@ async def test_another_person_is_not_held_up_and_a_stop_ends_the_wait_at_once_an
     await finished(near, behind)
 
 
+async def test_a_stop_in_line_leaves_none_that_was_shut_down_and_the_place_is_told_anew(
+    near: ApiClient, far: ApiClient
+) -> None:
+    busy = await at_work(near)
+    session = await waiting(near, "run echo one")
+    await far.json("POST", f"/sessions/{session}/stop", expect=202)
+    await near.until(session, "run.finished")
+    async with asyncio.timeout(20):
+        while (await near.json("GET", f"/sessions/{session}/sandbox"))["status"] != "none":
+            await asyncio.sleep(0.05)
+    accepted = await far.send(session, "run echo two")
+    await place(near, session, becomes=1)
+    await delete(near, busy[0])
+    events = await near.until(session, "run.finished", after=accepted["seq"])
+    assert [event["success"] for event in events if event["type"] == "tool.finished"] == [True]
+    stored = await far.stored_events(session)
+    told = [(one["status"], one["reason"]) for one in stored if one["type"] == "sandbox.updated"]
+    assert (told[:2], told[-1]) == ([("starting", None), ("none", None)], ("ready", None))
+    assert set(told[2:-1]) == {("starting", None)}
+    assert [one["has_begun"] for one in stored if one["type"] == "tool.finished"] == [False, True]
+
+
 async def test_a_request_that_needs_the_computer_is_told_so_soon_and_the_run_that_waits_goes_on(
     near: ApiClient, far: ApiClient
 ) -> None:

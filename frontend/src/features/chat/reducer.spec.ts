@@ -36,6 +36,7 @@ const called = (seq: number, call = 'c'): WireEvent =>
     turn: 0,
     seen_seq: 0,
   })
+const thinks = (seq: number): WireEvent => ({ ...called(seq), needs_computer: false }) as WireEvent
 const done = (seq: number, call = 'c'): WireEvent =>
   stored(seq, {
     type: 'tool.finished',
@@ -103,8 +104,7 @@ describe('stored events', () => {
 
 describe('a run', () => {
   it('that ends cuts what was still running and drops unfinished text', () => {
-    const ready = stored(2, { type: 'sandbox.updated', status: 'ready', reason: null, has_desktop: true })
-    const state = play([started(1), ready, called(3), delta(0, 'half'), finished(4, 'stopped')])
+    const state = play([started(1), thinks(2), delta(0, 'half'), finished(3, 'stopped')])
     expect(state.items.map((item) => (item.kind === 'tool' ? item.outcome : item.kind))).toEqual(['cut', 'end'])
     expect([state.live, state.run?.status]).toEqual([[], 'stopped'])
   })
@@ -165,7 +165,7 @@ describe('what is said while the agent works', () => {
 describe('a call that was cut', () => {
   it('is stopped, not failed', () => {
     const cut = stored(2, { ...(done(2) as object as Loose), success: false, cancelled: true })
-    expect(play([called(1), cut]).items).toMatchObject([{ outcome: 'cut', preview: 'a.txt' }])
+    expect(play([thinks(1), cut]).items).toMatchObject([{ outcome: 'cut', preview: 'a.txt' }])
   })
 })
 
