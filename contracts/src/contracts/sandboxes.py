@@ -68,7 +68,8 @@ class Sandbox(BaseModel):
     `revision` grows with every change a person may want to see; with the generation it orders a session's states.
     `notice` tells of an end that comes near, `disk_notice`, since the revision `disk_revision`, of files that take up
     nearly all they may: `disk_fill` is filling or full, of `disk_limit_mb`. `queue_position` is 1 for the next one to
-    be let in, `queue_reason` whether a queued one waits for room or for its user to have fewer running.
+    be let in, `queue_reason` whether a queued one waits for room or for its user to have fewer running. One that is
+    gone and `was_never_there` was given up before it was ready; a list has it only where the session had no other.
     """
 
     id: str
@@ -77,6 +78,7 @@ class Sandbox(BaseModel):
     generation: int = Field(ge=1)
     runtime: str
     status: SandboxStatus
+    was_never_there: bool = False
     reason: str | None = None
     retryable: bool = False
     has_desktop: bool = True

@@ -381,6 +381,7 @@ export default {
   tool: {
     asking: 'Waits for you',
     approved: 'Approved',
+    awaiting: 'Waits for the computer',
     inner: 'What the sub-agent does',
     running: 'Running',
     succeeded: 'Succeeded',

@@ -366,6 +366,7 @@ const zh: typeof en = {
   tool: {
     asking: '等你决定',
     approved: '已批准',
+    awaiting: '等待电脑',
     inner: '子智能体的工作',
     running: '进行中',
     succeeded: '成功',

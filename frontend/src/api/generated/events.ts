@@ -262,7 +262,7 @@ export interface ToolStartedEvent {
 }
 /**
  * `preview` is at most 2,000 characters; `display` is one of the contract's typed views; `cancelled` says that a
- * stop or a new message cut the call.
+ * stop or a new message cut the call; `has_begun` is false for one of which nothing ran.
  */
 export interface ToolFinishedEvent {
   seq: number
@@ -275,6 +275,7 @@ export interface ToolFinishedEvent {
   success: boolean
   preview: string
   cancelled: boolean
+  has_begun: boolean
   body: BodyReference | null
   duration_ms: number
   display: Display | null

@@ -25,12 +25,45 @@ describe('the time of a call', () => {
   it('begins when the computer it runs on is there', () => {
     const events = [called(1), computer(2, 'starting')]
     expect(begun(...events)).toEqual([null])
+    expect(begun(...events, computer(3, 'failed'))).toEqual([null])
     expect(begun(...events, computer(3, 'ready'), called(4))).toEqual([second(3), second(4)])
+  })
+  it('does not begin where there is no computer yet, or none any more', () => {
+    expect(begun(called(1))).toEqual([null])
+    expect(begun(called(1), computer(2, 'ready'))).toEqual([second(2)])
+    expect(begun(computer(1, 'gone'), called(2))).toEqual([null])
+    expect(begun(computer(1, 'ready'), called(2), computer(3, 'gone'))).toEqual([second(2)])
+  })
+  it('begins at once on one that is there, also asleep', () => {
+    expect(begun(computer(1, 'ready'), called(2))).toEqual([second(2)])
+    expect(begun(computer(1, 'paused'), called(2))).toEqual([second(2)])
   })
   it('does not begin while the computer is on its way already', () => {
     expect(begun(computer(1, 'starting'), called(2))).toEqual([null])
   })
   it('goes on for what needs no computer', () => {
     expect(begun(called(1, false), computer(2, 'starting'), called(3, false))).toEqual([second(1), second(3)])
+  })
+})
+
+describe('a call that is ended with its run', () => {
+  const outcome = (...events: WireEvent[]): unknown[] =>
+    events
+      .reduce(reduce, emptyTranscript)
+      .items.flatMap((item) => (item.kind === 'tool' ? [[item.outcome, item.durationMs]] : []))
+  const result = { type: 'tool.finished', success: false, cancelled: true, preview: 'Stopped.', duration_ms: 9 }
+  const cut = (seq: number, callId: string, hasBegun = true): WireEvent =>
+    stored(seq, { ...result, call_id: callId, has_begun: hasBegun })
+
+  it('was not run where its computer never came', () => {
+    expect(outcome(called(1), computer(2, 'starting'), cut(3, 'c1'))).toEqual([['skipped', null]])
+    expect(outcome(called(1), cut(2, 'c1'))).toEqual([['skipped', null]])
+  })
+  it('was not run where the server says that it had not begun', () => {
+    expect(outcome(computer(1, 'ready'), called(2), cut(3, 'c2', false))).toEqual([['skipped', null]])
+  })
+  it('was stopped where that was there', () => {
+    expect(outcome(called(1), computer(2, 'ready'), cut(3, 'c1'))).toEqual([['cut', 9]])
+    expect(outcome(called(1, false), cut(2, 'c1'))).toEqual([['cut', 9]])
   })
 })

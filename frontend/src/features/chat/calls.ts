@@ -1,4 +1,5 @@
 import type { ToolCalledEvent, ToolFinishedEvent, ToolOutputEvent, ToolStartedEvent } from '@/api/types'
+import { awaitsComputer } from '@/features/tools'
 import { countPoints } from '@/shared/lib/codepoints'
 import { keepTail } from '@/shared/lib/pieces'
 import type { ToolItem, ToolOutcome } from './transcript'
@@ -56,17 +57,19 @@ export function asking(item: ToolItem): ToolItem {
   return { ...item, outcome: 'asking', startedAt: null }
 }
 
-/** What becomes of a call that is ended with its run: one that still asked has never begun. */
-export function cutOutcome({ outcome }: ToolItem): ToolOutcome {
-  return outcome === 'asking' ? 'skipped' : 'cut'
+/** What becomes of a call that is ended with its run: one that still asked, or waited for its computer, has never begun. */
+export function cutOutcome(item: ToolItem): ToolOutcome {
+  return item.outcome === 'asking' || awaitsComputer(item) ? 'skipped' : 'cut'
 }
 
 /** The same call with its result; where it has none `instead` is what became of it by what the person said, if they did. */
 export function finished(item: ToolItem, event: ToolFinishedEvent, instead: ToolOutcome | null = null): ToolItem {
+  const cut = event.has_begun === false ? 'skipped' : cutOutcome(item)
+  const outcome = event.cancelled ? cut : event.success ? 'succeeded' : (instead ?? 'failed')
   return {
     ...item,
-    outcome: event.cancelled ? cutOutcome(item) : event.success ? 'succeeded' : (instead ?? 'failed'),
-    durationMs: event.duration_ms,
+    outcome,
+    durationMs: outcome === 'skipped' ? null : event.duration_ms,
     output: '',
     outputPoints: 0,
     preview: event.preview,

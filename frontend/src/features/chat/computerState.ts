@@ -22,6 +22,11 @@ export function isAwaited({ status }: Pick<ComputerView, 'status'>): boolean {
   return status === 'starting' || status === 'queued'
 }
 
+/** There is none that what needs it could run on: it waits for the one that it makes start. */
+export function isMissing(computer: Pick<ComputerView, 'status'>): boolean {
+  return isAwaited(computer) || computer.status === 'none' || computer.status === 'gone'
+}
+
 /** An event of the stream; one that a look already knew of changes nothing. */
 export function withSandboxEvent(state: Transcript, event: SandboxUpdatedEvent & { readonly seq: number }): Transcript {
   return event.seq > state.computer.seq ? { ...state, computer: viewOf(event, event.seq) } : state

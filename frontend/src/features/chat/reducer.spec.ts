@@ -103,10 +103,10 @@ describe('stored events', () => {
 
 describe('a run', () => {
   it('that ends cuts what was still running and drops unfinished text', () => {
-    const state = play([started(1), called(2), delta(0, 'half'), finished(3, 'stopped')])
-    expect(state.live).toEqual([])
+    const ready = stored(2, { type: 'sandbox.updated', status: 'ready', reason: null, has_desktop: true })
+    const state = play([started(1), ready, called(3), delta(0, 'half'), finished(4, 'stopped')])
     expect(state.items.map((item) => (item.kind === 'tool' ? item.outcome : item.kind))).toEqual(['cut', 'end'])
-    expect(state.run?.status).toBe('stopped')
+    expect([state.live, state.run?.status]).toEqual([[], 'stopped'])
   })
   it('taken over by another worker starts its text anew', () => {
     const state = play([started(1), delta(0, 'half'), started(2), delta(0, 'other', 'n')])

@@ -5,7 +5,7 @@ import { withModelCall } from '@/features/traces'
 import { nameInText } from '@/shared/lib/unseen'
 import { backgroundNote } from './backgroundNote'
 import { asking, cutOutcome, finished, started, toolItem, withOutput } from './calls'
-import { isAwaited, withSandboxEvent } from './computerState'
+import { isAwaited, isMissing, withSandboxEvent } from './computerState'
 import { dropLive, layDelta, withoutLive } from './live'
 import { isLaterThan } from './order'
 import { scheduleNote } from './scheduleNote'
@@ -37,7 +37,7 @@ export function reduce(state: Transcript, event: WireEvent): Transcript {
 function reduceOfAgent(state: Transcript, event: StoredEvent): Transcript {
   if (event.type === 'usage.updated') return { ...state, usage: event.usage }
   if (event.type === 'teammate.updated') return { ...state, items: withTeammate(state.items, event) }
-  const next = { ...state, items: reduceInner(state.items, event, isAwaited(state.computer)) }
+  const next = { ...state, items: reduceInner(state.items, event, isMissing(state.computer)) }
   return event.type === 'approval.requested' ? begunWait(next, event.at) : next
 }
 
@@ -103,9 +103,9 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
       })
     }
     case 'tool.called':
-      return place(state, toolItem(event, isAwaited(state.computer)), event.seen_seq)
+      return place(state, toolItem(event, isMissing(state.computer)), event.seen_seq)
     case 'tool.started':
-      return changeTool(state, event.call_id, (item) => started(item, event, isAwaited(state.computer)))
+      return changeTool(state, event.call_id, (item) => started(item, event, isMissing(state.computer)))
     case 'tool.finished':
       return changeTool(state, event.call_id, (item) =>
         finished(item, event, outcomeByPerson(state.items, event.call_id)),
@@ -209,10 +209,11 @@ function place(state: Transcript, item: Item, seenSeq: number): Transcript {
 
 /** What runs on the computer begins once that is there; until then no time of it passes. */
 function timeTools(state: Transcript, at: string): Transcript {
-  const awaited = isAwaited(state.computer)
+  const isReady = state.computer.status === 'ready'
+  if (!isReady && !isAwaited(state.computer)) return state
   const items = withOpenCalls(state.items, (item) =>
     item.outcome === 'running' && item.needsComputer
-      ? { ...item, startedAt: awaited ? null : (item.startedAt ?? at) }
+      ? { ...item, startedAt: isReady ? (item.startedAt ?? at) : null }
       : item,
   )
   return { ...state, items }

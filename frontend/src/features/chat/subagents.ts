@@ -12,16 +12,16 @@ export function agentOf(event: WireEvent): string | undefined {
 }
 
 /** Applies what an agent that works on a call of the main one says and calls: it stands in that call, nowhere else. */
-export function reduceInner(items: readonly Item[], event: WireEvent, isAwaited: boolean): readonly Item[] {
+export function reduceInner(items: readonly Item[], event: WireEvent, waits: boolean): readonly Item[] {
   const agentId = agentOf(event)
   const index = items.findLastIndex((item) => item.kind === 'tool' && item.agentId === agentId)
   const call = items[index]
   if (call?.kind !== 'tool') return items
-  const inner = withEvent(call.inner, event, isAwaited)
+  const inner = withEvent(call.inner, event, waits)
   return inner === call.inner ? items : items.with(index, { ...call, inner })
 }
 
-function withEvent(inner: Inner, event: WireEvent, isAwaited: boolean): Inner {
+function withEvent(inner: Inner, event: WireEvent, waits: boolean): Inner {
   switch (event.type) {
     case 'message.completed': {
       const { message_id: messageId, text, partial } = event
@@ -29,9 +29,9 @@ function withEvent(inner: Inner, event: WireEvent, isAwaited: boolean): Inner {
       return [...inner, { kind: 'assistant', key: `assistant:${messageId}`, messageId, text, partial, complete: true }]
     }
     case 'tool.called':
-      return [...inner, toolItem(event, isAwaited)]
+      return [...inner, toolItem(event, waits)]
     case 'tool.started':
-      return withInnerCall(inner, event.call_id, (item) => started(item, event, isAwaited))
+      return withInnerCall(inner, event.call_id, (item) => started(item, event, waits))
     case 'tool.finished':
       return withInnerCall(inner, event.call_id, (item) => finished(item, event, outcomeByPerson(inner, event.call_id)))
     case 'approval.requested':

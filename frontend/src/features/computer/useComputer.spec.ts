@@ -6,7 +6,7 @@ import { i18n } from '@/i18n'
 import { json, startFakeServer } from '@/shared/testing/fakeServer'
 import type { Computer } from './computer'
 import ComputerState from './ComputerState.vue'
-import { AGAIN_MS, endOf, SOON_MS, useComputer } from './useComputer'
+import { AGAIN_MS, endOf, MAY_COME_MS, SOON_MS, useComputer } from './useComputer'
 
 const idle: Computer = {
   status: 'none',
@@ -65,6 +65,36 @@ describe('a start that no run waits for any more', () => {
     expect(computer.value.status).toBe('ready')
     const asked = server.calls.length
     await vi.advanceTimersByTimeAsync(3 * SOON_MS)
+    expect(server.calls).toHaveLength(asked)
+  })
+})
+
+describe('a start that is nowhere yet when its run is stopped', () => {
+  it('is looked for a little longer', async () => {
+    let status = 'none'
+    const server = startFakeServer({ 'GET /sessions/s/sandbox': () => json({ status, seq: 1 }) })
+    const computer = ref<Computer>({ ...idle, status: 'starting' })
+    const isRunning = ref(true)
+    const answered = (told: { status: Computer['status'] }) =>
+      isRunning.value || (computer.value = { ...idle, status: told.status })
+    scope.run(() =>
+      useComputer(
+        () => 's',
+        () => computer.value,
+        answered,
+        () => isRunning.value,
+      ),
+    )
+    isRunning.value = false
+    await vi.advanceTimersByTimeAsync(2 * SOON_MS)
+    expect(computer.value.status).toBe('none')
+    status = 'starting'
+    await vi.advanceTimersByTimeAsync(SOON_MS)
+    expect(computer.value.status).toBe('starting')
+    status = 'none'
+    await vi.advanceTimersByTimeAsync(MAY_COME_MS + SOON_MS)
+    const asked = server.calls.length
+    await vi.advanceTimersByTimeAsync(4 * SOON_MS)
     expect(server.calls).toHaveLength(asked)
   })
 })

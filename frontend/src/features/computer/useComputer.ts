@@ -1,4 +1,4 @@
-import { useDocumentVisibility, useIntervalFn } from '@vueuse/core'
+import { useDocumentVisibility, useIntervalFn, useTimeoutFn } from '@vueuse/core'
 import { computed, onScopeDispose, ref, shallowRef, watch } from 'vue'
 import { call } from '@/api/client'
 import { ApiError } from '@/api/problems'
@@ -8,6 +8,8 @@ import type { Computer } from './computer'
 export const LOOK_MS = 20_000
 export const SOON_MS = 1_500
 export const AGAIN_MS = 1_000
+/** A start that was wanted may be seen only after what is in its way is removed. */
+export const MAY_COME_MS = 20_000
 const MINUTE_MS = 60_000
 
 /** Minutes until the computer ends, and whether using it helps; null while that is not near. */
@@ -87,8 +89,15 @@ export function useComputer(
   )
   // The stream tells of a start only as long as a run waits for it: what was stopped may go on, or have left the line.
   const unattended = useIntervalFn(() => void look(), SOON_MS, { immediate: false })
+  const { isPending: mayCome, start: expect } = useTimeoutFn(() => undefined, MAY_COME_MS, { immediate: false })
+  const isAwaited = computed(() => computer().status === 'starting' || computer().status === 'queued')
   watch(
-    () => !isRunning() && !isStarting.value && (computer().status === 'starting' || computer().status === 'queued'),
+    [sessionId, isAwaited],
+    ([id, is], [before, was]) => id === before && was && !is && computer().status === 'none' && expect(),
+    { flush: 'sync' },
+  )
+  watch(
+    () => !isRunning() && !isStarting.value && (isAwaited.value || (mayCome.value && computer().status === 'none')),
     (is) => {
       if (!is) return unattended.pause()
       void look()

@@ -117,6 +117,15 @@ describe('ToolCardView', () => {
       vi.useRealTimers()
     }
   })
+  it('says that it waits for its computer, and that it runs once that is there', async () => {
+    const { rerender } = show({ startedAt: null })
+    expect(screen.getByRole('button').textContent).toMatch(/^Run ls.*Waits for the computer/)
+    // Its sign turns, its words don’t.
+    expect(screen.getByText('Waits for the computer').className).not.toContain('spin')
+    await rerender({ card })
+    expect(screen.getByRole('button').textContent).toMatch(/^Running ls/)
+    expect(screen.queryByText('Waits for the computer')).toBeNull()
+  })
   it('says in a word what failed or was stopped', async () => {
     const { rerender } = show({ outcome: 'failed' })
     expect(screen.getByText('Failed')).toBeTruthy()

@@ -1,4 +1,4 @@
-export type { ToolCard } from './body/card'
+export { awaitsComputer, type ToolCard } from './body/card'
 export { default as ToolCardView } from './ToolCardView.vue'
 export { useArgumentName } from './body/useArgumentName'
 export { useToolAbout } from './useToolAbout'

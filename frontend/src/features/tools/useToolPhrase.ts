@@ -1,10 +1,10 @@
 import { useI18n } from 'vue-i18n'
-import type { ToolCard } from './body/card'
+import { awaitsComputer, type ToolCard } from './body/card'
 
 /** What a tool of an MCP server is called here: by its server and its own name. */
 const OF_SERVER = /^mcp__([\w-]+?)__(.+)$/
 const LONGEST_VALUE = 80
-type Call = Pick<ToolCard, 'name' | 'arguments' | 'phrase' | 'outcome'>
+type Call = Pick<ToolCard, 'name' | 'arguments' | 'phrase' | 'outcome'> & { readonly startedAt?: string | null }
 
 function oneLine(value: unknown): string {
   if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'bigint') return ''
@@ -33,9 +33,10 @@ export function isWorkspace(path: unknown): boolean {
  */
 export function useToolPhrase(): (call: Call) => string {
   const { t, te } = useI18n()
-  return ({ name, arguments: given, phrase, outcome: is }) => {
+  return ({ name, arguments: given, phrase, outcome: is, startedAt = '' }) => {
     // What was refused, or has not begun, is still what was asked for.
-    const outcome = is === 'refused' || is === 'approved' || is === 'skipped' ? 'asking' : is
+    const hasNotBegun = is === 'approved' || is === 'skipped' || awaitsComputer({ outcome: is, startedAt })
+    const outcome = is === 'refused' || hasNotBegun ? 'asking' : is
     const key = `phrase.${name}.${outcome}`
     const told =
       name === 'file_list' && isWorkspace(given['path'])

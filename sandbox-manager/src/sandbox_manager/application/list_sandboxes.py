@@ -10,7 +10,10 @@ from sandbox_manager.domain.sandbox import Sandbox
 
 @dataclass(frozen=True, slots=True)
 class ListSandboxes:
-    """Answer the newest generation of each session that matches, newest first; what is in the pool is nobody's."""
+    """Answer the newest generation of each session that matches, newest first; what is in the pool is nobody's.
+
+    One that was given up before it was ready counts only where there is no other: what was there before it is still
+    the last there was."""
 
     registry: SandboxRecords
 
@@ -20,6 +23,10 @@ class ListSandboxes:
             if sandbox.is_pooled:
                 continue
             known = newest.get(sandbox.identity.session_id)
-            if known is None or known.identity.generation < sandbox.identity.generation:
+            if known is None or _rank(known) < _rank(sandbox):
                 newest[sandbox.identity.session_id] = sandbox
         return sorted(newest.values(), key=lambda one: one.created_at, reverse=True)
+
+
+def _rank(sandbox: Sandbox) -> tuple[bool, int]:
+    return not sandbox.was_never_there, sandbox.identity.generation

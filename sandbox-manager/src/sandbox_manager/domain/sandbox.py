@@ -128,6 +128,11 @@ class Sandbox:
         return self.status is Status.QUEUED or (self.status is Status.PAUSED and self.waking_since is not None)
 
     @property
+    def was_never_there(self) -> bool:
+        """Whether it was given up before it was ready: all there was of it is the wish."""
+        return self.status is Status.GONE and self.endpoint is None
+
+    @property
     def shown(self) -> Status:
         """Its status as who uses it sees it."""
         return Status.QUEUED if self.is_waiting else self.status

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from backend_api.application.sandbox.publish_changes import PublishSandboxChanges
-from backend_api.domain.agent.events import Notice
+from backend_api.domain.agent.events import Notice, SandboxUpdated
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.sandbox.errors import SandboxUnavailableError
 from backend_api.infrastructure.memory.session_stream import MemorySessionStream
@@ -54,10 +54,11 @@ class Manager:
         self.frames = frames
         self.marks: list[str | None] = []
         self.forgot = False
+        self.newest = ""
 
     async def __call__(self, request: httpx.Request) -> httpx.Response:
         if request.url.path == "/sandboxes":
-            newest = self.frames[-1].partition("data: ")[2]
+            newest = self.newest or self.frames[-1].partition("data: ")[2]
             return httpx.Response(200, content=f'{{"items": [{newest}]}}')
         if self.forgot and "last-event-id" in request.headers:
             return httpx.Response(404)
@@ -164,6 +165,50 @@ async def test_a_gateway_that_comes_back_hears_what_it_missed_and_so_it_does_whe
             await late.publish_changes()
         await late.publish_changes()
         assert await told(database, session_id) == ["Soon.", "Nobody was there.", "It died."]
+
+
+def sandbox_in(one: str) -> str:
+    return one.partition("data: ")[2]
+
+
+@pytest.mark.timeout(60)
+async def test_a_start_that_is_given_up_is_no_computer_that_was_shut_down(
+    mongo_server: Server, mongo_database_name: str
+) -> None:
+    async with AsyncExitStack() as stack:
+        database = await stack.enter_async_context(connect(mongo_server.uri, mongo_database_name))
+        session_id = await add_session(MongoSessionRepository(database), ANNA)
+        log = MongoEventLog(database)
+        manager = Manager([])
+        client = await stack.enter_async_context(
+            httpx.AsyncClient(transport=httpx.MockTransport(manager), base_url="http://manager")
+        )
+
+        async def given_up(number: int, newest: str = "") -> list[tuple[str, str | None]]:
+            """What is told since one was announced to start, as that is given up."""
+            (start,) = await log.append(session_id, [SandboxUpdated(status="starting", queue_position=1)])
+            left = frame(number, session_id, "gone", generation=number, was_never_there=True, reason="It was deleted.")
+            manager.frames.append(left)
+            manager.newest = sandbox_in(newest)
+            await teller(client, database).publish_changes()
+            stored = await log.read(session_id, after=start.seq or 0, limit=100)
+            return [(event.payload.status, event.payload.reason) for event in stored]  # type: ignore[union-attr]
+
+        assert await given_up(1) == [("none", None)]
+        # It is wanted again, and that is what stands in the stream already.
+        assert await given_up(2, frame(1, session_id, "starting", generation=3)) == []
+        assert await given_up(4, frame(9, session_id, "gone", generation=3, reason="It was idle.")) == [
+            ("gone", "It was idle.")
+        ]
+        assert await given_up(6, frame(2, session_id, "failed", generation=5, reason="No memory.")) == [
+            ("failed", "No memory.")
+        ]
+        # Nobody was told of a start: nothing is taken back.
+        manager.frames.append(frame(7, session_id, "gone", generation=7, was_never_there=True))
+        manager.newest = ""
+        before = (await log.heads([session_id]))[session_id]
+        await teller(client, database).publish_changes()
+        assert (await log.heads([session_id]))[session_id] == before
 
 
 @pytest.mark.timeout(60)

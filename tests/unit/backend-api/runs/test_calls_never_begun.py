@@ -89,7 +89,8 @@ async def test_a_call_stopped_before_its_computer_came_never_ran() -> None:
         await asyncio.wait_for(sandboxes.asked.wait(), 5)
         await stage.stop(session)
         await stage.until_finished(run_id)
-    assert stage.payloads(session, ToolFinished)[0].preview.startswith("Not begun.")
+    (result,) = stage.payloads(session, ToolFinished)
+    assert (result.preview.startswith("Not begun."), result.has_begun) == (True, False)
 
 
 async def test_a_call_whose_computer_did_not_come_in_time_never_ran() -> None:
@@ -128,4 +129,5 @@ async def test_a_call_stopped_before_its_token_came_never_ran() -> None:
             await asyncio.wait_for(tokens.asked.wait(), 5)
             await stage.stop(session)
             await stage.until_finished(run_id)
-    assert stage.payloads(session, ToolFinished)[0].preview.startswith("Not begun.")
+    (result,) = stage.payloads(session, ToolFinished)
+    assert (result.preview.startswith("Not begun."), result.has_begun) == (True, False)

@@ -50,6 +50,7 @@ class Manager:
         self.problem: Problem | None = None
         self.retryable = False
         self.queue_reason: Any = "user_limit"
+        self.generation = 1
         self.now = 0.0
 
     def client(self, **fields: Any) -> SandboxManagerClient:
@@ -79,12 +80,13 @@ class Manager:
             return httpx.Response(204)
         status = self.statuses.pop(0) if len(self.statuses) > 1 else self.statuses[0]
         place = 2 if status is WireStatus.QUEUED else None
-        told = sandbox(status, reason="No memory.", retryable=self.retryable, queue_position=place)
+        fields = {"generation": self.generation, "retryable": self.retryable, "queue_position": place}
+        told = sandbox(status, reason="No memory.", **fields)
         told.queue_reason = self.queue_reason if place else None
         return httpx.Response(200, content=told.model_dump_json())
 
 
-STARTING, READY, FAILED = WireStatus.STARTING, WireStatus.READY, WireStatus.FAILED
+QUEUED, STARTING, READY, FAILED = WireStatus.QUEUED, WireStatus.STARTING, WireStatus.READY, WireStatus.FAILED
 
 
 async def test_a_starting_computer_is_waited_for_and_then_believed() -> None:
@@ -328,6 +330,48 @@ async def test_a_start_that_is_cancelled_leaves_the_line_before_the_next_one_sta
     assert manager.calls.count("POST /sandboxes") == 2
 
 
+async def test_a_start_that_is_cancelled_while_it_is_asked_for_leaves_the_line_all_the_same() -> None:
+    manager, asked, answered = Manager(WireStatus.QUEUED), asyncio.Event(), asyncio.Event()
+
+    async def answer(request: httpx.Request) -> httpx.Response:
+        if request.method == "POST":
+            asked.set()
+            await answered.wait()
+        return manager.answer(request)
+
+    http = httpx.AsyncClient(transport=httpx.MockTransport(answer), base_url="http://manager")
+    asking = asyncio.create_task(SandboxManagerClient(http).ensure("s", "u"))
+    await asyncio.wait_for(asked.wait(), 5)
+    asking.cancel()
+    await asyncio.wait({asking})
+    answered.set()
+    await until(lambda: "DELETE /sandboxes/b1" in manager.calls)
+    assert manager.calls.index("POST /sandboxes") < manager.calls.index("DELETE /sandboxes/b1")
+
+
+async def test_one_that_was_given_up_before_it_was_ready_is_none() -> None:
+    def answer(_: httpx.Request) -> httpx.Response:
+        given_up = sandbox(WireStatus.GONE, was_never_there=True, reason="The computer was deleted.")
+        return httpx.Response(200, content=SandboxList(items=[given_up]).model_dump_json())
+
+    http = httpx.AsyncClient(transport=httpx.MockTransport(answer), base_url="http://manager")
+    told = await SandboxManagerClient(http).status("s")
+    assert (told.status, told.reason, told.expires_at) == ("none", None, None)
+
+
+async def test_the_same_place_in_line_is_told_anew_where_it_was_given_up_in_between() -> None:
+    stage, manager = Stage(), Manager(QUEUED)
+    session = await stage.open_session()
+    client = telling(stage, manager, asyncio.Event())
+    told = lambda: [event.queue_position for event in stage.payloads(session, SandboxUpdated)]  # noqa: E731
+    for generation in (1, 2):
+        manager.generation = generation
+        asking = asyncio.create_task(client.ensure(session, "u"))
+        await until(lambda generation=generation: told() == [2] * generation)
+        asking.cancel()
+        await asyncio.wait({asking})
+
+
 @pytest.mark.parametrize(("header", "seconds"), [({"retry-after": "7"}, 7), ({"retry-after": "soon"}, 60), ({}, 60)])
 async def test_a_limit_of_the_manager_is_told_as_one_with_its_time(header: dict[str, str], seconds: int) -> None:
     refused = Problem(title="t", status=429, detail="You have 3 computers.", code="quota")
@@ -354,9 +398,6 @@ async def test_a_manager_that_hangs_holds_up_no_page_that_opens() -> None:
         with pytest.raises(SandboxUnavailableError, match="can't be reached"):
             async with asyncio.timeout(10):
                 await client.status("s")
-
-
-QUEUED = WireStatus.QUEUED
 
 
 @pytest.mark.parametrize("reason", ["user_limit", "capacity"])

@@ -8,6 +8,7 @@ import pytest
 from sandbox_manager.domain.admission import Room
 from sandbox_manager.domain.errors import TotalLimitError
 from sandbox_manager.domain.sandbox import Sandbox, Status
+from sandbox_manager.interfaces.http.to_wire import to_wire
 from support.manager_harness import ManagerHarness
 
 
@@ -139,6 +140,27 @@ async def test_a_stopped_wish_leaves_the_line_but_what_got_its_turn_stays() -> N
     left = await manager.get(waiting.id)
     assert (left.occupied, left.retryable) == (False, True)
     assert (await manager.get(first.id)).status is Status.READY
+
+
+async def test_a_start_that_is_given_up_in_line_leaves_what_was_there_before_it() -> None:
+    manager = ManagerHarness(max_total=1)
+    first = await manager.ready("s1", "u1")
+    for _ in range(2):
+        waiting = await queued(manager, "s2", "u2")
+        await manager.delete(waiting.id, keep_workspace=True, only_queued=True)
+        (listed,) = await manager.list(session_id="s2")
+        assert (to_wire(listed).was_never_there, listed.identity) == (True, waiting.identity)
+    await manager.delete(first.id, keep_workspace=True)
+    before = await manager.ready("s2", "u2")
+    await manager.delete(before.id, keep_workspace=True, reason="It was idle.")
+    await manager.ready("s1", "u1")
+    again = await queued(manager, "s2", "u2")
+    assert [one.id for one in await manager.list(session_id="s2")] == [again.id]
+    await manager.delete(again.id, keep_workspace=True, only_queued=True)
+
+    (listed,) = await manager.list(session_id="s2")
+
+    assert (listed.id, to_wire(listed).was_never_there, listed.reason) == (before.id, False, "It was idle.")
 
 
 async def test_who_waits_for_others_of_the_same_user_stands_behind_those_who_wait_for_room() -> None:

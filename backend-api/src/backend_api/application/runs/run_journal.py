@@ -416,17 +416,22 @@ class RunJournal:
 
     def _cut_result(self, called: ToolCalled, reason: str, *, cancelled: bool) -> Recorded:
         """What is recorded of an open call that ends for another reason than its own."""
-        finished = ToolFinished(
-            call_id=called.call_id, success=False, preview="", cancelled=cancelled, agent_id=called.agent_id
-        )
-        return _result(finished, self._interrupted_output(called.call_id, reason))
-
-    def _interrupted_output(self, call_id: str, reason: str) -> str:
-        """What is told of a call that was cut."""
+        call_id = called.call_id
         call = self._at_work.get(call_id)
         has_begun = call.has_begun if call is not None else call_id not in self._unbegun_calls
-        if not has_begun:
-            return f"{NOT_BEGUN} {reason}"
+        output = self._interrupted_output(call_id, reason) if has_begun else f"{NOT_BEGUN} {reason}"
+        finished = ToolFinished(
+            call_id=call_id,
+            success=False,
+            preview="",
+            cancelled=cancelled,
+            has_begun=has_begun,
+            agent_id=called.agent_id,
+        )
+        return _result(finished, output)
+
+    def _interrupted_output(self, call_id: str, reason: str) -> str:
+        """What is told of a call that was cut while it ran."""
         written = self.live.open_texts(OUTPUT).get(call_id, "")
         return "".join(
             [written, "\n" if written and not written.endswith("\n") else "", f"{reason} {MAY_HAVE_HAPPENED}"]

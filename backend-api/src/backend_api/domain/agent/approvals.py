@@ -142,4 +142,11 @@ class Approval:
 
     def _denied(self, call_id: str, by: ResolvedBy) -> ToolFinished:
         why = (_DENIED if self.agent_id is None else _DENIED_TO_ANOTHER)[by]
-        return ToolFinished(call_id=call_id, success=False, preview=why, cancelled=by == "stop", agent_id=self.agent_id)
+        return ToolFinished(
+            call_id=call_id,
+            success=False,
+            preview=why,
+            cancelled=by == "stop",
+            has_begun=False,
+            agent_id=self.agent_id,
+        )

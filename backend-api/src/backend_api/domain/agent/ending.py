@@ -39,9 +39,14 @@ def cut_by_stop(run_id: str, events: Iterable[Event], so_far: Sequence[Recorded]
             team.apply_update(event.payload)
 
     def cut(called: ToolCalled) -> ToolFinished:
-        why = _NOT_BEGUN if called.call_id in progress.needing_approval else _CUT
+        has_begun = called.call_id not in progress.needing_approval
         return ToolFinished(
-            call_id=called.call_id, success=False, preview=why, cancelled=True, agent_id=called.agent_id
+            call_id=called.call_id,
+            success=False,
+            preview=_CUT if has_begun else _NOT_BEGUN,
+            cancelled=True,
+            has_begun=has_begun,
+            agent_id=called.agent_id,
         )
 
     ended = {item.payload.call_id for item in so_far if isinstance(item.payload, ToolFinished)}

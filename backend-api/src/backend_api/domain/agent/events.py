@@ -261,13 +261,14 @@ class BodyReference:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolFinished(OfAgent):
     """`preview` is at most 2,000 characters; `display` is one of the contract's typed views; `cancelled` says that a
-    stop or a new message cut the call."""
+    stop or a new message cut the call; `has_begun` is false for one of which nothing ran."""
 
     type: Literal["tool.finished"] = "tool.finished"
     call_id: str
     success: bool
     preview: str
     cancelled: bool = False
+    has_begun: bool = True
     body: BodyReference | None = None
     duration_ms: int = 0
     display: dict[str, Any] | None = None

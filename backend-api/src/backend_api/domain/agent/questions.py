@@ -44,7 +44,10 @@ class Questions:
 
     def not_begun(self, by: ResolvedBy) -> list[ToolFinished]:
         """The result of its call where a message or a stop came before it was asked."""
-        return [ToolFinished(call_id=self.call_id, success=False, preview=_UNANSWERED[by], cancelled=by == "stop")]
+        unasked = ToolFinished(
+            call_id=self.call_id, success=False, preview=_UNANSWERED[by], cancelled=by == "stop", has_begun=False
+        )
+        return [unasked]
 
     def asked(self, wait_id: str, deadline: datetime) -> QuestionAsked:
         """What tells of it."""

@@ -16,7 +16,7 @@ class SandboxChange:
     """One change of a session's sandbox. `order` grows with every change of it, also when it is rebuilt.
 
     `is_warning` announces that it ends soon. A change that is not `worth_telling` is stored only where it revokes
-    such a warning or a pause.
+    such a warning or a pause; one that `takes_back_start` only where a start is what was told last.
     """
 
     session_id: SessionId
@@ -24,6 +24,7 @@ class SandboxChange:
     event: SandboxUpdated
     is_warning: bool = False
     worth_telling: bool = True
+    takes_back_start: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

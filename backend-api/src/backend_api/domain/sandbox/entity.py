@@ -40,10 +40,11 @@ class SandboxStatus:
 
     One that waits is `starting` with a `queue_position`, 1 for the next one to be let in, and a `queue_reason`: for
     room, or for its user to have fewer running. `notice` tells of an end that comes near, at `ends_at` unless it is
-    used, at `expires_at` in any case.
+    used, at `expires_at` in any case. `generation` tells it from those of before, 0 where there is none.
     """
 
     status: str
+    generation: int = 0
     reason: str | None = None
     retryable: bool = False
     has_desktop: bool = True

@@ -32,6 +32,8 @@ class MongoSandboxChangeLog:
         }
         if isinstance(change, SandboxChange):
             changes |= {"sandbox": change.event.status, "computer_warned": change.is_warning}
+            if change.takes_back_start:
+                wanted["sandbox"] = "starting"
             if not change.worth_telling:
                 wanted["$or"] = [{"computer_warned": True}, {"sandbox": "paused"}]
 

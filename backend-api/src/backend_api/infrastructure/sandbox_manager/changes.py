@@ -28,6 +28,7 @@ _SHOWN: dict[WireStatus, SandboxState] = {
     WireStatus.PAUSED: "paused",
     WireStatus.GONE: "gone",
 }
+_OVER: dict[WireStatus, SandboxState] = {WireStatus.GONE: "gone", WireStatus.FAILED: "failed"}
 
 
 class ManagerSandboxChanges:
@@ -58,39 +59,44 @@ class ManagerSandboxChanges:
     async def _changes(self, response: httpx.Response) -> AsyncIterator[SandboxChange | DiskWarning]:
         cursor = None
         if self._is_lost:
-            async for change in self._as_they_are():
-                yield change
+            for sandbox in await self._list():
+                for change in _changes_of(sandbox, sandbox):
+                    yield change
             self._is_lost, self._last = False, None
         async for line in response.aiter_lines():
             name, _, value = line.partition(": ")
             if name == "id":
                 cursor = value
             elif name == "data":
-                for change in _changes_in(value):
+                async for change in self._changes_in(value):
                     yield change
                 self._last = cursor
                 if cursor is not None:
                     await self._cursor.store(cursor)
 
-    async def _as_they_are(self) -> AsyncIterator[SandboxChange | DiskWarning]:
-        response = await self._http.get("/sandboxes")
+    async def _changes_in(self, line: str) -> AsyncIterator[SandboxChange | DiskWarning]:
+        try:
+            sandbox = WireSandbox.model_validate_json(line)
+        except ValidationError:
+            return
+        now = sandbox
+        if sandbox.was_never_there:
+            now = next(iter(await self._list(session_id=sandbox.session_id)), sandbox)
+        for change in _changes_of(sandbox, now):
+            yield change
+
+    async def _list(self, **whose: str) -> list[WireSandbox]:
+        response = await self._http.get("/sandboxes", params=whose)
         if not response.is_success:
             raise SandboxUnavailableError(_UNREACHABLE)
-        for sandbox in parse(SandboxList, response).items:
-            for change in _changes_of(sandbox):
-                yield change
+        return parse(SandboxList, response).items
 
 
-def _changes_in(line: str) -> Iterator[SandboxChange | DiskWarning]:
-    try:
-        sandbox = WireSandbox.model_validate_json(line)
-    except ValidationError:
+def _changes_of(sandbox: WireSandbox, now: WireSandbox) -> Iterator[SandboxChange | DiskWarning]:
+    """Nothing of what whoever waits for the sandbox tells anyway. `now` is what the session has by now."""
+    if sandbox.was_never_there:
+        yield from _given_up(sandbox, now)
         return
-    yield from _changes_of(sandbox)
-
-
-def _changes_of(sandbox: WireSandbox) -> Iterator[SandboxChange | DiskWarning]:
-    """Nothing of what whoever waits for the sandbox tells anyway."""
     status = _SHOWN.get(sandbox.status)
     if status is None:
         return
@@ -115,3 +121,15 @@ def _changes_of(sandbox: WireSandbox) -> Iterator[SandboxChange | DiskWarning]:
         params: dict[str, str | int] = {"percent": _FILLING_PERCENT, "limit": sandbox.disk_limit_mb}
         event = Notice(text=sandbox.disk_notice, code=code, params=params if sandbox.disk_fill else {})
         yield DiskWarning(session_id=session_id, order=order + sandbox.disk_revision, event=event)
+
+
+def _given_up(sandbox: WireSandbox, now: WireSandbox) -> Iterator[SandboxChange]:
+    """That a start was given up: what there was before it is the state again, unless another start is wanted since."""
+    status: SandboxState | None = "none" if now.was_never_there else _OVER.get(now.status)
+    if status is not None:
+        yield SandboxChange(
+            session_id=SessionId(sandbox.session_id),
+            order=sandbox.generation * GENERATION + sandbox.revision,
+            event=SandboxUpdated(status=status, reason=None if status == "none" else now.reason),
+            takes_back_start=True,
+        )

@@ -220,20 +220,24 @@ class SandboxManagerClient:
     async def _start_once(self, session_id: str, user_id: str, queue_until: float | None) -> tuple[WireSandbox, bool]:
         """The sandbox once it no longer starts, and whether another start may help."""
         deadline = self._clock() + START_DEADLINE_S
-        response = await self._send("POST", "/sandboxes", json={"session_id": session_id, "user_id": user_id})
-        raise_for(response)
-        sandbox = parse(WireSandbox, response)
+        body = {"session_id": session_id, "user_id": user_id}
+        asking = asyncio.ensure_future(self._send("POST", "/sandboxes", json=body))
         try:
-            return await self._wait_for_start(sandbox, deadline, queue_until)
+            response = await asyncio.shield(asking)
+            raise_for(response)
+            return await self._wait_for_start(parse(WireSandbox, response), deadline, queue_until)
         except asyncio.CancelledError:
             if queue_until is None:
-                await self._leave_queue(session_id)
+                await self._leave_queue(session_id, asking)
+            asking.cancel()
             raise
 
-    async def _leave_queue(self, session_id: str) -> None:
-        """Nobody waits any more: the place in the line is given up, a sandbox that got its turn is not."""
+    async def _leave_queue(self, session_id: str, asking: asyncio.Future[httpx.Response]) -> None:
+        """Nobody waits any more: the place in the line is given up, also one that was only just asked for; a sandbox
+        that got its turn is not."""
         with contextlib.suppress(SandboxUnavailableError, TimeoutError):
             async with asyncio.timeout(LEAVE_S):
+                await asking
                 for sandbox in await self._find(session_id, reach_for_s=0.0):
                     if sandbox.status is WireStatus.QUEUED:
                         params = {"only_queued": "true"}
@@ -290,8 +294,11 @@ def _sandbox(sandbox: WireSandbox) -> Sandbox:
 
 
 def _status(sandbox: WireSandbox) -> SandboxStatus:
+    if sandbox.was_never_there:
+        return SandboxStatus(status="none")
     return SandboxStatus(
         status="starting" if sandbox.status is WireStatus.QUEUED else sandbox.status.value,
+        generation=sandbox.generation,
         reason=sandbox.reason,
         retryable=sandbox.retryable,
         has_desktop=sandbox.has_desktop,

@@ -20,6 +20,8 @@ SHOWN_FOR_S = 25.0
 """Who asks again within that time keeps its place, which was announced."""
 MAX_ANNOUNCED = 5_000
 
+_Told = tuple[SandboxUpdated, int]
+"""What was announced, and of which generation where it stands in line: the same place of another is told anew."""
 Announce = Callable[[SessionId, SandboxUpdated], Awaitable[None]]
 """Store it in the session's log, and tell its readers."""
 
@@ -41,7 +43,7 @@ class StartAnnouncer:
         self._look_at = look_at
         self._clock = clock
         self._announced: dict[SessionId, tuple[str, int]] = {}
-        self._in_line: dict[SessionId, tuple[SandboxUpdated, float]] = {}
+        self._in_line: dict[SessionId, tuple[_Told, float]] = {}
 
     def forget(self, session_id: SessionId) -> None:
         """The session is gone."""
@@ -73,17 +75,18 @@ class StartAnnouncer:
         last, until = self._in_line.pop(session_id, (None, 0.0))
         last = last if self._clock() < until else None
         while not starting.done():
-            now = SandboxUpdated(status="starting")
+            now, generation = SandboxUpdated(status="starting"), 0
             with contextlib.suppress(SandboxUnavailableError):
                 seen = await self._look_at(session_id)
                 now = replace(now, queue_position=seen.queue_position, queue_reason=seen.queue_reason)
+                generation = 0 if seen.queue_position is None else seen.generation
             if starting.done():
                 return  # the next one may have announced that it is ready
-            if now != last:
+            if (now, generation) != last:
                 self._announced.pop(session_id, None)
                 await self._announce(session_id, now)
-                last = now
+                last = now, generation
             if now.queue_position is not None:
                 make_room(self._in_line, MAX_ANNOUNCED)
-                self._in_line[session_id] = now, self._clock() + SHOWN_FOR_S
+                self._in_line[session_id] = (now, generation), self._clock() + SHOWN_FOR_S
             await asyncio.wait({starting}, timeout=QUEUE_LOOK_S)

@@ -17,3 +17,8 @@ export interface ToolCard {
   readonly display: Display | null
   readonly body: (BodyReference & { readonly seq: number }) | null
 }
+
+/** It is to run as soon as its computer is there, and has not begun. */
+export function awaitsComputer({ outcome, startedAt }: Pick<ToolCard, 'outcome' | 'startedAt'>): boolean {
+  return outcome === 'running' && startedAt === null
+}

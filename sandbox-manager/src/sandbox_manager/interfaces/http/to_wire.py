@@ -16,6 +16,7 @@ def to_wire(sandbox: domain.Sandbox, place: QueuePlace | None = None) -> Sandbox
         runtime=sandbox.runtime,
         status=SandboxStatus(sandbox.shown.value),
         reason=sandbox.reason,
+        was_never_there=sandbox.was_never_there,
         retryable=sandbox.retryable,
         has_desktop=sandbox.has_desktop,
         has_network=sandbox.has_network,
