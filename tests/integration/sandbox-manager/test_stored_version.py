@@ -14,7 +14,7 @@ from pymongo.asynchronous.database import AsyncDatabase
 
 from sandbox_manager.domain.errors import RegistryUnavailableError
 from sandbox_manager.infrastructure.mongo import migrations
-from sandbox_manager.infrastructure.mongo.connect import connected
+from sandbox_manager.infrastructure.mongo.connect import connected, load_token_keys
 from sandbox_manager.infrastructure.mongo.migrations import MIGRATIONS, VERSIONS
 from service_kit.migrations import Migration
 from support.managers import manager_over
@@ -55,15 +55,19 @@ async def test_what_was_stored_before_there_were_versions_is_changed_once(
     mongo_server: Server, mongo_database_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def change(database: AsyncDatabase[dict[str, Any]]) -> None:
-        await database["sandboxes"].update_many({}, {"$inc": {"changed": 1}})
+        await database["workspaces"].update_many({}, {"$inc": {"changed": 1}})
 
-    monkeypatch.setattr(migrations, "MIGRATIONS", (Migration("a change", change),))
     async with opened(mongo_server, mongo_database_name) as database:
-        await database["sandboxes"].insert_one({"_id": "sandbox"})
+        async with connected(mongo_server.uri, mongo_database_name):
+            await load_token_keys()
+        await database.drop_collection(VERSIONS)
+        # No sandbox: nobody had one for so long that their records are forgotten.
+        await database["workspaces"].insert_one({"_id": "workspace"})
+        monkeypatch.setattr(migrations, "MIGRATIONS", (Migration("a change", change),))
         for _ in range(2):
             async with connected(mongo_server.uri, mongo_database_name):
                 pass
-        assert await database["sandboxes"].find().to_list() == [{"_id": "sandbox", "changed": 1}]
+        assert await database["workspaces"].find().to_list() == [{"_id": "workspace", "changed": 1}]
         assert await database[VERSIONS].find().to_list() == [{"_id": "version", "version": 1}]
 
 

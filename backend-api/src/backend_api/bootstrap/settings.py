@@ -213,7 +213,9 @@ class Settings(BaseSettings):
     @classmethod
     def _base_url(cls, value: str) -> str:
         url = value.strip()
-        if url and check_http_address(url).query:
+        if url:
+            check_http_address(url)
+        if "?" in url:
             raise ValueError("the path is put at its end, so it has no ? in it")
         return url
 

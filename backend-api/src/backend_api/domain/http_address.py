@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from typing import Literal
 from urllib.parse import SplitResult, urlsplit
@@ -9,6 +10,8 @@ from urllib.parse import SplitResult, urlsplit
 AddressFault = Literal["form", "host", "port", "credentials", "fragment"]
 
 _LABEL = re.compile(r"[a-z0-9_\-\u0080-\U0010ffff]{1,63}")
+_IPV4 = re.compile(r"[0-9]+(\.[0-9]+){3}")
+_IN_BRACKETS = re.compile(r"\[[0-9a-f:.]+(%[^\[\]]*)?\](:.*)?", re.IGNORECASE)
 
 
 class HttpAddressError(ValueError):
@@ -36,9 +39,7 @@ def check_http_address(url: str) -> SplitResult:
         )
     if "#" in url:
         raise HttpAddressError("an address of a server has no # in it: leave out that and what follows", "fragment")
-    host = parts.hostname or ""
-    # Those in brackets are addresses, which were looked at as it was taken apart. One dot may end a name.
-    if ":" not in host and not all(map(_LABEL.fullmatch, host.removesuffix(".").split("."))):
+    if not _is_host(parts):
         raise HttpAddressError("after http:// or https:// stands the host, such as tools.example.org", "host")
     try:
         is_port = parts.port != 0
@@ -47,3 +48,17 @@ def check_http_address(url: str) -> SplitResult:
     if not is_port:
         raise HttpAddressError("its port is a number from 1 to 65535", "port")
     return parts
+
+
+def _is_host(parts: SplitResult) -> bool:
+    """Whether a server can have it. One dot may end a name."""
+    if "[" in parts.netloc:
+        # What is in there was looked at as it was taken apart, but not that nothing else is.
+        return _IN_BRACKETS.fullmatch(parts.netloc) is not None
+    name = (parts.hostname or "").removesuffix(".")
+    if _IPV4.fullmatch(name):
+        try:
+            ipaddress.IPv4Address(name)
+        except ValueError:
+            return False
+    return all(map(_LABEL.fullmatch, name.split(".")))

@@ -7,6 +7,8 @@ import secrets
 from pathlib import Path
 
 _UNKNOWN = "unknown"
+_MOST_DIGITS = 9
+"""No number of a process has more, and others are too large to ask for."""
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -20,7 +22,7 @@ def has_ended(name: str) -> bool:
     own, nobody here knows; nor where its number is another process's by now."""
     namespace, _, rest = name.partition("/")
     pid = rest.partition("/")[0]
-    if namespace == _UNKNOWN or namespace != _pid_namespace() or not pid.isdecimal():
+    if namespace == _UNKNOWN or namespace != _pid_namespace() or not pid.isdecimal() or len(pid) > _MOST_DIGITS:
         return False
     try:
         os.kill(int(pid), 0)

@@ -139,10 +139,21 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         if len(self.pipeline) >= AHEAD:
             self._stop((429, "too_many_requests", "Too many requests are pipelined. Wait for the responses first."))
+        if self.parser.should_upgrade():
+            self._check_upgrade()
         self._is_in_body = True
         self._raw = self._body = self._in_window = 0
         self._since = self.loop.time()
         super().on_headers_complete()
+
+    def _check_upgrade(self) -> None:
+        """The parser takes no body of such a request: what is meant as one would be carried out as the next request.
+        And whoever takes the connection over knows nothing of an answer under way."""
+        length = next((value for name, value in self.headers if name == b"content-length"), b"0")
+        if int(length) or any(name == b"transfer-encoding" for name, _ in self.headers):
+            self._stop((400, "bad_request", "A request with Upgrade has no body. Send it without Upgrade."))
+        if self._is_answering:
+            self._stop((400, "bad_request", "A request with Upgrade waits for the responses of those before it."))
 
     def on_body(self, body: bytes) -> None:
         self._body += len(body)

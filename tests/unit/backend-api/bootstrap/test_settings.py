@@ -118,6 +118,8 @@ def test_an_address_of_a_provider_that_none_can_have_stops_the_start(
         "https://anna:hidden@llm.example.org/v1": "no user name and no password",
         "https://llm.example.org/v1#x": "no # in it",
         "https://llm.example.org/v1?version=hidden": r"no \? in it",
+        "https://llm.example.org/v1?": r"no \? in it",
+        "http://[::1]llm.example.org/v1": "stands the host",
     }
     for address, reason in wrongs.items():
         monkeypatch.setenv(name, address)

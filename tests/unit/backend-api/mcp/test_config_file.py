@@ -162,6 +162,11 @@ def test_what_is_no_such_file_is_refused(tmp_path: Path, content: bytes) -> None
         *((url, "form") for url in ("wss://x.example.org", "x.example.org/mcp", "http://a b/mcp", " http://x/mcp")),
         *((url, "form") for url in ("http://x\\@y/mcp", "http://x/\u00a0", "https:/x/mcp", "")),
         *((url, "host") for url in ("http://", "https:///mcp", "http://?x=1", "http://:80/mcp", "http://[::1/mcp")),
+        *(
+            (url, "host")
+            for url in ("http://[v1.a]/mcp", "http://[::1]x/mcp", "http://x[::1]/mcp", "http://300.1.1.1/mcp")
+        ),
+        *((url, "host") for url in ("http://xn--a/mcp", "http://\u24d0.example/mcp")),
         *((url, "host") for url in ("http://[x]/mcp", "http://a..b/mcp", "http://a%20b/mcp", "http://*.example.org")),
         *((f"http://x:{port}/mcp", "port") for port in ("0", "65536", "abc", "-1", "80:80")),
         *((f"http://{user}@x/mcp", "credentials") for user in ("", "anna", "anna:pw", ":")),
@@ -179,6 +184,12 @@ def test_an_address_where_no_server_can_be_is_no_users(url: str, fault: str) -> 
     [
         *("http://127.0.0.1:8080/mcp", "HTTPS://Tools.example.org", "http://[::1]:9000/sse", "http://my_tools:3000/a"),
         *("https://x.example.org/mcp?key=a%20b&c=$", "https://b\u00fccher.example/mcp", "https://x.example.org./mcp"),
+        *(
+            "http://[fe80::1%25eth0]:80/mcp",
+            "http://[::ffff:127.0.0.1]/mcp",
+            "http://1.2.3.4.:80/mcp",
+            "http://127.1/mcp",
+        ),
     ],
 )
 def test_an_address_where_a_server_can_be_is_taken_as_it_is(url: str) -> None:

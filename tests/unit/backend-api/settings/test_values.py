@@ -107,7 +107,14 @@ def test_no_other_address_is_taken(url: Any) -> None:
 def test_local_mode_takes_every_address_of_the_web() -> None:
     anywhere = BaseUrls(is_any=True)
     assert anywhere.check("http://127.0.0.1:11434/v1/") == "http://127.0.0.1:11434/v1"
-    for url in ("file:///etc/passwd", "http://user:pass@127.0.0.1/v1", "ftp://x", "http://a b/v1", "http://x:0"):
+    for url in (
+        "file:///etc/passwd",
+        "http://user:pass@127.0.0.1/v1",
+        "ftp://x",
+        "http://a b/v1",
+        "http://x:0",
+        "http://x?",
+    ):
         with pytest.raises(InvalidError):
             anywhere.check(url)
 

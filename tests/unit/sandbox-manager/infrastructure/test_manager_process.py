@@ -33,3 +33,5 @@ def test_nobody_knows_of_one_elsewhere_or_of_what_has_no_such_name() -> None:
     assert has_ended(f"{namespace}/{gone}/ab")
     for name in (f"other{namespace}/{gone}/ab", f"unknown/{gone}/ab", f"/{gone}", f"{namespace}/x/{rest}", "3f2a", ""):
         assert not has_ended(name), name
+    for name in (f"{namespace}/{'9' * digits}/ab" for digits in (10, 30, 5_000)):
+        assert not has_ended(name), name

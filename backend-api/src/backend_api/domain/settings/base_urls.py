@@ -50,7 +50,7 @@ class BaseUrls:
             if error.fault == "credentials":
                 raise refused("An address has no user name and no password in it.", "base_url_credentials") from None
             raise refused(_WANTED, "base_url_form") from None
-        if parts.query:
+        if "?" in url:
             raise refused(_WANTED, "base_url_form")
         if self.is_any:
             return url

@@ -215,7 +215,7 @@ def _check_url(target: McpTarget) -> None:
     url = target.filled.url
     check_http_address(url)
     try:
-        httpx.URL(url)
+        _ = httpx.URL(url).host  # only then are names beyond ASCII looked at
     except (ValueError, httpx.InvalidURL) as error:
         raise HttpAddressError("its host is no name and no address", "host") from error
 

@@ -8,6 +8,7 @@ from typing import Any
 from pymongo.asynchronous.database import AsyncDatabase
 
 from sandbox_manager.domain.errors import RegistryUnavailableError
+from sandbox_manager.infrastructure.mongo.documents import TokenKeyDocument
 from service_kit.migrations import Migration, StoredData
 from service_kit.migrations import migrate as migrate_data
 
@@ -22,7 +23,7 @@ async def migrate(database: AsyncDatabase[dict[str, Any]]) -> None:
         StoredData(
             database=database,
             migrations=MIGRATIONS,
-            filled="sandboxes",
+            filled=TokenKeyDocument.Settings.name,  # records of sandboxes are forgotten after a while
             error=RegistryUnavailableError,
             versions=VERSIONS,
             away_s=0.0,
