@@ -70,6 +70,8 @@ async def test_on_a_phone_the_ways_between_conversation_and_computer_stay(stack:
         await page.get_by_role("tab", name="Files").click()
         await expect(page).to_have_url(f"{stack.base_url}/s/{session}?panel=files")
         may_go = await hold(page)
+        # As in a browser that has not been here: the address names the panel.
+        await page.evaluate("localStorage.removeItem('computers')")
         await page.reload()
         await expect(page.locator("[data-panel-awaited]")).to_be_visible()
         await expect(page.get_by_role("tab", name="Computer")).to_have_attribute("aria-selected", "true")

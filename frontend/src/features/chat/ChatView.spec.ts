@@ -5,6 +5,7 @@ import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { defineComponent, h, nextTick } from 'vue'
 import { createMemoryHistory, createRouter, RouterView, useRoute } from 'vue-router'
+import { ApiError } from '@/api/problems'
 import { useModels, usePresets } from '@/features/settings'
 import { i18n } from '@/i18n'
 import { json, openFakeStream, problem, startFakeServer } from '@/shared/testing/fakeServer'
@@ -220,6 +221,11 @@ describe('ChatView', () => {
     await vi.waitFor(() => expect(got).toHaveLength(2))
     expect(got).toEqual(['new: first', 'new: second'])
     expect(router.currentRoute.value.path).toBe('/s/other')
+  })
+  it('says that a run was not stopped, and why', async () => {
+    await show('s', 500)
+    useConversation().stopProblem = new ApiError(500, 'internal', '')
+    expect(await screen.findByText(/^The agent was not stopped: Internal server error/)).toBeTruthy()
   })
   it.each([
     [404, 'This conversation is not here'],

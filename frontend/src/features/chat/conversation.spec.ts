@@ -1,8 +1,10 @@
 // @vitest-environment happy-dom
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { dropLogIn, keepLogIn } from '@/api/tokens'
 import type { WireEvent } from '@/api/types'
-import { json, openFakeStream, problem, startFakeServer, type FakeStream } from '@/shared/testing/fakeServer'
+import { useAuth } from '@/features/auth'
+import { grant, json, openFakeStream, problem, startFakeServer, type FakeStream } from '@/shared/testing/fakeServer'
 import { useConversation } from './conversation'
 import { shownItems } from './order'
 
@@ -201,6 +203,35 @@ describe('a conversation', () => {
     window.dispatchEvent(new Event('online'))
     await new Promise((resolve) => setTimeout(resolve, 20))
     expect(server.calls.filter((call) => call.method === 'POST')).toHaveLength(1)
+  })
+  it('sends nothing as somebody who logged in beside who wrote it', async () => {
+    keepLogIn(grant('token', 'anna'))
+    useAuth().user = { id: 'anna', username: 'anna', is_admin: false }
+    const server = start()
+    await conversation.open('s')
+    await vi.waitFor(() => expect(conversation.streamState).toBe('open'))
+    post = () => problem(503, 'unavailable')
+    await conversation.send('private')
+    const sent = () => server.calls.filter((call) => call.method === 'POST').length
+    localStorage.setItem('log-in', JSON.stringify({ user: 'ben' }))
+    window.dispatchEvent(new Event('online'))
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(sent()).toBe(1)
+    localStorage.setItem('log-in', JSON.stringify({ user: 'anna' }))
+    window.dispatchEvent(new Event('online'))
+    await vi.waitFor(() => expect(sent()).toBe(2))
+    dropLogIn()
+  })
+  it('sends what a page of before kept without an account, once the conversation is open', async () => {
+    const server = start()
+    localStorage.setItem(
+      'outbox:s',
+      '[{"clientMessageId": "id", "text": "left", "attachments": [], "state": "sending"}]',
+    )
+    await conversation.open('s')
+    const sent = () => server.calls.filter((call) => call.method === 'POST').map((call) => call.body)
+    await vi.waitFor(() => expect(sent()).toMatchObject([{ text: 'left', client_message_id: 'id' }]))
+    expect(localStorage.getItem('outbox:s')).toBe(null)
   })
   it('cuts in under one id, also when it has to be sent again after a reload', async () => {
     const server = start()

@@ -125,6 +125,7 @@ export const useConversation = defineStore('conversation', () => {
       if (opened.sandbox) state = withSandboxAnswer(state, opened.sandbox)
       transcript.value = state
       phase.value = 'ready'
+      outboxes.adoptUnowned(id)
       stop.open(id)
       follow(id)
       if (!stop.isOnItsWay(id)) void outboxes.send(id)

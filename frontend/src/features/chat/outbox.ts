@@ -57,6 +57,14 @@ export function recallOutbox(box: Box): Pending[] {
   return recallJson(key(box), isPendingList, [])
 }
 
+/** Takes away what pages of before kept without an account. Who may open the conversation has written it. */
+export function takeUnownedOutbox(sessionId: string): Pending[] {
+  const unowned = `outbox:${sessionId}`
+  const left = recallJson(unowned, isPendingList, [])
+  remember(unowned, null)
+  return left
+}
+
 export function keepOutbox(box: Box, pending: readonly Pending[]): void {
   remember(key(box), pending.length > 0 ? JSON.stringify(pending) : null)
 }

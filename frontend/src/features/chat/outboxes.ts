@@ -1,5 +1,15 @@
 import { shallowReactive } from 'vue'
-import { failedWith, isForLater, isWaiting, keepOutbox, LATER_MS, post, recallOutbox, type Pending } from './outbox'
+import {
+  failedWith,
+  isForLater,
+  isWaiting,
+  keepOutbox,
+  LATER_MS,
+  post,
+  recallOutbox,
+  takeUnownedOutbox,
+  type Pending,
+} from './outbox'
 
 interface Surroundings {
   /** Whose messages these are, in the browser's storage. */
@@ -31,6 +41,10 @@ export function createOutboxes({ account, mayRetry, onStored }: Surroundings) {
   function load(sessionId: string): void {
     const kept = boxes.has(sessionId) ? [] : recallOutbox({ account: account(), sessionId })
     if (kept.length > 0) boxes.set(sessionId, kept)
+  }
+  function adoptUnowned(sessionId: string): void {
+    const left = takeUnownedOutbox(sessionId)
+    if (left.length > 0) keep(sessionId, [...left, ...of(sessionId)])
   }
   /** Changes what is still there, in place: what was discarded or forgotten meanwhile stays so. */
   function change(sessionId: string, isMeant: (entry: Pending) => boolean, to: (entry: Pending) => Pending): void {
@@ -98,6 +112,7 @@ export function createOutboxes({ account, mayRetry, onStored }: Surroundings) {
     retry,
     settle,
     load,
+    adoptUnowned,
     /** A message that is there already keeps its place. */
     add: (sessionId: string, added: readonly Pending[]): Promise<void> => {
       load(sessionId)

@@ -32,7 +32,7 @@ const taken = (): Response => json({ run_id: 'r' }, 202)
 const away = (): Response => problem(503, 'unavailable')
 let conversation: ReturnType<typeof useConversation>
 let streams: FakeStream[]
-let stop: () => Response
+let stop: () => Response | Promise<Response>
 let post: () => Response
 let state: () => Response | Promise<Response>
 
@@ -86,10 +86,15 @@ describe('a stop', () => {
     expect([conversation.isStopping, conversation.isStopHeld]).toEqual([true, true])
     await conversation.send('and then this')
     const before = server.calls.length
-    stop = taken
+    let accept: () => void = () => undefined
+    stop = () => new Promise((resolve) => (accept = () => resolve(taken())))
     post = () => json({ message_id: 'm2', run_id: 'r2', seq: 3, duplicate: false }, 202)
     streams[0]?.end()
     const sent = () => server.calls.slice(before).filter(({ method }) => method === 'POST')
+    await vi.waitFor(() => expect(sent()).toHaveLength(1))
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(sent()).toHaveLength(1)
+    accept()
     await vi.waitFor(() => expect(sent()).toHaveLength(2))
     expect(sent().map(({ path }) => path)).toEqual(['/sessions/s/stop', '/sessions/s/messages'])
     expect(sent()[0]?.body).toEqual({ run_id: 'r' })
@@ -116,7 +121,6 @@ describe('a stop', () => {
     expect(conversation.isStopping).toBe(true)
     answer()
     await opening
-    await vi.waitFor(() => expect(server.calls.at(-1)?.path).not.toBe(undefined))
     const stopped = server.calls.filter(({ path }) => path === '/sessions/s/stop').map(({ body }) => body)
     expect(stopped).toEqual([{ run_id: 'r' }])
     expect(conversation.isStopping).toBe(true)
