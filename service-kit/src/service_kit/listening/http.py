@@ -139,7 +139,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         if len(self.pipeline) >= AHEAD:
             self._stop((429, "too_many_requests", "Too many requests are pipelined. Wait for the responses first."))
-        if self.parser.should_upgrade():
+        if self.parser is not None and self.parser.should_upgrade():
             self._check_upgrade()
         self._is_in_body = True
         self._raw = self._body = self._in_window = 0
