@@ -102,9 +102,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         self._raw += len(data)
-        if self._is_last and not self._is_in_body:
-            return
-        if self._is_draining:
+        if self._is_draining or (self._is_last and not self._is_in_body):
             if self._raw > LINGER_BYTES and not self.transport.is_closing():
                 self.transport.pause_reading()
             return
