@@ -4,17 +4,18 @@ says that there is none."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncGenerator
 
 import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from backend_api.bootstrap.listening import server_for
 from service_kit.listening import http
-from service_kit.listening.http import LINGER_S, REST_BYTES
+from service_kit.listening.http import LINGER_BYTES, LINGER_S, REST_BYTES
 from support.bare import connect, ended
 from support.listening import on_loopback
 
@@ -37,6 +38,15 @@ async def read_some(request: Request) -> Response:
     return Response("taken")
 
 
+async def stream(request: Request) -> Response:
+    async def pieces() -> AsyncGenerator[bytes]:
+        while True:
+            yield b"piece"
+            await asyncio.sleep(0.05)
+
+    return StreamingResponse(pieces())
+
+
 async def hello(request: Request) -> Response:
     return Response("hello")
 
@@ -44,6 +54,7 @@ async def hello(request: Request) -> Response:
 ROUTES = [
     Route("/refuse", refuse, methods=["POST"]),
     Route("/read", read_some, methods=["POST"]),
+    Route("/stream", stream, methods=["POST"]),
     Route("/", hello),
 ]
 
@@ -141,3 +152,18 @@ async def test_what_comes_right_behind_the_body_is_not_carried_out(port: int, mo
     assert await ended(reader, WAIT_S) == b""
     assert begun == ["/refuse"]
     writer.close()
+
+
+async def test_what_is_sent_behind_the_body_is_left_with_the_sender_while_the_answer_goes_on(port: int) -> None:
+    reader, writer = await opened(port, "/stream", CHUNKED)
+    await asyncio.wait_for(reader.readuntil(b"piece"), WAIT_S)
+    writer.write(chunk(10))
+    sent, most = 0, 20 * LINGER_BYTES
+    with contextlib.suppress(TimeoutError):
+        while sent < most:
+            writer.write(b"x" * 65_536)
+            await asyncio.wait_for(writer.drain(), 1)
+            sent += 65_536
+    assert sent < most
+    await asyncio.wait_for(reader.readuntil(b"piece"), WAIT_S)
+    writer.transport.abort()

@@ -102,9 +102,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         self._raw += len(data)
-        if self._is_last and not self._is_in_body:
-            return
-        if self._is_draining:
+        if self._is_draining or (self._is_last and not self._is_in_body):
             if self._raw > LINGER_BYTES and not self.transport.is_closing():
                 self.transport.pause_reading()
             return
@@ -139,7 +137,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         if len(self.pipeline) >= AHEAD:
             self._stop((429, "too_many_requests", "Too many requests are pipelined. Wait for the responses first."))
-        if self.parser.should_upgrade():
+        if self.parser is not None and self.parser.should_upgrade():
             self._check_upgrade()
         self._is_in_body = True
         self._raw = self._body = self._in_window = 0
