@@ -212,6 +212,33 @@ async def test_a_start_that_is_given_up_is_no_computer_that_was_shut_down(
 
 
 @pytest.mark.timeout(60)
+async def test_a_start_that_no_run_waits_for_any_more_is_told_once_its_computer_is_there(
+    mongo_server: Server, mongo_database_name: str
+) -> None:
+    async with AsyncExitStack() as stack:
+        database = await stack.enter_async_context(connect(mongo_server.uri, mongo_database_name))
+        session_id = await add_session(MongoSessionRepository(database), ANNA)
+        log = MongoEventLog(database)
+        manager = Manager([])
+        client = await stack.enter_async_context(
+            httpx.AsyncClient(transport=httpx.MockTransport(manager), base_url="http://manager")
+        )
+
+        async def told_when_ready(generation: int, *, status: str) -> list[str]:
+            await database["sessions"].update_one({"_id": session_id}, {"$set": {"status": status}})
+            (start,) = await log.append(session_id, [SandboxUpdated(status="starting")])
+            for number in (2, 3):
+                manager.frames.append(frame(generation * 10 + number, session_id, "ready", generation=generation))
+            await teller(client, database).publish_changes()
+            stored = await log.read(session_id, after=start.seq or 0, limit=100)
+            return [event.payload.status for event in stored]  # type: ignore[union-attr]
+
+        assert await told_when_ready(1, status="idle") == ["ready"]
+        # The run that waits tells of it.
+        assert await told_when_ready(2, status="running") == []
+
+
+@pytest.mark.timeout(60)
 async def test_files_that_take_up_nearly_all_they_may_are_told_once_for_each_time(
     mongo_server: Server, mongo_database_name: str
 ) -> None:

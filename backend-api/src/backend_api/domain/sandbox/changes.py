@@ -16,7 +16,8 @@ class SandboxChange:
     """One change of a session's sandbox. `order` grows with every change of it, also when it is rebuilt.
 
     `is_warning` announces that it ends soon. A change that is not `worth_telling` is stored only where it revokes
-    such a warning or a pause; one that `takes_back_start` only where a start is what was told last.
+    such a warning or a pause, or ends a start that no run waits for any more; one that `takes_back_start` only where a
+    start is what was told last.
     """
 
     session_id: SessionId

@@ -35,7 +35,8 @@ class MongoSandboxChangeLog:
             if change.takes_back_start:
                 wanted["sandbox"] = "starting"
             if not change.worth_telling:
-                wanted["$or"] = [{"computer_warned": True}, {"sandbox": "paused"}]
+                unawaited = {"sandbox": {"$in": ["starting", "gone", "none", "failed"]}, "status": "idle"}
+                wanted["$or"] = [{"computer_warned": True}, {"sandbox": "paused"}, unawaited]
 
         async def work(transaction: AsyncClientSession) -> list[Event]:
             session = await self._database["sessions"].find_one_and_update(
