@@ -58,20 +58,12 @@ function hasFigure({ display }: ToolItem): boolean {
   return display?.type === 'code' && display.outputs.some(({ type }) => type === 'picture')
 }
 
-const isPicture = (item: Item | undefined): item is ToolItem =>
-  item?.kind === 'tool' && (isLook(item) || hasFigure(item))
-
-/**
- * Whether this is a picture that was asked for: a look, or a figure that code made, and the last thing that was done. The
- * first one of a run is taken for such until more is done; of many looks only the one before the answer is.
- */
+/** Whether this is a picture that was asked for: a look, or a figure that code made, and the last thing that was done before a run's answer. */
 export function isAskedPicture(items: readonly Item[], index: number): boolean {
-  if (!isPicture(items[index])) return false
-  const next = items.slice(index + 1).find(({ kind }) => !['assistant', 'thinking', 'user'].includes(kind))
-  if (next?.kind === 'end' && next.status === 'completed') return true
-  if (next && !(next.kind === 'end' && next.status === 'stopped')) return false
-  const before = items.slice(0, index)
-  return !before.slice(before.findLastIndex(({ kind }) => kind === 'end') + 1).some(isPicture)
+  const item = items[index]
+  if (item?.kind !== 'tool' || !(isLook(item) || hasFigure(item))) return false
+  const next = items.slice(index + 1).find(({ kind }) => kind !== 'assistant' && kind !== 'thinking')
+  return next?.kind === 'end' && next.status === 'completed'
 }
 
 function isBeingWritten(item: Item): boolean {
