@@ -1,8 +1,10 @@
 // @vitest-environment jsdom
 import { Blob } from 'node:buffer'
-import { cleanup, render, screen } from '@testing-library/vue'
+import { cleanup, fireEvent, render, screen } from '@testing-library/vue'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { defineComponent, h } from 'vue'
 import { i18n } from '@/i18n'
+import { offerOpenFile } from '@/shared/lib/openFile'
 import { json, startFakeServer } from '@/shared/testing/fakeServer'
 import { besides, LARGEST_PICTURE_BYTES, MOST_PICTURES } from './documentPictures'
 import FilePreview from './FilePreview.vue'
@@ -45,10 +47,15 @@ async function show(content: string, path = 'out/report.md') {
     'GET /sessions/s/files/content': () => json(told),
     'GET /sessions/s/files/download': () => answer(),
   })
-  const view = render(FilePreview, { props: { sessionId: 's', path, version: 0 }, global: { plugins: [i18n] } })
+  const opened = vi.fn()
+  const Page = defineComponent(() => {
+    offerOpenFile(opened)
+    return () => h(FilePreview, { sessionId: 's', path, version: 0 })
+  })
+  const view = render(Page, { global: { plugins: [i18n] } })
   await screen.findByText('The end')
   const asked = () => server.calls.map((call) => call.path).filter((one) => one.includes('download'))
-  return { ...view, asked }
+  return { ...view, asked, opened }
 }
 
 describe('a Markdown document', () => {
@@ -61,6 +68,12 @@ describe('a Markdown document', () => {
     expect(asked()).toEqual(['/sessions/s/files/download?path=out%2Fchart.png'])
     unmount()
     await vi.waitFor(() => expect(URL.revokeObjectURL).toHaveBeenCalledWith('blob:1'))
+  })
+  it('has its links meant from where it lies', async () => {
+    const { opened } = await show('[A](other.md) [B](../b%20c.md#part) [C](/workspace/d.md) ![E](x.png)\n\nThe end')
+    await screen.findByRole('img', { name: 'E' })
+    for (const name of ['A', 'B', 'C', 'E']) await fireEvent.click(screen.getByRole('link', { name }))
+    expect(opened.mock.calls).toEqual([['out/other.md'], ['b c.md'], ['d.md'], ['out/x.png']])
   })
   it('fetches nothing of elsewhere, and nothing that is no picture', async () => {
     const { asked, container } = await show(

@@ -20,10 +20,12 @@ const rendered = new Map<string, string>()
 
 DOMPurify.addHook('afterSanitizeAttributes', (node) => {
   if (node.nodeName.toLowerCase() !== 'a') return
-  const path = workspacePath(node.getAttribute('href') ?? '')
+  const address = node.getAttribute('href') ?? ''
+  const path = workspacePath(address)
   if (path !== null) {
     node.setAttribute('href', '#')
     node.setAttribute('data-path', path)
+    node.setAttribute('data-address', address)
     return
   }
   node.setAttribute('target', '_blank')
