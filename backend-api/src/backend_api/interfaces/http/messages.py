@@ -146,7 +146,10 @@ async def compact(
     return CompactingBody(run_id=run_id)
 
 
-@router.post("/stop", status_code=202, responses={204: {"description": "The session is idle."}}, response_model=None)
+_NOT_ACTIVE = "There is nothing to stop: the session is idle, or the run of `run_id` is not its active one."
+
+
+@router.post("/stop", status_code=202, responses={204: {"description": _NOT_ACTIVE}}, response_model=None)
 async def stop(
     session_id: str, caller: CurrentCaller, calls: Calls, body: StopBody | None = None
 ) -> StoppedBody | Response:
