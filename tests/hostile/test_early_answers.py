@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from backend_api.bootstrap.listening import server_for
 from service_kit.listening import http
-from service_kit.listening.http import LINGER_BYTES, LINGER_S, REST_BYTES
+from service_kit.listening.http import FRAMING_BYTES, LINGER_BYTES, LINGER_S, REST_BYTES
 from support.bare import connect, ended
 from support.listening import on_loopback
 
@@ -51,11 +51,17 @@ async def hello(request: Request) -> Response:
     return Response("hello")
 
 
+async def later(request: Request) -> Response:
+    await asyncio.sleep(0.3)
+    return Response("later")
+
+
 ROUTES = [
     Route("/refuse", refuse, methods=["POST"]),
     Route("/read", read_some, methods=["POST"]),
     Route("/stream", stream, methods=["POST"]),
     Route("/", hello),
+    Route("/later", later),
 ]
 
 
@@ -167,3 +173,21 @@ async def test_what_is_sent_behind_the_body_is_left_with_the_sender_while_the_an
     assert sent < most
     await asyncio.wait_for(reader.readuntil(b"piece"), WAIT_S)
     writer.transport.abort()
+
+
+async def test_no_second_answer_comes_where_the_rest_of_the_body_breaks_a_bound(port: int) -> None:
+    reader, writer = await opened(port, "/refuse", CHUNKED)
+    assert (await answer(reader))[1]
+    with contextlib.suppress(ConnectionError):
+        await send_all(writer, b"1\r\nx\r\n" * (FRAMING_BYTES + 1_000))
+    assert await ended(reader, WAIT_S) == b""
+    writer.close()
+
+
+async def test_an_answer_says_nothing_of_the_body_of_the_request_behind_it(port: int) -> None:
+    reader, writer = await connect(port)
+    head = f"POST /refuse HTTP/1.1\r\nHost: x\r\n{LENGTH % FAR}\r\n\r\n"
+    writer.write(GET.replace(b"/", b"/later", 1) + head.encode())
+    assert await answer(reader) == ("http/1.1 200 ok", False)
+    assert await answer(reader) == ("http/1.1 401 unauthorized", True)
+    writer.close()

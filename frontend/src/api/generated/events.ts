@@ -262,7 +262,8 @@ export interface ToolStartedEvent {
 }
 /**
  * `preview` is at most 2,000 characters; `display` is one of the contract's typed views; `cancelled` says that a
- * stop or a new message cut the call; `has_begun` is false for one of which nothing ran.
+ * stop or a new message cut the call; `has_begun` is false where that, or a person who denied it, came before anything
+ * of it ran.
  */
 export interface ToolFinishedEvent {
   seq: number

@@ -53,6 +53,8 @@ describe('AccountSection', () => {
     const me = useAuth().user!.id
     localStorage.setItem(`outbox:${me}:s`, '[{"clientMessageId":"1","text":"private"}]')
     localStorage.setItem(`outbox:${me}:new`, '[{"clientMessageId":"2","text":"private"}]')
+    localStorage.setItem(`stop:${me}:s`, 'run')
+    localStorage.setItem('stop:other:s', 'run')
     localStorage.setItem('outbox:other:s', '[{"clientMessageId":"3","text":"theirs"}]')
     const press = (button: string) => screen.getByRole('button', { name: button }).click()
     press(name)
@@ -64,6 +66,6 @@ describe('AccountSection', () => {
     await screen.findByText(/Logging out discards them/)
     press(`${name} and discard`)
     await vi.waitFor(() => expect(useAuth().isSignedIn).toBe(false))
-    expect(Object.keys(localStorage)).toEqual(['outbox:other:s'])
+    expect(Object.keys(localStorage).toSorted()).toEqual(['outbox:other:s', 'stop:other:s'])
   })
 })

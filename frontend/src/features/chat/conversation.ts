@@ -57,8 +57,9 @@ export const useConversation = defineStore('conversation', () => {
   )
   const outboxes = createOutboxes({
     account,
-    // What was written after a stop that waits is not for the run that this ends.
-    mayRetry: (id) => isReachable(id) && !stop.isOnItsWay(id),
+    mayRetry: isReachable,
+    // What was written after a stop is not for the run that this ends.
+    isHeldUp: stop.isOnItsWay,
     onStored: (id, seq) => {
       if (id !== sessionId.value || seq <= state.lastSeq) return true
       if (streamState.value !== 'open') stream?.reconnect()
@@ -128,7 +129,7 @@ export const useConversation = defineStore('conversation', () => {
       outboxes.adoptUnowned(id)
       stop.open(id)
       follow(id)
-      if (!stop.isOnItsWay(id)) void outboxes.send(id)
+      void outboxes.send(id)
     } catch (error) {
       if (abort.signal.aborted) return
       problem.value = error

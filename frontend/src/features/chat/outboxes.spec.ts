@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
-import { keepOutbox, LATER_MS, recallOutbox, type Pending } from './outbox'
+import { isWaiting, keepOutbox, LATER_MS, recallOutbox, type Pending } from './outbox'
 import { createOutboxes } from './outboxes'
 
 const written = (text: string): Pending => ({ clientMessageId: `id-${text}`, text, attachments: [], state: 'sending' })
@@ -11,6 +11,7 @@ const textsOf = (entries: readonly Pending[]): string[] => entries.map(({ text }
 const A = { account: 'anna', sessionId: 'a' }
 
 let account: string
+let isHeldUp: boolean
 let got: string[]
 let answer: (text: string) => Response | Promise<Response>
 let outboxes: ReturnType<typeof createOutboxes>
@@ -31,7 +32,13 @@ beforeEach(() => {
     return told
   }
   startFakeServer({ 'POST /sessions/a/messages': post('a'), 'POST /sessions/b/messages': post('b') })
-  outboxes = createOutboxes({ account: () => account, mayRetry: (id) => id !== shown, onStored: (id) => id !== shown })
+  isHeldUp = false
+  outboxes = createOutboxes({
+    account: () => account,
+    mayRetry: (id) => id !== shown,
+    isHeldUp: () => isHeldUp,
+    onStored: (id) => id !== shown,
+  })
 })
 afterEach(() => {
   outboxes.forget()
@@ -127,6 +134,26 @@ describe('outboxes', () => {
     await forgotten
     await vi.advanceTimersByTimeAsync(2 * LATER_MS)
     expect([got, textsOf(recallOutbox(A))]).toEqual([[], ['second', 'third']])
+  })
+  it('lets wait what is written while a stop has to go first, also behind one that is being sent', async () => {
+    let store: () => void = () => undefined
+    answer = () => new Promise((resolve) => (store = () => resolve(accept())))
+    const first = outboxes.add('a', [written('first')])
+    isHeldUp = true
+    const second = outboxes.add('a', [written('second')])
+    await vi.advanceTimersByTimeAsync(1)
+    store()
+    await Promise.all([first, second])
+    await outboxes.add('a', [written('third')])
+    expect([got, textsOf(outboxes.of('a')), outboxes.of('a').every(isWaiting)]).toEqual([
+      ['a: first'],
+      ['second', 'third'],
+      true,
+    ])
+    isHeldUp = false
+    answer = accept
+    outboxes.retry()
+    await vi.waitFor(() => expect(got).toEqual(['a: first', 'a: second', 'a: third']))
   })
   it('shows and sends nothing to another account in this browser', async () => {
     answer = () => problem(503, 'unavailable')

@@ -1,4 +1,5 @@
 import { shallowReactive } from 'vue'
+import { ApiError } from '@/api/problems'
 import {
   failedWith,
   isForLater,
@@ -16,12 +17,14 @@ interface Surroundings {
   account: () => string
   /** Whether what waits in a conversation may be tried again now. */
   mayRetry: (sessionId: string) => boolean
+  /** Whether a stop has to go first. Once it went, `retry` is called. */
+  isHeldUp: (sessionId: string) => boolean
   /** Called once the server has stored a message; true when nobody waits to hear it back. */
   onStored: (sessionId: string, seq: number) => boolean
 }
 
 /** What is on its way to each conversation: sent one after the other as it was written, whichever conversation is open. */
-export function createOutboxes({ account, mayRetry, onStored }: Surroundings) {
+export function createOutboxes({ account, mayRetry, isHeldUp, onStored }: Surroundings) {
   const boxes = shallowReactive(new Map<string, readonly Pending[]>())
   /** Ids of messages that the server has, and that were not heard back yet. */
   const stored = new Set<string>()
@@ -64,7 +67,7 @@ export function createOutboxes({ account, mayRetry, onStored }: Surroundings) {
   function send(sessionId: string): Promise<void> {
     const running = senders.get(sessionId)
     if (running) return running
-    if (!of(sessionId).some(isDue)) return Promise.resolve()
+    if (!of(sessionId).some(isDue) || waitsBehind(sessionId)) return Promise.resolve()
     const sending = sendDue(sessionId)
     senders.set(sessionId, sending)
     return sending
@@ -73,11 +76,17 @@ export function createOutboxes({ account, mayRetry, onStored }: Surroundings) {
     try {
       for (;;) {
         const entry = of(sessionId).find(isDue)
-        if (!entry || !(await sendOne(sessionId, entry))) return
+        if (!entry || waitsBehind(sessionId) || !(await sendOne(sessionId, entry))) return
       }
     } finally {
       senders.delete(sessionId)
     }
+  }
+  /** True where a stop has to go first: what is due waits for it. */
+  function waitsBehind(sessionId: string): boolean {
+    if (!isHeldUp(sessionId)) return false
+    change(sessionId, isDue, (entry) => failedWith(entry, ApiError.unreachable()))
+    return true
   }
   /** False where the server is away: this and what was written after it wait. */
   async function sendOne(sessionId: string, { clientMessageId }: Pending): Promise<boolean> {

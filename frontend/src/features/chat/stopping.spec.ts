@@ -3,7 +3,9 @@ import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { useSessions } from '@/features/sessions'
 import { json, openFakeStream, problem, startFakeServer, type FakeStream } from '@/shared/testing/fakeServer'
+import { stopsOf } from '@/shared/lib/storage'
 import { useConversation } from './conversation'
+import { keepOutbox } from './outbox'
 
 const session = {
   id: 's',
@@ -29,6 +31,7 @@ const end = { ...run, seq: 2, type: 'run.finished', status: 'stopped', reason: n
 const frame = (event: { seq: number; type: string }): string =>
   `id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 const taken = (): Response => json({ run_id: 'r' }, 202)
+const stored = (): Response => json({ message_id: 'm2', run_id: 'r2', seq: 3, duplicate: false }, 202)
 const away = (): Response => problem(503, 'unavailable')
 let conversation: ReturnType<typeof useConversation>
 let streams: FakeStream[]
@@ -67,6 +70,8 @@ async function opened() {
   await vi.waitFor(() => expect(conversation.streamState).toBe('open'))
   return server
 }
+const posted = ({ calls }: ReturnType<typeof start>): string[] =>
+  calls.filter(({ method }) => method === 'POST').map(({ path }) => path)
 
 describe('a stop', () => {
   it('stands from the press until the run has ended', async () => {
@@ -88,7 +93,7 @@ describe('a stop', () => {
     const before = server.calls.length
     let accept: () => void = () => undefined
     stop = () => new Promise((resolve) => (accept = () => resolve(taken())))
-    post = () => json({ message_id: 'm2', run_id: 'r2', seq: 3, duplicate: false }, 202)
+    post = stored
     streams[0]?.end()
     const sent = () => server.calls.slice(before).filter(({ method }) => method === 'POST')
     await vi.waitFor(() => expect(sent()).toHaveLength(1))
@@ -99,6 +104,55 @@ describe('a stop', () => {
     expect(sent().map(({ path }) => path)).toEqual(['/sessions/s/stop', '/sessions/s/messages'])
     expect(sent()[0]?.body).toEqual({ run_id: 'r' })
     expect(conversation.isStopHeld).toBe(false)
+  })
+  it('is overtaken by nothing that is written while it is on its way', async () => {
+    const server = await opened()
+    let accept: () => void = () => undefined
+    stop = () => new Promise((resolve) => (accept = () => resolve(taken())))
+    post = stored
+    const stopping = conversation.stop()
+    await conversation.send('and then this')
+    expect(posted(server)).toEqual(['/sessions/s/stop'])
+    accept()
+    await stopping
+    await vi.waitFor(() => expect(posted(server)).toEqual(['/sessions/s/stop', '/sessions/s/messages']))
+  })
+  it('that a former page left goes before the messages that it left', async () => {
+    localStorage.setItem(`${stopsOf('')}s`, 'r')
+    keepOutbox({ account: '', sessionId: 's' }, [
+      { clientMessageId: 'm2', text: 'left', attachments: [], state: 'sending' },
+    ])
+    let accept: () => void = () => undefined
+    stop = () => new Promise((resolve) => (accept = () => resolve(taken())))
+    post = stored
+    const server = await opened()
+    expect(posted(server)).toEqual(['/sessions/s/stop'])
+    accept()
+    await vi.waitFor(() => expect(posted(server)).toEqual(['/sessions/s/stop', '/sessions/s/messages']))
+  })
+  it('is over with its run, also one that waits, and what was written after it goes', async () => {
+    const server = await opened()
+    stop = away
+    await conversation.stop()
+    await conversation.send('and then this')
+    post = stored
+    streams[0]?.send(frame({ ...end, files: [], duration_ms: 1 } as { seq: number; type: string }))
+    await vi.waitFor(() => expect(posted(server)).toEqual(['/sessions/s/stop', '/sessions/s/messages']))
+    expect(conversation.isStopping).toBe(false)
+  })
+  it('that was refused lets go what was written after it, and is forgotten with its run', async () => {
+    const server = await opened()
+    let refuse: () => void = () => undefined
+    stop = () => new Promise((resolve) => (refuse = () => resolve(problem(500, 'internal'))))
+    post = stored
+    const stopping = conversation.stop()
+    await conversation.send('and then this')
+    refuse()
+    await stopping
+    await vi.waitFor(() => expect(posted(server)).toEqual(['/sessions/s/stop', '/sessions/s/messages']))
+    expect(conversation.stopProblem).not.toBeNull()
+    streams[0]?.send(frame({ ...end, files: [], duration_ms: 1 } as { seq: number; type: string }))
+    await vi.waitFor(() => expect(conversation.stopProblem).toBeNull())
   })
   it('that was refused says why, until it is asked for again', async () => {
     await opened()

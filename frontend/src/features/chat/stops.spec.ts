@@ -114,6 +114,23 @@ describe('stops', () => {
     await stops.ask('s', 'r')
     expect(asked).toEqual(['r', 'r'])
   })
+  it('is over where its run ends before the server has answered, whatever that answers then', async () => {
+    for (const late of [taken, () => problem(500, 'internal'), away]) {
+      let say: () => void = () => undefined
+      answer = () => new Promise((resolve) => (say = () => resolve(late())))
+      const asking = stops.ask('s', 'r')
+      await vi.advanceTimersByTimeAsync(1)
+      stops.end('s', 'r')
+      say()
+      await asking
+      expect([stops.of('s'), refused, localStorage.length]).toEqual([undefined, [], 0])
+    }
+  })
+  it('that the server has is nothing to keep where its conversation is left', async () => {
+    await stops.ask('s', 'r')
+    stops.leave('s')
+    expect(stops.of('s')).toBeUndefined()
+  })
   it('goes also where its conversation was left meanwhile', async () => {
     answer = away
     await stops.ask('s', 'r')

@@ -41,10 +41,12 @@ it.each([
   ['report.md', '/api/files/x.png', null],
 ])('of %s, %s is %s', (document, address, path) => expect(besides(document, address)).toBe(path))
 
-async function show(content: string, path = 'out/report.md') {
-  const told = { path, name: 'report.md', size: 9, content, binary: false, language: null, truncated: false }
+async function show(said: string | Record<string, string>, path = 'out/report.md') {
+  const content = (asked: string): string =>
+    typeof said === 'string' ? said : (said[new URLSearchParams(asked.split('?')[1]).get('path') ?? ''] ?? '')
+  const told = { path, name: 'report.md', size: 9, binary: false, language: null, truncated: false }
   const server = startFakeServer({
-    'GET /sessions/s/files/content': () => json(told),
+    'GET /sessions/s/files/content': (request) => json({ ...told, content: content(request.path) }),
     'GET /sessions/s/files/download': () => answer(),
   })
   const opened = vi.fn()
@@ -93,6 +95,14 @@ describe('a Markdown document', () => {
     const large = await show('![a](x.png)\n\nThe end')
     await new Promise((resolve) => setTimeout(resolve, 50))
     expect(large.container.querySelector('img')).toBeNull()
+  })
+  it('looks for no picture of the one that was shown before beside the next one', async () => {
+    const contents = { 'one/report.md': '![a](a.png)\n\nThe end', 'two/report.md': '![b](b.png)\n\nThe end' }
+    const { asked, rerender } = await show(contents, 'one/report.md')
+    await screen.findByRole('img', { name: 'a' })
+    await rerender({ path: 'two/report.md' })
+    await screen.findByRole('img', { name: 'b' })
+    expect(asked()).toEqual(['one%2Fa', 'two%2Fb'].map((path) => `/sessions/s/files/download?path=${path}.png`))
   })
   it('fetches no more than so many', async () => {
     const many = Array.from({ length: MOST_PICTURES + 5 }, (_, at) => `![n${at}](${at}.png)`).join('\n\n')

@@ -36,9 +36,12 @@ export function offerDocumentPictures(sessionId: () => string, document: () => s
     const bytes = await readAtMost(response, Math.min(LARGEST_PICTURE_BYTES, left))
     const url = bytes && (await pictureUrl(bytes, path))
     if (!bytes || !url) return null
-    if (signal.aborted) URL.revokeObjectURL(url)
+    if (signal.aborted) {
+      URL.revokeObjectURL(url)
+      return null
+    }
     left -= bytes.size
-    return signal.aborted ? null : { path, url }
+    return { path, url }
   }
   function find(address: string): Promise<FoundPicture | null> {
     const path = besides(document(), address)

@@ -11,6 +11,8 @@ export const LARGEST_SHOWN_BYTES = 32_000_000
 const LARGEST_HTML_BYTES = 4 * 1024 * 1024
 
 export interface Preview {
+  /** Of the file, as it was asked for. */
+  readonly path: string
   readonly kind: PreviewKind
   readonly content: FileContent
   readonly url: string | null
@@ -67,7 +69,7 @@ export function usePreview(sessionId: () => string, path: () => string | null, v
         if (url) URL.revokeObjectURL(url)
         return
       }
-      show({ kind, content, url, html })
+      show({ path: wanted, kind, content, url, html })
       problem.value = null
     } catch (error) {
       if (signal.aborted) return

@@ -129,14 +129,14 @@ async def test_what_was_approved_and_stopped_before_a_worker_had_it_never_began(
     await stores.waits.answer(session_id, ANNA, "a", APPROVE)
     await stores.ledger.request_stop(session_id, ANNA)
     (finished,) = await stored(stores, session_id, ToolFinished)
-    assert finished.preview == "Not begun. Stopped."
+    assert (finished.preview, finished.has_begun) == ("Not begun. Stopped.", False)
 
 
 async def test_what_is_denied_has_its_result_with_what_the_person_said(stores: ConversationStores) -> None:
     session_id, _, _ = await waiting(stores, "c1")
     await stores.waits.answer(session_id, ANNA, "a", DENY)
     (finished,) = await stored(stores, session_id, ToolFinished)
-    assert not finished.success
+    assert (finished.success, finished.has_begun) == (False, False)
     assert finished.preview.startswith("User denied this tool call")
     assert finished.preview.endswith("They said: Not today.")
 

@@ -14,8 +14,8 @@ from backend_api.domain.notifier import Notifier, Topic
 @dataclass(frozen=True, slots=True)
 class StopRun:
     """Left in the run's inbox first; the worker that holds it is then woken. None when the session is idle, or does
-    something else than `run_id`. What runs in the background ends too, also of an idle session. Raises
-    `SessionNotFoundError`."""
+    something else than `run_id`. What runs in the background ends too, also of an idle session, but not where another
+    run is at work than `run_id`. Raises `SessionNotFoundError`."""
 
     sessions: SessionRepository
     ledger: RunLedger

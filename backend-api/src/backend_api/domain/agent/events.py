@@ -261,7 +261,8 @@ class BodyReference:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolFinished(OfAgent):
     """`preview` is at most 2,000 characters; `display` is one of the contract's typed views; `cancelled` says that a
-    stop or a new message cut the call; `has_begun` is false for one of which nothing ran."""
+    stop or a new message cut the call; `has_begun` is false where that, or a person who denied it, came before anything
+    of it ran."""
 
     type: Literal["tool.finished"] = "tool.finished"
     call_id: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
@@ -45,7 +45,7 @@ class Plan:
 
     def not_begun(self, by: ResolvedBy) -> list[ToolFinished]:
         """The result of its call where a message or a stop came before it was proposed."""
-        return [self._finished(_REJECTED[by], by)]
+        return [replace(self._finished(_REJECTED[by], by), has_begun=False)]
 
     def asked(self, wait_id: str, deadline: datetime) -> PlanProposed:
         """What tells of it."""
