@@ -57,9 +57,9 @@ export function recallOutbox(box: Box): Pending[] {
   return recallJson(key(box), isPendingList, [])
 }
 
-/** Takes away what pages of before kept without an account. Who may open the conversation has written it. */
-export function takeUnownedOutbox(sessionId: string): Pending[] {
-  const unowned = `outbox:${sessionId}`
+/** Takes away what pages of before kept under another name: for a conversation without its account, which only who wrote there may open. */
+export function takeUnownedOutbox(name: string): Pending[] {
+  const unowned = `outbox:${name}`
   const left = recallJson(unowned, isPendingList, [])
   remember(unowned, null)
   return left

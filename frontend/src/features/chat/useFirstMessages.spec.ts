@@ -57,6 +57,11 @@ describe('first messages', () => {
     expect(sent).toEqual(['s: one', 's: two'])
     expect([first.waiting.value, recallOutbox({ account: 'u', sessionId: null })]).toEqual([[], []])
   })
+  it('makes a draft of what a page of before kept', () => {
+    localStorage.setItem('outbox:new:u', '[{"clientMessageId": "id", "text": "left", "attachments": []}]')
+    start()
+    expect(recallDraft('u', null)).toBe('left')
+  })
   it('tries again by itself while the server is away', async () => {
     const first = start()
     first.add('one')
