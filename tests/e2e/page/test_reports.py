@@ -21,7 +21,7 @@ REPORT = """# Sales
 
 ![Of elsewhere](https://pictures.invalid/pixel.png) and ![missing](none.png)
 
-The end.
+[Notes](notes.md) and the end.
 """
 
 
@@ -31,6 +31,7 @@ async def test_a_report_shows_the_picture_beside_it_and_fetches_none_of_elsewher
         session = await api.new_session()
         files = [
             ("files", ("report.md", REPORT.encode(), "text/markdown")),
+            ("files", ("notes.md", b"# Notes", "text/markdown")),
             ("files", ("chart.png", png(600, 300, shade=120), "image/png")),
         ]
         uploaded = await api.http.post(
@@ -58,4 +59,8 @@ async def test_a_report_shows_the_picture_beside_it_and_fetches_none_of_elsewher
                 await page.screenshot(path=Path(shots) / f"report-{name}.png")
             await picture.click()
             await expect(page.get_by_role("region", name="chart.png")).to_be_visible(timeout=PATIENT_MS)
+            await page.get_by_role("button", name="Back to files").click()
+            await page.get_by_role("button", name=re.compile("^report.md")).click()
+            await page.get_by_role("link", name="Notes").click()
+            await expect(page.get_by_role("region", name="notes.md")).to_be_visible(timeout=PATIENT_MS)
             await context.close()
