@@ -57,9 +57,9 @@ export function recallOutbox(box: Box): Pending[] {
   return recallJson(key(box), isPendingList, [])
 }
 
-/** Takes away what pages of before kept without an account. Who may open the conversation has written it. */
-export function takeUnownedOutbox(sessionId: string): Pending[] {
-  const unowned = `outbox:${sessionId}`
+/** Takes away what pages of before kept under this name. Who may open that conversation has written it. */
+export function takeUnownedOutbox(name: string): Pending[] {
+  const unowned = `outbox:${name}`
   const left = recallJson(unowned, isPendingList, [])
   remember(unowned, null)
   return left

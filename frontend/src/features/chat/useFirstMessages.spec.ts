@@ -99,6 +99,13 @@ describe('first messages', () => {
     await vi.advanceTimersByTimeAsync(3 * LATER_MS)
     expect(sent).toEqual([])
   })
+  it('gives back what a page of before kept, and that once', () => {
+    localStorage.setItem('outbox:new:u', JSON.stringify([{ clientMessageId: '1', text: 'left' }]))
+    localStorage.setItem('outbox:new:other', JSON.stringify([{ clientMessageId: '2', text: 'theirs' }]))
+    start()
+    expect([recallDraft('u', null), localStorage.getItem('outbox:new:u')]).toEqual(['left', null])
+    expect(localStorage.getItem('outbox:new:other')).not.toBeNull()
+  })
   it('tries nothing after it has ended, and keeps it for the next time', async () => {
     const beginning = held()
     const first = start()

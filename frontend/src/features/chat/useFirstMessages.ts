@@ -2,7 +2,7 @@ import { useEventListener } from '@vueuse/core'
 import { onScopeDispose, shallowRef, watch } from 'vue'
 import { createId } from '@/shared/lib/ids'
 import { keepDraft, recallDraft } from './drafts'
-import { isForLater, keepOutbox, LATER_MS, recallOutbox, type Box, type Pending } from './outbox'
+import { isForLater, keepOutbox, LATER_MS, recallOutbox, takeUnownedOutbox, type Box, type Pending } from './outbox'
 
 /**
  * Messages to a conversation that could not begin, as the server was away: they wait while the start page is looked at,
@@ -65,7 +65,7 @@ export function useFirstMessages(
     return draft
   }
 
-  waiting.value = recallOutbox(box())
+  waiting.value = [...takeUnownedOutbox(`new:${writer() ?? ''}`), ...recallOutbox(box())]
   if (waiting.value.length > 0) giveBack()
   useEventListener(window, 'online', () => void again())
   watch(isAtStart, (is) => !is && !isBeginning && waiting.value.length > 0 && giveBack(), { flush: 'sync' })
