@@ -167,8 +167,8 @@ class Stage:
     async def compact(self, session_id: SessionId, focus: str | None) -> RunId:
         return await self._compact(session_id, USER, focus)
 
-    async def stop(self, session_id: SessionId) -> None:
-        await self._stop(session_id, USER)
+    async def stop(self, session_id: SessionId, run_id: RunId | None = None) -> None:
+        await self._stop(session_id, USER, run_id)
 
     def run(self, run_id: RunId) -> Run:
         return self.store.runs[run_id].run

@@ -57,7 +57,7 @@ export function recallOutbox(box: Box): Pending[] {
   return recallJson(key(box), isPendingList, [])
 }
 
-/** Takes away what pages of before kept under another name: for a conversation without its account, which only who wrote there may open. */
+/** Takes away what pages of before kept under this name. Who may open that conversation has written it. */
 export function takeUnownedOutbox(name: string): Pending[] {
   const unowned = `outbox:${name}`
   const left = recallJson(unowned, isPendingList, [])

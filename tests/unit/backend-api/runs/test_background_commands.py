@@ -27,7 +27,7 @@ from backend_api.domain.agent.events import (
 from backend_api.domain.agent.model import FinishPart, NoteTurn, TextPart, ToolCallPart, ToolRequest, UsagePart
 from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.conversation.background import BackgroundCommand
-from backend_api.domain.conversation.entity import RunStatus, SessionId
+from backend_api.domain.conversation.entity import RunId, RunStatus, SessionId
 from backend_api.domain.sandbox.entity import Sandbox, SandboxStatus
 from backend_api.domain.sandbox.errors import SandboxUnavailableError
 from backend_api.infrastructure.memory.background_commands import MemoryBackgroundCommands
@@ -275,6 +275,13 @@ async def test_a_stop_ends_what_runs_also_of_an_idle_session_and_wakes_nobody() 
     async with working(worker_for(stage, model, tools_of(stage))):
         await stage.until_finished(await stage.say(session, "what became of it?"))
     assert "was stopped" in notes(model)[0]
+
+
+async def test_a_late_stop_of_one_run_leaves_what_runs_since() -> None:
+    stage, model = Stage(), ScriptedModel(SAID)
+    session, _ = await begun(stage, model)
+    await stage.stop(session, RunId("another"))
+    assert stage.payloads(session, BackgroundFinished) == []
 
 
 async def test_a_stop_that_does_not_reach_the_computer_is_made_good_by_who_watches() -> None:

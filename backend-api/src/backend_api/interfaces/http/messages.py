@@ -153,8 +153,8 @@ _NOT_ACTIVE = "There is nothing to stop: the session is idle, or the run of `run
 async def stop(
     session_id: str, caller: CurrentCaller, calls: Calls, body: StopBody | None = None
 ) -> StoppedBody | Response:
-    """Stop the active run of the session, and what runs in the background. With a `run_id` only if that is the active run:
-    else nothing is stopped, and the answer is 204."""
+    """Stop the active run of the session, and what runs in the background. With a `run_id` only if that is the active
+    run: else nothing is stopped, and the answer is 204."""
     wanted = RunId(body.run_id) if body and body.run_id is not None else None
     run_id = await calls.stop_run(SessionId(session_id), caller.user.id, wanted)
     return Response(status_code=204) if run_id is None else StoppedBody(run_id=run_id)
