@@ -95,6 +95,16 @@ async def test_an_absolute_address_leads_to_nothing_that_its_host_does_not(compo
     assert of_app in (403, 404)  # the gateway's own: there is no such port, or there are none here
 
 
+async def test_a_request_that_asks_for_another_protocol_keeps_its_body(compose_stack: ComposeStack) -> None:
+    """Many clients ask for HTTP/2 in each request. Of those that reach the gateway so, it takes none with a body."""
+    asking = {"Connection": "Upgrade, HTTP2-Settings", "Upgrade": "h2c", "HTTP2-Settings": "AAMAAABkAAQAAP__"}
+    async with httpx.AsyncClient(trust_env=False, timeout=60, verify=NO_TLS) as http:
+        for url in (compose_stack.base_url, compose_stack.api_url):
+            person = {"username": f"u{secrets.token_hex(5)}", "password": secrets.token_hex(12)}
+            answered = await http.post(f"{url}/api/auth/register", json=person, headers=asking)
+            assert answered.status_code == 201, answered.text
+
+
 async def test_a_forwarded_address_a_client_makes_up_counts_for_nothing(compose_stack: ComposeStack) -> None:
     async with httpx.AsyncClient(trust_env=False, base_url=compose_stack.api_url, timeout=60, verify=NO_TLS) as http:
         told: list[int] = []

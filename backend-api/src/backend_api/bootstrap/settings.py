@@ -216,7 +216,7 @@ class Settings(BaseSettings):
         if url:
             check_http_address(url)
         if "?" in url:
-            raise ValueError("the path is put at its end, so it has no ? in it")
+            raise ValueError("paths such as /chat/completions are added at its end, so it has no ? in it")
         return url
 
     @field_validator("fetch_proxy")

@@ -32,7 +32,7 @@ export function createRunStop(shown: Shown, { account, isReachable, onSettled }:
   })
   const stop = computed(() => stops.of(shown.sessionId() ?? ''))
   const isStopping = computed(
-    () => asksOnceOpen.value || (stop.value !== undefined && stop.value.runId === shown.runId()),
+    () => (asksOnceOpen.value && shown.isOpening()) || (stop.value !== undefined && stop.value.runId === shown.runId()),
   )
 
   async function ask(): Promise<void> {

@@ -179,4 +179,15 @@ describe('a stop', () => {
     expect(stopped).toEqual([{ run_id: 'r' }])
     expect(conversation.isStopping).toBe(true)
   })
+  it('does not stand where the conversation could not be opened', async () => {
+    let answer: () => void = () => undefined
+    state = () => new Promise((resolve) => (answer = () => resolve(problem(500, 'internal'))))
+    start()
+    useSessions().keep(session)
+    const opening = conversation.open('s')
+    await conversation.stop()
+    answer()
+    await opening
+    expect([conversation.phase, conversation.isStopping]).toEqual(['failed', false])
+  })
 })

@@ -99,6 +99,28 @@ describe('a start that is nowhere yet when its run is stopped', () => {
   })
 })
 
+describe('a start that may still come', () => {
+  it('is looked for in its own conversation alone', async () => {
+    const none = () => json({ status: 'none', seq: 1 })
+    const server = startFakeServer({ 'GET /sessions/s/sandbox': none, 'GET /sessions/other/sandbox': none })
+    const shown = ref('s')
+    const computer = ref<Computer>({ ...idle, status: 'starting' })
+    scope.run(() =>
+      useComputer(
+        () => shown.value,
+        () => computer.value,
+        () => undefined,
+        () => false,
+      ),
+    )
+    computer.value = idle
+    await vi.advanceTimersByTimeAsync(SOON_MS)
+    shown.value = 'other'
+    await vi.advanceTimersByTimeAsync(4 * SOON_MS)
+    expect(server.calls.filter(({ path }) => path === '/sessions/other/sandbox')).toHaveLength(1)
+  })
+})
+
 describe('a start by hand that stands in line', () => {
   function begin(answer: () => Response, session = () => 's') {
     const server = startFakeServer({

@@ -89,11 +89,14 @@ export function useComputer(
   )
   // The stream tells of a start only as long as a call waits for it: where that was cut it may go on, or have left the line.
   const unattended = useIntervalFn(() => void look(), SOON_MS, { immediate: false })
-  const { isPending: mayCome, start: expect } = useTimeoutFn(() => undefined, MAY_COME_MS, { immediate: false })
+  const { isPending: mayCome, ...mayComeFor } = useTimeoutFn(() => undefined, MAY_COME_MS, { immediate: false })
   const isAwaited = computed(() => computer().status === 'starting' || computer().status === 'queued')
   watch(
     [sessionId, isAwaited],
-    ([id, is], [before, was]) => id === before && was && !is && computer().status === 'none' && expect(),
+    ([id, is], [before, was]) => {
+      if (id !== before) mayComeFor.stop()
+      else if (was && !is && computer().status === 'none') mayComeFor.start()
+    },
     { flush: 'sync' },
   )
   watch(

@@ -6,7 +6,7 @@ import { defineComponent, h } from 'vue'
 import { i18n } from '@/i18n'
 import { offerOpenFile } from '@/shared/lib/openFile'
 import { json, startFakeServer } from '@/shared/testing/fakeServer'
-import { besides, LARGEST_PICTURE_BYTES, MOST_PICTURES } from './documentPictures'
+import { pathBeside, LARGEST_PICTURE_BYTES, MOST_PICTURES } from './documentPictures'
 import FilePreview from './FilePreview.vue'
 
 const PNG = [0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10]
@@ -39,7 +39,7 @@ it.each([
   ['report.md', 'data:image/png;base64,AA', null],
   ['report.md', 'javascript:alert(1)//x.png', null],
   ['report.md', '/api/files/x.png', null],
-])('of %s, %s is %s', (document, address, path) => expect(besides(document, address)).toBe(path))
+])('of %s, %s is %s', (document, address, path) => expect(pathBeside(document, address)).toBe(path))
 
 async function show(said: string | Record<string, string>, path = 'out/report.md') {
   const content = (asked: string): string =>

@@ -12,7 +12,7 @@ export const LARGEST_PICTURE_BYTES = 8_000_000
 export const LARGEST_TOGETHER_BYTES = 40_000_000
 
 /** The file of the workspace that a document means by an address, null where it means none or one outside. */
-export function besides(document: string, address: string): string | null {
+export function pathBeside(document: string, address: string): string | null {
   const path = workspacePath(address)
   if (path === null) return null
   const steps = address.startsWith('/') ? [] : document.split('/').slice(0, -1)
@@ -44,7 +44,7 @@ export function offerDocumentPictures(sessionId: () => string, document: () => s
     return { path, url }
   }
   function find(address: string): Promise<FoundPicture | null> {
-    const path = besides(document(), address)
+    const path = pathBeside(document(), address)
     if (path === null || !isImage(path)) return Promise.resolve(null)
     const known = found.get(path)
     if (known) return known

@@ -221,7 +221,7 @@ class SandboxManagerClient:
         """The sandbox once it no longer starts, and whether another start may help."""
         deadline = self._clock() + START_DEADLINE_S
         body = {"session_id": session_id, "user_id": user_id}
-        asking = asyncio.ensure_future(self._send("POST", "/sandboxes", json=body))
+        asking = asyncio.create_task(self._send("POST", "/sandboxes", json=body))
         try:
             response = await asyncio.shield(asking)
             raise_for(response)
@@ -232,7 +232,7 @@ class SandboxManagerClient:
             asking.cancel()
             raise
 
-    async def _leave_queue(self, session_id: str, asking: asyncio.Future[httpx.Response]) -> None:
+    async def _leave_queue(self, session_id: str, asking: asyncio.Task[httpx.Response]) -> None:
         """Nobody waits any more: the place in the line is given up, also one that was only just asked for; a sandbox
         that got its turn is not."""
         with contextlib.suppress(SandboxUnavailableError, TimeoutError):
