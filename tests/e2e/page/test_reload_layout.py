@@ -40,6 +40,8 @@ async def test_a_reload_in_a_run_moves_nothing_and_may_stop_it_at_once(stack: St
         await say(page, "run sleep 60")
         await expect(page.get_by_role("tab", name="Terminal")).to_be_visible(timeout=PATIENT_MS)
         await expect(transcript(page).locator("[data-kind=tool]")).to_be_visible(timeout=PATIENT_MS)
+        # The computer is there, and known to have no desktop: until then its tab is offered.
+        await expect(page.get_by_role("tab", name="Desktop")).to_be_hidden(timeout=PATIENT_MS)
         await page.locator("aside").evaluate("(side) => Promise.all(side.getAnimations().map((one) => one.finished))")
         before = await page.evaluate(PARTS)
         may_go = await hold(page)
