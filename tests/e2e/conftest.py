@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any
 
 import pytest
 
@@ -19,15 +18,3 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Generator[Stack]:
     what looks at one, or uses the browser in it, takes `desktop_stack`."""
     with run_stack(tmp_path_factory.mktemp("stack"), SANDBOX_DESKTOP="false") as running:
         yield running
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A failure shows what the stack itself had to say."""
-    report = yield
-    if report.failed:
-        given: dict[str, Any] = getattr(item, "funcargs", {})
-        for name, value in given.items():
-            if isinstance(value, Stack):
-                report.sections.append((f"troubles of {name}", value.troubles()))
-    return report
