@@ -194,7 +194,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
                 cycle.keep_alive = True
 
             try:
-                await app(scope, receive, send_and_end)
+                # Most requests have come in whole by now.
+                await app(scope, receive, send_and_end if self._is_in_body else send)
             except BrokenOffError:
                 # Aborted, not closed: without a length, a clean end would look like the whole answer.
                 cycle.disconnected = True
