@@ -29,7 +29,7 @@ def has_ended(name: str) -> bool:
     except ProcessLookupError:
         return True
     except PermissionError:
-        pass
+        return False  # it is there, and another user's
     return False
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 
 import httpx
 import pytest
@@ -167,6 +167,18 @@ async def test_a_gateway_that_comes_back_hears_what_it_missed_and_so_it_does_whe
         assert await told(database, session_id) == ["Soon.", "Nobody was there.", "It died."]
 
 
+@asynccontextmanager
+async def one_session(
+    uri: str, name: str, manager: Manager
+) -> AsyncGenerator[tuple[Database, SessionId, httpx.AsyncClient]]:
+    """A database with one session of Anna, and a way to the manager."""
+    async with (
+        connect(uri, name) as database,
+        httpx.AsyncClient(transport=httpx.MockTransport(manager), base_url="http://manager") as client,
+    ):
+        yield database, await add_session(MongoSessionRepository(database), ANNA), client
+
+
 def sandbox_in(one: str) -> str:
     return one.partition("data: ")[2]
 
@@ -175,14 +187,9 @@ def sandbox_in(one: str) -> str:
 async def test_a_start_that_is_given_up_is_no_computer_that_was_shut_down(
     mongo_server: Server, mongo_database_name: str
 ) -> None:
-    async with AsyncExitStack() as stack:
-        database = await stack.enter_async_context(connect(mongo_server.uri, mongo_database_name))
-        session_id = await add_session(MongoSessionRepository(database), ANNA)
+    manager = Manager([])
+    async with one_session(mongo_server.uri, mongo_database_name, manager) as (database, session_id, client):
         log = MongoEventLog(database)
-        manager = Manager([])
-        client = await stack.enter_async_context(
-            httpx.AsyncClient(transport=httpx.MockTransport(manager), base_url="http://manager")
-        )
 
         async def given_up(number: int, newest: str = "") -> list[tuple[str, str | None]]:
             """What is told since one was announced to start, as that is given up."""
@@ -215,14 +222,9 @@ async def test_a_start_that_is_given_up_is_no_computer_that_was_shut_down(
 async def test_a_start_that_no_run_waits_for_any_more_is_told_once_its_computer_is_there(
     mongo_server: Server, mongo_database_name: str
 ) -> None:
-    async with AsyncExitStack() as stack:
-        database = await stack.enter_async_context(connect(mongo_server.uri, mongo_database_name))
-        session_id = await add_session(MongoSessionRepository(database), ANNA)
+    manager = Manager([])
+    async with one_session(mongo_server.uri, mongo_database_name, manager) as (database, session_id, client):
         log = MongoEventLog(database)
-        manager = Manager([])
-        client = await stack.enter_async_context(
-            httpx.AsyncClient(transport=httpx.MockTransport(manager), base_url="http://manager")
-        )
 
         async def told_when_ready(generation: int, *, status: str) -> list[str]:
             await database["sessions"].update_one({"_id": session_id}, {"$set": {"status": status}})
