@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from playwright.async_api import Route, expect
+from playwright.async_api import Page, Route, expect
 
 from support.api_client import ApiClient
 from support.page import WIDE, chromium, composer, say, transcript
@@ -117,19 +117,23 @@ async def test_all_that_waited_goes_in_order_to_what_it_began_though_another_is_
         assert page.url.rpartition("/")[2] == other
 
 
+async def stop_offline(page: Page, url: str, text: str) -> None:
+    """Say it, lose the network while its call is at work, and press Stop."""
+    await page.goto(url)
+    await say(page, text)
+    await expect(transcript(page).locator("[data-kind=tool]")).to_be_visible(timeout=PATIENT_MS)
+    await page.context.set_offline(True)
+    await page.get_by_role("button", name="Stop", exact=True).click()
+    await expect(page.get_by_text("the agent stops when you are back online").first).to_be_visible()
+
+
 @pytest.mark.timeout(180)
 async def test_a_stop_while_offline_says_so_and_stops_that_run_once_the_network_is_back(stack: Stack) -> None:
     async with chromium() as browser, ApiClient(stack.base_url) as api:
         session = await api.new_session()
-        context = await browser.new_context(viewport=WIDE, locale="en")
-        page = await context.new_page()
-        await page.goto(f"{stack.base_url}/s/{session}")
-        await say(page, "run sleep 60")
-        await expect(transcript(page).locator("[data-kind=tool]")).to_be_visible(timeout=PATIENT_MS)
-        await context.set_offline(True)
-        await page.get_by_role("button", name="Stop", exact=True).click()
-        await expect(page.get_by_text("the agent stops when you are back online").first).to_be_visible()
-        await context.set_offline(False)
+        page = await (await browser.new_context(viewport=WIDE, locale="en")).new_page()
+        await stop_offline(page, f"{stack.base_url}/s/{session}", "run sleep 60")
+        await page.context.set_offline(False)
         await api.until(session, "run.finished", timeout_s=30)
         stored = await api.stored_events(session)
         assert next(one["status"] for one in stored if one["type"] == "run.finished") == "stopped"
@@ -140,17 +144,11 @@ async def test_a_stop_while_offline_says_so_and_stops_that_run_once_the_network_
 async def test_a_stop_that_comes_late_ends_no_later_run(stack: Stack) -> None:
     async with chromium() as browser, ApiClient(stack.base_url) as api:
         session = await api.new_session()
-        context = await browser.new_context(viewport=WIDE, locale="en")
-        page = await context.new_page()
-        await page.goto(f"{stack.base_url}/s/{session}")
-        await say(page, "run sleep 3")
-        await expect(transcript(page).locator("[data-kind=tool]")).to_be_visible(timeout=PATIENT_MS)
-        await context.set_offline(True)
-        await page.get_by_role("button", name="Stop", exact=True).click()
-        await expect(page.get_by_text("the agent stops when you are back online").first).to_be_visible()
+        page = await (await browser.new_context(viewport=WIDE, locale="en")).new_page()
+        await stop_offline(page, f"{stack.base_url}/s/{session}", "run sleep 3")
         await api.until(session, "run.finished", timeout_s=60)
         await api.json("POST", f"/sessions/{session}/messages", json={"text": "run sleep 4"}, expect=202)
-        await context.set_offline(False)
+        await page.context.set_offline(False)
         await expect(transcript(page).get_by_text("run sleep 4")).to_be_visible(timeout=PATIENT_MS)
         await expect(page.get_by_text("the agent stops when")).to_have_count(0)
         async with asyncio.timeout(60):
