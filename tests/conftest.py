@@ -1,14 +1,13 @@
 """Fixtures every kind of test may take."""
 
 from collections.abc import Generator
-from typing import Any
 
 import pytest
 from hypothesis import settings
 
 from service_kit.cancellation import let_cancellation_through
 from support.servers import emptied_databases, mongo_database_name, mongo_server, redis_server
-from support.stack import Stack
+from support.stack import running_stacks
 
 __all__ = ["emptied_databases", "mongo_database_name", "mongo_server", "redis_server"]
 
@@ -22,11 +21,8 @@ settings.load_profile("untimed")
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A failure shows what the stack itself had to say."""
+    """A failure shows what the running stacks had to say, however the test came by them."""
     report = yield
     if report.failed:
-        given: dict[str, Any] = getattr(item, "funcargs", {})
-        for name, value in given.items():
-            if isinstance(value, Stack):
-                report.sections.append((f"troubles of {name}", value.troubles()))
+        report.sections += [(f"troubles of the stack in {one.data_dir}", one.troubles()) for one in running_stacks]
     return report

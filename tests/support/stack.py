@@ -137,13 +137,19 @@ def wait_until(question: Callable[[], _T], timeout_s: float = START_TIMEOUT_S) -
     return answer
 
 
+running_stacks: list[Stack] = []
+"""Those of `run_stack` that have not ended: where a test fails, it is shown what they had to say."""
+
+
 @contextmanager
 def run_stack(data_dir: Path, *, ordinary: bool = False, **settings: str) -> Generator[Stack]:
     """A stack of one's own for the length of the block."""
     stack = start_stack(data_dir, ordinary=ordinary, **settings)
+    running_stacks.append(stack)
     try:
         yield stack
     finally:
+        running_stacks.remove(stack)
         stack.stop()
 
 

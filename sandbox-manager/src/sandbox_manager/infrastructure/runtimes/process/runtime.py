@@ -100,7 +100,7 @@ class ProcessRuntime:
         except OSError as error:
             reason = f"The sandbox could not be started: {error.strerror or error}."
             raise StartFailedError(reason, retryable=True) from error
-        line = await self._ready_line(outer, log)
+        line = await self._ready_line(live, outer, log)
         await self._threads.run_call(lambda: self._bound_terminals(spec.identity.sandbox_id))
         phase_reached("ready")
         return Started(
@@ -129,7 +129,7 @@ class ProcessRuntime:
             if reason is not None and state.first.is_alive:
                 raise StartFailedError(f"The sandbox's terminals could not be bounded: {reason}", retryable=True)
 
-    async def _ready_line(self, outer: ProcessRef, log: Log) -> str:
+    async def _ready_line(self, live: Live, outer: ProcessRef, log: Log) -> str:
         while True:
             alive = outer.is_alive
             if (line := log.ready_line()) is not None:
@@ -137,7 +137,7 @@ class ProcessRuntime:
             if not alive:
                 output = await self._threads.run_call(log.log_tail)
                 _log.warning("sandbox process ended early", extra={"folder": log.path.parent.name, "output": output})
-                raise StartFailedError("The sandbox's processes ended before it was ready.", retryable=True)
+                raise StartFailedError(self._why_ended(live, "before it was ready"), retryable=True)
             await asyncio.sleep(_LOOK_S)
 
     async def keep_alive(self, identity: Identity, endpoint: str, token: str) -> Report:
@@ -188,10 +188,11 @@ class ProcessRuntime:
         self._store.carry_on()
         return list(found.values())
 
-    def _why_ended(self, live: Live) -> str:
+    def _why_ended(self, live: Live, when: str = "") -> str:
+        """The verdict of the watch that ended it, where one did."""
         with contextlib.suppress(OSError):
             return live.verdict.read_text()
-        return "The sandbox's processes ended."
+        return f"The sandbox's processes ended {when}".rstrip() + "."
 
     async def pause(self, identity: Identity) -> None:
         await self._threads.run_call(lambda: self._running(identity).freeze())
