@@ -31,8 +31,8 @@ def claim_public_port(host: str, port: int) -> int:
     return port
 
 
-def inner_ports(remembered: Path, names: tuple[str, ...]) -> dict[str, int]:
-    """Free loopback ports, the same as last time where they are still free."""
+def inner_ports(remembered: Path, names: tuple[str, ...], public_port: int) -> dict[str, int]:
+    """Free loopback ports beside the public one, the same as last time where they are still free."""
     known: dict[str, int] = {}
     if remembered.is_file():
         try:
@@ -42,7 +42,7 @@ def inner_ports(remembered: Path, names: tuple[str, ...]) -> dict[str, int]:
     ports: dict[str, int] = {}
     for name in names:
         port = known.get(name, 0)
-        while port == 0 or port in ports.values() or not is_free("127.0.0.1", port):
+        while port in {0, public_port, *ports.values()} or not is_free("127.0.0.1", port):
             port = _free_port("127.0.0.1")
         ports[name] = port
     remembered.write_text(json.dumps(ports), encoding="utf-8")

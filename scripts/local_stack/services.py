@@ -80,7 +80,7 @@ def mongo_uri(port: int, password: str) -> str:
 
 
 def plan_stack(settings: StackSettings, secrets: StackSecrets, folder: Path, port: int) -> Stack:
-    ports = inner_ports(folder / "ports.json", ("mongod", "redis", "manager", "vite", "worker"))
+    ports = inner_ports(folder / "ports.json", ("mongod", "redis", "manager", "vite", "worker"), port)
     return Stack(settings=settings, secrets=secrets, folder=folder, port=port, ports=ports)
 
 

@@ -70,9 +70,11 @@ class Member:
     async def up(self, timeout_s: float = UP_S) -> None:
         """Wait until it answers; raises with its last lines when it ends or stays silent."""
         deadline = time.monotonic() + timeout_s
-        while not await asyncio.to_thread(self.answers, self.port):
+        while not (answers := await asyncio.to_thread(self.answers, self.port)) or not self.is_alive:
+            # What answers while it has ended is another server on its port.
             if not self.is_alive or time.monotonic() > deadline:
-                raise AssertionError(f"{self.name} did not come up:\n{self.tail()}")
+                other = " (another server answers on its port)" if answers else ""
+                raise AssertionError(f"{self.name} did not come up{other}:\n{self.tail()}")
             await asyncio.sleep(0.05)
 
     def kill(self) -> None:

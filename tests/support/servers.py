@@ -15,8 +15,9 @@ import sys
 import tempfile
 import time
 import uuid
+from collections import deque
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,14 +45,31 @@ class Server:
         return self.process.pid
 
 
+_DRAWN: deque[socket.socket] = deque()
+_MOST_DRAWN = 256
+
+
 def free_port() -> int:
-    """A loopback port nobody listens on right now, below those that the system gives to whoever connects somewhere: a
-    server that takes seconds to start would find one of these taken."""
+    """A loopback port nobody listens on right now and no other test has drawn.
+
+    It is below those that the system gives to whoever connects somewhere: a server that takes seconds to start would
+    find one of these taken. A name among the abstract sockets keeps it from being drawn twice, by any test process of
+    the machine: of two servers on one port the second does not start, and the first answers for it.
+    """
     while True:
         port = 15_000 + secrets.randbelow(17_000)
-        with socket.socket() as probe, suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
+        drawn = socket.socket(socket.AF_UNIX)
+        try:
+            drawn.bind(f"\0drawn-port-{port}")
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", port))
+        except OSError:
+            drawn.close()
+            continue
+        _DRAWN.append(drawn)
+        if len(_DRAWN) > _MOST_DRAWN:
+            _DRAWN.popleft().close()
+        return port
 
 
 def find_binary(name: str) -> str:

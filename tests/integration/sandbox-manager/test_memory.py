@@ -9,15 +9,18 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 import pytest
 
 from sandbox_manager.infrastructure.runtimes.process.descriptors import bytes_held, memory_files
 from sandbox_manager.infrastructure.runtimes.process.limits import Limits
 from sandbox_manager.infrastructure.runtimes.process.memory import (
     all_processes,
+    file_bytes,
     own_bytes,
     trees,
 )
+from sandbox_manager.infrastructure.runtimes.process.memory_watch import MemoryWatch
 from sandbox_manager.infrastructure.runtimes.process.processes import reference
 from sandbox_manager.infrastructure.runtimes.sandbox_profile import SandboxProfile
 
@@ -71,6 +74,38 @@ def test_a_process_whose_first_thread_has_ended_counts_and_can_be_ended() -> Non
 def test_memory_of_a_threads_own_descriptors_counts() -> None:
     with holder("table") as (pid, _):
         assert sum(bytes_held([pid], memory_files()).by_process[pid].values()) == 32 * MIB
+
+
+FILL = "head -c 8388608 /dev/zero >/tmp/held; echo ready; read -r _"
+
+
+def test_only_file_systems_of_its_own_count_as_a_sandboxs() -> None:
+    """`/var/tmp` is this machine's here, as all are in the first moment of a start."""
+    command = ["bwrap", "--bind", "/", "/", "--dev", "/dev", "--tmpfs", "/tmp", "--", "sh", "-c", FILL]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        assert running.stdin is not None
+        assert running.stdout.readline() == b"ready\n"
+        (child,) = psutil.Process(running.pid).children()
+        held = file_bytes(child.pid)
+        running.stdin.close()
+    assert 8 * MIB <= held < 9 * MIB
+
+
+def test_a_sandbox_that_still_sees_the_file_systems_of_the_machine_is_not_ended_for_what_they_hold() -> None:
+    limit = 256 * MIB
+    seen = os.statvfs("/var/tmp")
+    assert (seen.f_blocks - seen.f_bfree) * seen.f_frsize > limit
+    ended: list[str] = []
+    with subprocess.Popen(["sleep", "60"]) as first:
+        root = reference(first.pid)
+        running = {"starting": root} if root is not None else {}
+        MemoryWatch(limit, 100, lambda: running, lambda one, _: ended.append(one))()
+        is_alive = first.poll() is None
+        first.kill()
+    assert running
+    assert is_alive
+    assert ended == []
 
 
 @pytest.mark.skipif(

@@ -35,7 +35,7 @@ async def lab_in(folder: Path, *, isolated: bool) -> AsyncGenerator[ProcessLab]:
     async with threads("door", 2) as pool:
         runtime = ProcessRuntime(
             options,
-            limits_here(options.inside),
+            limits_here(options.inside, isolated=isolated),
             Pools(pool, pool, pool),
             isolated=isolated,
             confinement=Confinement(),

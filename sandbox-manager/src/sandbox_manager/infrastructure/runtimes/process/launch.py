@@ -105,7 +105,8 @@ class Launch:
         inner = isolation.inner_arguments(shell, sources)
         gate = isolation.netns(self.rules) if self.rules is not None else []
         command = [*prefix, *isolation.stage(sources), *isolation.as_user(uid), *gate]
-        command += ["bwrap", "--args", str(isolation.ARGS_FD), "--", str(self.options.python), *self.options.command]
+        command += ["bwrap", "--args", str(isolation.ARGS_FD), "--", *self.limits.prlimit_inside()]
+        command += [str(self.options.python), *self.options.command]
         with Pipe() as sync, Pipe() as go, Pipe() as arguments, Pipe() as info, Pipe() as seccomp:
             arguments.write(b"".join(one.encode() + b"\0" for one in inner))
             arguments.close_writer()

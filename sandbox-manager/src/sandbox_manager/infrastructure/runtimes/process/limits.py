@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,14 +17,21 @@ _PERIOD_US = 100_000
 _OPEN_FILES = 8192
 _REMOVE_S = 2.0
 _TCP_BYTES = 64 * 1024 * 1024
+_TRY_S = 10.0
+_FEW_TASKS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How this machine limits. `kind` is for the log: cgroup v1, cgroup v2 or rlimit."""
+    """How this machine limits. `kind` is for the log: cgroup v1, cgroup v2 or rlimit.
+
+    `counts_by_namespace`: whether the kernel holds `RLIMIT_NPROC` against the tasks of a user in one user namespace, as
+    it does since Linux 5.14, instead of against all tasks the user has on the machine.
+    """
 
     kind: str
     inside: SandboxProfile
+    counts_by_namespace: bool = False
 
     def group(self, name: str) -> list[Path]:
         """Make the cgroups of a sandbox; processes join by writing their pid to `cgroup.procs` in each."""
@@ -54,10 +62,17 @@ class Limits:
         """Command prefix that sets rlimits; memory and processes only where no cgroup does."""
         command = ["prlimit", "--core=0", f"--nofile={_OPEN_FILES}"]
         if self.kind == "rlimit":
-            command += [f"--data={self.inside.memory_bytes}", f"--nproc={self.inside.pids + _own_tasks()}"]
+            command += [f"--data={self.inside.memory_bytes}"]
+            # Before 5.14 one that starts many processes leaves the sandboxes beside it none.
+            command += [] if self.counts_by_namespace else [f"--nproc={self.inside.pids + _own_tasks()}"]
         else:
             command += [f"--nproc={self.inside.pids}"] if os.geteuid() == 0 else []
         return [*command, "--"]
+
+    def prlimit_inside(self) -> list[str]:
+        """Command prefix for the first program in the sandbox's own user namespace, where only its tasks count."""
+        is_held = self.kind == "rlimit" and self.counts_by_namespace
+        return ["prlimit", f"--nproc={self.inside.pids}", "--"] if is_held else []
 
     def folders(self, name: str) -> list[Path]:
         """Where the cgroups of a sandbox are, if there are any."""
@@ -93,13 +108,13 @@ class Limits:
         }[folder.parent.parent.name]
 
 
-def limits_here(inside: SandboxProfile) -> Limits:
-    """What this machine and user can do."""
+def limits_here(inside: SandboxProfile, *, isolated: bool) -> Limits:
+    """What this machine and user can do; without isolation a sandbox has no namespace of its own."""
     for kind in ("cgroup v1", "cgroup v2"):
         limits = Limits(kind, inside)
         if _is_usable(limits):
             return limits
-    return Limits("rlimit", inside)
+    return Limits("rlimit", inside, counts_by_namespace=isolated and _counts_by_namespace())
 
 
 def _is_usable(limits: Limits) -> bool:
@@ -135,8 +150,20 @@ def _lower_weight(parent: Path) -> None:
                 (parent / file).write_text(share)
 
 
+def _counts_by_namespace() -> bool:
+    """Tried: with a limit below what the user has running, a process still starts in a new user namespace."""
+    if _own_tasks() <= _FEW_TASKS:
+        return False
+    command = ["unshare", "--user", "prlimit", f"--nproc={_FEW_TASKS}", "--", "sh", "-c", "true & wait $!"]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=_TRY_S, check=False, stdin=subprocess.DEVNULL)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
+
+
 def _own_tasks() -> int:
-    # The kernel counts all tasks of the user against the limit, not only the sandbox's.
+    # All the user has on the machine.
     count = 0
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):

@@ -162,11 +162,27 @@ def parse_tables_and_swap(status: bytes) -> TablesAndSwap:
 
 
 def file_bytes(pid: int) -> int:
-    """What the file systems in memory that a process sees hold, as bytes and as entries."""
-    total = 0
+    """What the file systems in memory that a process sees hold, as bytes and as entries.
+
+    Those of this machine don't count: for a moment of its start, longer on a busy machine, the first process of a
+    sandbox still sees them, with all that is on the disk.
+    """
+    total, of_machine = 0, {device for path in _IN_MEMORY if (device := _device(path)) is not None}
     for path in _IN_MEMORY:
         with contextlib.suppress(OSError):
-            found = os.statvfs(f"/proc/{pid}/root{path}")
+            folder = os.open(f"/proc/{pid}/root{path}", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                if os.fstat(folder).st_dev in of_machine:
+                    continue
+                found = os.fstatvfs(folder)
+            finally:
+                os.close(folder)
             total += (found.f_blocks - found.f_bfree) * found.f_frsize
             total += (found.f_files - found.f_ffree) * _INODE_BYTES
     return total
+
+
+def _device(path: str) -> int | None:
+    with contextlib.suppress(OSError):
+        return os.stat(path).st_dev
+    return None

@@ -263,7 +263,7 @@ async def process_runtime(options: ProcessOptions) -> AsyncGenerator[ProcessRunt
                 f"{trouble} Sandboxes as processes need it; install it, use Docker, or give up all isolation with "
                 "SANDBOX_PROCESS_UNSAFE=true."
             )
-        limits = await pool.run_call(lambda: limits_here(options.inside))
+        limits = await pool.run_call(lambda: limits_here(options.inside, isolated=trouble is None))
         has_network = await pool.run_call(network.available)
         confinement = Confinement()
         if trouble is None:
