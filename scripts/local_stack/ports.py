@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import secrets
 import socket
 from pathlib import Path
 
 from local_stack.errors import StackError
+
+_LOWEST, _COUNT = 15_000, 17_000
+"""Linux gives 32,768 and more by itself."""
 
 
 def is_free(host: str, port: int) -> bool:
@@ -50,7 +54,9 @@ def inner_ports(remembered: Path, names: tuple[str, ...], public_port: int) -> d
 
 
 def _free_port(host: str) -> int:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        probe.bind((host, 0))
-        return int(probe.getsockname()[1])
+    """Below those that the system gives to whoever connects somewhere: while a service is down, one of these could be
+    taken, by its own clients that try to reach it, too."""
+    while True:
+        port = _LOWEST + secrets.randbelow(_COUNT)
+        if is_free(host, port):
+            return port

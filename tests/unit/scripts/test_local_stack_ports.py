@@ -16,6 +16,7 @@ def test_a_remembered_port_that_people_open_now_is_no_services(tmp_path: Path) -
     ports = inner_ports(remembered, ("mongod", "redis"), public)
 
     assert len({public, *ports.values()}) == 3
+    assert max(public, *ports.values()) < 32_768, "those above are given to whoever connects somewhere"
     assert json.loads(remembered.read_text()) == ports
 
 
