@@ -219,6 +219,12 @@ class Settings(BaseSettings):
             raise ValueError("paths such as /chat/completions are added at its end, so it has no ? in it")
         return url
 
+    @field_validator("sandbox_manager_url")
+    @classmethod
+    def _manager_url(cls, value: str) -> str:
+        check_http_address(value.strip())
+        return value.strip()
+
     @field_validator("fetch_proxy")
     @classmethod
     def _proxy(cls, value: SecretStr) -> SecretStr:

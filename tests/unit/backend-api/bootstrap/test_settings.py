@@ -139,6 +139,15 @@ def test_an_address_of_a_provider_is_kept_without_what_surrounds_it(monkeypatch:
         assert load_settings().openai_base_url == address
 
 
+@pytest.mark.parametrize("address", ["manager:8001", "http://", "http://manager:99999", "unix:/run/manager.sock"])
+def test_an_address_of_the_manager_that_none_can_have_stops_the_start(
+    monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setenv("SANDBOX_MANAGER_URL", address)
+    with pytest.raises(SettingsError, match="SANDBOX_MANAGER_URL"):
+        load_settings()
+
+
 @pytest.mark.parametrize("minutes", ["inf", "nan", "1e13", "0"])
 def test_a_time_that_no_run_can_be_measured_by_stops_the_start(monkeypatch: pytest.MonkeyPatch, minutes: str) -> None:
     monkeypatch.setenv("MAX_RUN_MINUTES", minutes)
