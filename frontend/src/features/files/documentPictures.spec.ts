@@ -6,7 +6,7 @@ import { defineComponent, h } from 'vue'
 import { i18n } from '@/i18n'
 import { offerOpenFile } from '@/shared/lib/openFile'
 import { json, startFakeServer } from '@/shared/testing/fakeServer'
-import { pathBeside, LARGEST_PICTURE_BYTES, MOST_PICTURES } from './documentPictures'
+import { pathBeside, LARGEST_PICTURE_BYTES, LARGEST_TOGETHER_BYTES, MOST_PICTURES } from './documentPictures'
 import FilePreview from './FilePreview.vue'
 
 const PNG = [0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10]
@@ -109,5 +109,21 @@ describe('a Markdown document', () => {
     const { asked } = await show(`${many}\n\nThe end`)
     await vi.waitFor(() => expect(screen.getAllByRole('img')).toHaveLength(MOST_PICTURES))
     expect(asked()).toHaveLength(MOST_PICTURES)
+  })
+  it('keeps no more than so much of them together, and a small one still fits', async () => {
+    const size = 6_000_000
+    const fit = Math.floor(LARGEST_TOGETHER_BYTES / size)
+    const sizes = [...Array.from({ length: fit + 1 }, () => size), PNG.length]
+    const left = [...sizes]
+    answer = () => {
+      const bytes = new Uint8Array(left.shift() ?? 0)
+      bytes.set(PNG)
+      return new Response(bytes)
+    }
+    await show(`${sizes.map((_, at) => `![n${at}](${at}.png)`).join('\n\n')}\n\nThe end`)
+    const shown = [...Array.from({ length: fit }, (_, at) => `n${at}`), `n${fit + 1}`]
+    await vi.waitFor(() => expect(screen.getAllByRole<HTMLImageElement>('img').map((one) => one.alt)).toEqual(shown), {
+      timeout: 4000,
+    })
   })
 })

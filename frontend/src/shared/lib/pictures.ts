@@ -1,4 +1,4 @@
-import { inject, onMounted, onScopeDispose, provide, watch, type InjectionKey, type Ref } from 'vue'
+import { inject, onMounted, provide, watch, type InjectionKey, type Ref } from 'vue'
 
 /** A picture that lies beside a text: where, and an address of its bytes in this page. */
 export interface FoundPicture {
@@ -17,10 +17,9 @@ export function offerPictures(find: FindPicture): void {
 export function usePictures(root: Readonly<Ref<HTMLElement | null>>, html: () => unknown): void {
   const find = inject(key, null)
   if (find === null) return
-  let isOver = false
   async function set(link: HTMLElement): Promise<void> {
     const found = await find?.(link.dataset['picture'] ?? '')
-    if (!found || isOver) return
+    if (!found) return
     const picture = document.createElement('img')
     picture.src = found.url
     picture.alt = link.textContent
@@ -32,5 +31,4 @@ export function usePictures(root: Readonly<Ref<HTMLElement | null>>, html: () =>
   }
   onMounted(setAll)
   watch(html, setAll, { flush: 'post' })
-  onScopeDispose(() => (isOver = true))
 }

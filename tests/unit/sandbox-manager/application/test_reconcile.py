@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from sandbox_manager.application.presence import PRESENT
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.domain.ports import Report
 from sandbox_manager.domain.sandbox import Identity, Status
@@ -208,6 +209,19 @@ async def test_the_lease_of_a_manager_that_was_killed_keeps_nothing() -> None:
     await killed.presence.renew()
     await after.presence.renew()
     after.ended.add(killed.owner)
+
+    assert await after.presence.leave()
+
+
+async def test_the_lease_of_a_manager_nobody_knows_of_any_more_keeps_nothing() -> None:
+    """Gone without a word, on a machine where nobody can see whether it has ended."""
+    gone = ManagerHarness()
+    after = ManagerHarness(
+        registry=gone.registry, runtime=gone.runtime, clock=gone.clock, leases=gone.leases, owner="manager-2"
+    )
+    await gone.presence.renew()
+    gone.clock.move(PRESENT)
+    await after.presence.renew()
 
     assert await after.presence.leave()
 
