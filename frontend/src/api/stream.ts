@@ -1,4 +1,5 @@
 import { callRaw } from './client'
+import { takeTurn } from './hiddenTurn'
 import { ApiError } from './problems'
 import { SseParser, type SseMessage } from './sse'
 
@@ -13,6 +14,8 @@ export interface StreamOptions {
   readonly silenceMs?: number
   /** Gives its connection back when the page was hidden for so long; a browser has but six for all pages of a server. */
   readonly restHiddenMs?: number
+  /** Of the pages hidden for that long, the one whose turn of this name it is keeps its connection. */
+  readonly hiddenTurn?: string
   readonly baseDelayMs?: number
   readonly random?: () => number
 }
@@ -41,6 +44,7 @@ export function openStream(options: StreamOptions): StreamHandle {
   let lastByteAt = 0
   let restTimer = 0
   let rested: (() => void) | null = null
+  let giveUpTurn = (): void => undefined
 
   const pause = (ms: number): Promise<void> =>
     new Promise((resolve) => {
@@ -100,6 +104,12 @@ export function openStream(options: StreamOptions): StreamHandle {
   async function run(): Promise<void> {
     options.onState('connecting', null)
     while (!closed) {
+      if (isResting) {
+        options.onState('resting', null)
+        await new Promise<void>((resolve) => (rested = resolve))
+        failures = 0
+        continue
+      }
       const error = await connectOnce()
       if (closed) return
       if (error && FINAL_STATUSES.has(error.status)) {
@@ -107,12 +117,7 @@ export function openStream(options: StreamOptions): StreamHandle {
         options.onState('ended', error)
         return
       }
-      if (isResting) {
-        options.onState('resting', null)
-        await new Promise<void>((resolve) => (rested = resolve))
-        failures = 0
-        continue
-      }
+      if (isResting) continue
       options.onState('reconnecting', error)
       const delay = failures === 0 ? baseDelayMs / 5 : Math.min(baseDelayMs * 2 ** failures, LONGEST_DELAY_MS)
       failures += 1
@@ -130,24 +135,33 @@ export function openStream(options: StreamOptions): StreamHandle {
     connection?.abort()
     wake?.()
   }
+  /** Whether it rested. */
+  function goOn(): boolean {
+    isResting = false
+    const hasRested = rested !== null
+    rested?.()
+    rested = null
+    return hasRested
+  }
+  function restIfOthersFollow(): void {
+    if (options.hiddenTurn === undefined) rest()
+    else giveUpTurn = takeTurn(options.hiddenTurn, rest, goOn)
+  }
   function onVisible(): void {
     clearTimeout(restTimer)
+    giveUpTurn()
     if (document.visibilityState !== 'visible') {
-      if (options.restHiddenMs !== undefined) restTimer = window.setTimeout(rest, options.restHiddenMs)
+      if (options.restHiddenMs !== undefined) restTimer = window.setTimeout(restIfOthersFollow, options.restHiddenMs)
       return
     }
-    isResting = false
-    if (rested) {
-      rested()
-      rested = null
-      return
-    }
+    if (goOn()) return
     if (wake) wake()
     else if (Date.now() - lastByteAt > 20_000) connection?.abort()
   }
   function stop(): void {
     closed = true
     clearTimeout(restTimer)
+    giveUpTurn()
     rested?.()
     window.removeEventListener('online', reconnect)
     document.removeEventListener('visibilitychange', onVisible)
@@ -158,5 +172,6 @@ export function openStream(options: StreamOptions): StreamHandle {
   window.addEventListener('online', reconnect)
   document.addEventListener('visibilitychange', onVisible)
   void run()
+  if (document.visibilityState !== 'visible') onVisible() // opened in the background
   return { close: stop, reconnect }
 }

@@ -166,7 +166,7 @@ export const useConversation = defineStore('conversation', () => {
 
   function follow(id: string): void {
     stream = openStream({
-      restHiddenMs: 60_000,
+      restHiddenMs: 3_000,
       path: `/sessions/${id}/events`,
       query: () => ({ after: state.lastSeq }),
       onMessage: (message) => take(parseEvents<WireEvent>(message.data)),

@@ -123,6 +123,9 @@ export const useSessions = defineStore('sessions', () => {
     void load()
     feed = openStream({
       path: '/events',
+      // One of all hidden pages is enough to tell what asks for the person.
+      restHiddenMs: 3_000,
+      hiddenTurn: 'deskmate-feed',
       query: () => ({ after: known.value.cursor ?? undefined }),
       onMessage: (message) => takeFeed(JSON.parse(message.data) as FeedEvent),
       onState: (state, error) => {
