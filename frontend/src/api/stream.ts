@@ -1,5 +1,4 @@
 import { callRaw } from './client'
-import { takeTurn } from './hiddenTurn'
 import { ApiError } from './problems'
 import { SseParser, type SseMessage } from './sse'
 
@@ -14,8 +13,6 @@ export interface StreamOptions {
   readonly silenceMs?: number
   /** Gives its connection back when the page was hidden for so long; a browser has but six for all pages of a server. */
   readonly restHiddenMs?: number
-  /** Of the pages hidden for that long, the one whose turn of this name it is keeps its connection. */
-  readonly hiddenTurn?: string
   readonly baseDelayMs?: number
   readonly random?: () => number
 }
@@ -44,7 +41,6 @@ export function openStream(options: StreamOptions): StreamHandle {
   let lastByteAt = 0
   let restTimer = 0
   let rested: (() => void) | null = null
-  let giveUpTurn = (): void => undefined
 
   const pause = (ms: number): Promise<void> =>
     new Promise((resolve) => {
@@ -143,15 +139,10 @@ export function openStream(options: StreamOptions): StreamHandle {
     rested = null
     return hasRested
   }
-  function restIfOthersFollow(): void {
-    if (options.hiddenTurn === undefined) rest()
-    else giveUpTurn = takeTurn(options.hiddenTurn, rest, goOn)
-  }
   function onVisible(): void {
     clearTimeout(restTimer)
-    giveUpTurn()
     if (document.visibilityState !== 'visible') {
-      if (options.restHiddenMs !== undefined) restTimer = window.setTimeout(restIfOthersFollow, options.restHiddenMs)
+      if (options.restHiddenMs !== undefined) restTimer = window.setTimeout(rest, options.restHiddenMs)
       return
     }
     if (goOn()) return
@@ -161,7 +152,6 @@ export function openStream(options: StreamOptions): StreamHandle {
   function stop(): void {
     closed = true
     clearTimeout(restTimer)
-    giveUpTurn()
     rested?.()
     window.removeEventListener('online', reconnect)
     document.removeEventListener('visibilitychange', onVisible)

@@ -33,18 +33,21 @@ export function useRunState(title: () => string) {
     if (status === 'waiting') return 'bg-careful'
     return status === 'completed' ? 'bg-good' : status === 'failed' || status === 'interrupted' ? 'bg-bad' : 'bg-ink-3'
   })
-  const elsewhere = computed(() => attention(sessions.list, conversation.sessionId))
+  /** What a page knows that was hidden for a while is what the list of all conversations says. */
+  const isResting = computed(() => conversation.streamState === 'resting')
+  const isRunning = computed(() => !isResting.value && conversation.isRunning)
+  const elsewhere = computed(() => attention(sessions.list, isResting.value ? null : conversation.sessionId))
   useTitle(() => {
     const { count, running } = elsewhere.value
-    const own = conversation.isRunning || conversation.transcript.run ? state.value : ''
+    const own = isRunning.value || (!isResting.value && conversation.transcript.run) ? state.value : ''
     const others = running > 0 ? t('state.others', { count: running }) : ''
     return tabTitle(count, [own || others, title(), t('app.name')])
   })
   watch(
-    () => (conversation.isRunning || elsewhere.value.running > 0) && !conversation.isCutOff && !sessions.feedTrouble,
-    (isRunning) => {
+    () => (isRunning.value || elsewhere.value.running > 0) && !conversation.isCutOff && !sessions.feedTrouble,
+    (works) => {
       const icon = document.querySelector<HTMLLinkElement>('link[rel=icon]')
-      if (icon) icon.href = isRunning ? '/icon-working.svg' : '/icon.svg'
+      if (icon) icon.href = works ? '/icon-working.svg' : '/icon.svg'
     },
     { immediate: true },
   )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 import pytest
 from playwright.async_api import Page, expect
@@ -43,3 +44,34 @@ async def test_each_tab_goes_on_however_many_there_are(stack: Stack) -> None:
         await pages[0].evaluate("look('visible')")
         await expect(pages[0].locator("nav a[href^='/s/']")).to_have_count(TABS, timeout=PATIENT_MS)
         await asyncio.wait_for(answered(pages[0]), PATIENT_MS / 1000)
+
+
+@pytest.mark.timeout(180)
+async def test_four_windows_that_are_seen_at_once_are_all_answered_and_keep_their_lists(stack: Stack) -> None:
+    async with chromium() as browser:
+        context = await browser.new_context(viewport=WIDE, locale="en")
+        pages = [await context.new_page() for _ in range(4)]
+        for page in pages:
+            await page.goto(stack.base_url)
+            await expect(composer(page)).to_be_visible(timeout=PATIENT_MS)
+        before = await pages[0].locator("nav a[href^='/s/']").count()
+        for page in pages:
+            await answered(page)
+        for page in pages:
+            await expect(page.locator("nav a[href^='/s/']")).to_have_count(before + 4, timeout=PATIENT_MS)
+
+
+@pytest.mark.timeout(180)
+async def test_the_title_of_a_hidden_tab_tells_when_its_answer_is_there(stack: Stack) -> None:
+    async with chromium() as browser:
+        context = await browser.new_context(viewport=WIDE, locale="en")
+        await context.add_init_script(LOOKED_AT)
+        page = await context.new_page()
+        await page.goto(stack.base_url)
+        await say(page, "run sleep 8")
+        await expect(page.locator("header")).to_contain_text("Working", timeout=PATIENT_MS)
+        await page.evaluate("look('hidden')")
+        await expect(page).to_have_title(re.compile("^1 working"), timeout=PATIENT_MS)
+        await expect(page).to_have_title(re.compile(r"^\(1\) (?!.*working)"), timeout=PATIENT_MS)
+        await page.evaluate("look('visible')")
+        await expect(page).to_have_title(re.compile("^Done"), timeout=PATIENT_MS)

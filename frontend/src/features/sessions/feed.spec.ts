@@ -78,4 +78,15 @@ describe('the feed of conversations', () => {
     expect(titles(whole)).toEqual(['Renamed'])
     expect(whole.cursor).toBe(90)
   })
+  it('takes no half of the whole list from one that began before it listened', () => {
+    const before = play([{ type: 'feed.started', seq: 4, at }, made(5, 'a'), made(6, 'b', 'Two')])
+    const list = play(
+      [
+        { ...fields, type: 'session.snapshot', seq: null, at, session_id: 'b', title: 'Two' },
+        { type: 'feed.ready', seq: 90, at },
+      ],
+      before,
+    )
+    expect(titles(list)).toEqual(['One', 'Two'])
+  })
 })

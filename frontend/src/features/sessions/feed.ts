@@ -24,6 +24,8 @@ export function applyFeed(list: SessionList, event: FeedEvent): SessionList {
     case 'feed.ready':
       return list.gathered ? { ...moved, byId: whole(list.gathered, list.byId), gathered: null } : moved
     case 'session.snapshot':
+      // A page that was opened in the middle has the list from elsewhere, and not what was told before.
+      if (!list.gathered) return moved
       return { ...moved, gathered: new Map(list.gathered).set(event.session_id, sessionOf(event)) }
     case 'session.created':
       return list.byId.has(event.session_id)

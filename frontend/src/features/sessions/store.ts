@@ -3,7 +3,7 @@ import { computed, ref, shallowRef } from 'vue'
 import { call } from '@/api/client'
 import type { ApiError } from '@/api/problems'
 import type { StreamHandle } from '@/api/stream'
-import { openStream } from '@/api/stream'
+import { openSharedStream } from '@/api/sharedStream'
 import type { FeedEvent, OptionsBody, Session, SessionPage, WireEvent } from '@/api/types'
 import { applyFeed, emptyList, type SessionList } from './feed'
 import { withAnswer, withEvent, type KnownSession } from './known'
@@ -97,10 +97,11 @@ export const useSessions = defineStore('sessions', () => {
 
   function takeFeed(event: FeedEvent): void {
     if (event.type === 'session.deleted') deleted.value = new Set(deleted.value).add(event.session_id)
+    const isWhole = known.value.gathered !== null
     known.value = applyFeed(known.value, event)
     // The list is read once more when the feed has begun, so that no change falls between the two.
     if (event.type === 'feed.started') void load()
-    if (event.type === 'feed.ready') nextCursor.value = null
+    if (event.type === 'feed.ready' && isWhole) nextCursor.value = null
     for (const id of known.value.wanted) void fetchOne(id)
     if (known.value.wanted.size > 0) known.value = { ...known.value, wanted: new Set() }
   }
@@ -118,14 +119,12 @@ export const useSessions = defineStore('sessions', () => {
     keep(await call<Session>('POST', `/sessions/${id}/read`, { body: { seq } }))
   }
 
-  function follow(): void {
+  /** Of all pages of an account in this browser one is told, and tells the others. */
+  function follow(account: string): void {
     if (feed) return
     void load()
-    feed = openStream({
+    feed = openSharedStream(`deskmate-feed:${account}`, {
       path: '/events',
-      // One of all hidden pages is enough to tell what asks for the person.
-      restHiddenMs: 3_000,
-      hiddenTurn: 'deskmate-feed',
       query: () => ({ after: known.value.cursor ?? undefined }),
       onMessage: (message) => takeFeed(JSON.parse(message.data) as FeedEvent),
       onState: (state, error) => {

@@ -1,33 +1,54 @@
-type Work = (lock: object | null) => Promise<unknown>
+type Work = () => Promise<unknown>
+interface Held {
+  readonly lose: () => void
+}
 
 /** Exclusive locks as a browser has them, for what is tested as several pages in one. */
 export function fakeLocks() {
-  const held = new Set<string>()
-  const waiting: { name: string; begin: () => void }[] = []
+  const held = new Map<string, Held>()
+  const waiting: { readonly name: string; readonly begin: () => void }[] = []
 
-  async function run(name: string, work: Work): Promise<unknown> {
-    held.add(name)
-    try {
-      return await work({ name })
-    } finally {
-      held.delete(name)
-      const next = waiting.findIndex((one) => one.name === name)
-      waiting.splice(next, next < 0 ? 0 : 1).forEach(({ begin }) => begin())
-    }
-  }
-  function request(name: string, options: { ifAvailable?: boolean; signal?: AbortSignal }, work: Work) {
-    if (!held.has(name)) return run(name, work)
-    if (options.ifAvailable) return work(null)
+  function run(name: string, work: Work): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const one = { name, begin: () => resolve(run(name, work)) }
-      waiting.push(one)
-      options.signal?.addEventListener('abort', () => {
-        const at = waiting.indexOf(one)
-        if (at < 0) return
-        waiting.splice(at, 1)
-        reject(new DOMException('given up', 'AbortError'))
+      const mine: Held = { lose: () => reject(new DOMException('stolen', 'AbortError')) }
+      held.set(name, mine)
+      void work().then((done) => {
+        resolve(done)
+        if (held.get(name) !== mine) return
+        held.delete(name)
+        const next = waiting.findIndex((one) => one.name === name)
+        waiting.splice(next, next < 0 ? 0 : 1).forEach(({ begin }) => begin())
       })
     })
   }
-  return { request, held }
+  function request(name: string, { steal = false }: { steal?: boolean }, work: Work): Promise<unknown> {
+    const before = held.get(name)
+    if (!before) return run(name, work)
+    if (!steal)
+      return new Promise((resolve, reject) =>
+        waiting.push({ name, begin: () => run(name, work).then(resolve, reject) }),
+      )
+    before.lose()
+    return run(name, work)
+  }
+  return { request }
+}
+
+/** Channels between pages of a browser, each message told at once. */
+export function fakeChannels() {
+  const open = new Set<FakeChannel>()
+  class FakeChannel {
+    onmessage: ((event: { data: unknown }) => void) | null = null
+    constructor(readonly name: string) {
+      open.add(this)
+    }
+    postMessage(data: unknown): void {
+      for (const one of open)
+        if (one !== this && one.name === this.name) one.onmessage?.({ data: structuredClone(data) })
+    }
+    close(): void {
+      open.delete(this)
+    }
+  }
+  return FakeChannel
 }
