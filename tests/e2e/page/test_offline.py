@@ -149,7 +149,7 @@ async def test_a_stop_that_comes_late_ends_no_later_run(stack: Stack) -> None:
         await api.until(session, "run.finished", timeout_s=60)
         await api.json("POST", f"/sessions/{session}/messages", json={"text": "run sleep 4"}, expect=202)
         await page.context.set_offline(False)
-        await expect(transcript(page).get_by_text("run sleep 4")).to_be_visible(timeout=PATIENT_MS)
+        await expect(transcript(page).get_by_text("run sleep 4", exact=True)).to_be_visible(timeout=PATIENT_MS)
         await expect(page.get_by_text("the agent stops when")).to_have_count(0)
         async with asyncio.timeout(60):
             while len(ends := await ended(api, session)) < 2:
