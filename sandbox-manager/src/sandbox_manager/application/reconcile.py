@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -60,9 +60,12 @@ class Reconcile:
 
     async def _sweep(self) -> None:
         # Found is read first: a record is written before anything is made, so what is found then has its record.
-        found = {one.identity.sandbox_id: one for one in await self.lifecycle.found()}
+        found = await self._find_all()
         wanted = {one.id: one for one in await self.registry.find(occupied=True)}
         strays = [one for one in found.values() if one.identity.sandbox_id not in wanted]
+        if await self._is_any_dead(wanted.values(), found):
+            # It may have become ready while the others were found, which takes seconds on a busy machine.
+            found = await self._find_all()
         await self.each(
             [self._piece(one, found.get(one.id)) for one in wanted.values()] + [self._removal_of(one) for one in strays]
         )
@@ -78,8 +81,20 @@ class Reconcile:
         # It may have waited for a sweep to be done with the sandbox, whose record has moved on since.
         sandbox = await self._get_settled(sandbox_id)
         if sandbox is not None:
-            found = {one.identity.sandbox_id: one for one in await self.lifecycle.found()}
-            await self._keep(sandbox, found.get(sandbox_id))
+            await self._keep(sandbox, (await self._find_all()).get(sandbox_id))
+
+    async def _find_all(self) -> dict[str, Found]:
+        return {one.identity.sandbox_id: one for one in await self.lifecycle.found()}
+
+    async def _is_any_dead(self, wanted: Iterable[Sandbox], found: Mapping[str, Found]) -> bool:
+        """Whether one of this place that is to run does not, by what was found."""
+        place = await self.host.place()
+        return any(
+            one.place == place
+            and one.status in (Status.READY, Status.PAUSED, Status.WARM)
+            and self._why_dead(one, found.get(one.id)) is not None
+            for one in wanted
+        )
 
     async def _get_settled(self, sandbox_id: str) -> Sandbox | None:
         """None for one that is not there, or only about to be, which whoever starts it sees to."""

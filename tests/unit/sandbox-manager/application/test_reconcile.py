@@ -7,7 +7,7 @@ import pytest
 
 from sandbox_manager.application.presence import PRESENT
 from sandbox_manager.domain.errors import EngineUnavailableError
-from sandbox_manager.domain.ports import Report
+from sandbox_manager.domain.ports import Found, Report
 from sandbox_manager.domain.sandbox import Identity, Status
 from sandbox_manager.infrastructure.runtimes.sandbox_profile import report_of
 from support.manager_harness import HARD, IDLE, PAUSE, ManagerHarness
@@ -47,6 +47,27 @@ async def test_what_was_removed_from_outside_is_gone() -> None:
     await manager.reconcile()
 
     assert (await manager.get(ready.id)).status is Status.GONE
+
+
+async def test_what_becomes_ready_while_others_are_found_lives_on() -> None:
+    manager = ManagerHarness()
+    dead = await manager.ready("s1", "u1")
+    find_all = manager.runtime.found
+
+    async def slow() -> list[Found]:
+        found = await find_all()
+        manager.runtime.found = find_all
+        await manager.ready("s2", "u2")
+        manager.runtime.kill(dead.id)
+        return found
+
+    manager.runtime.found = slow
+
+    await manager.reconcile()
+
+    (ready,) = await manager.registry.find(session_id="s2")
+    assert ready.status is Status.READY
+    assert list(manager.runtime.things) == [ready.id]
 
 
 async def test_idle_for_too_long_ends_a_sandbox_and_keeps_its_workspace() -> None:

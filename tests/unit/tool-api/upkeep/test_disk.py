@@ -66,3 +66,23 @@ async def test_many_who_ask_at_once_share_a_look(tmp_path: Path, monkeypatch: py
     answers = await asyncio.gather(*(watch.demand(10) for _ in range(50)), return_exceptions=True)
     assert all(isinstance(answer, DiskFullError) for answer in answers)
     assert looks <= 2
+
+
+async def test_a_look_that_fails_is_not_the_last_one(tmp_path: Path) -> None:
+    watch, failed, found = DiskWatch(tmp_path, LIMIT), asyncio.Event(), asyncio.Event()
+
+    async def on_full() -> None:
+        if not failed.is_set():
+            failed.set()
+            raise RuntimeError("can't start new thread")
+        found.set()
+
+    (tmp_path / "big").write_bytes(b"x" * 2 * LIMIT)
+    watching = asyncio.create_task(watch.watch(on_full, look_s=0, tick_s=0.01))
+    try:
+        await asyncio.wait_for(failed.wait(), 10)
+        (tmp_path / "bigger").write_bytes(b"x" * 2 * LIMIT)
+        await asyncio.wait_for(found.wait(), 10)
+    finally:
+        watching.cancel()
+        await asyncio.wait({watching})

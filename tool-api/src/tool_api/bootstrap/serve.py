@@ -24,7 +24,8 @@ from tool_api.http.services import Services
 _log = logging.getLogger(__name__)
 
 READY_LINE = "tool-api: ready desktop={}"
-_DESKTOP_WAIT_S = 60.0
+DESKTOP_WAIT_S = 40.0
+"""Well below the 60 s a manager gives a start: a browser that takes longer comes up in a sandbox that is there."""
 _GOODBYE_S = 2
 _KEEP_ALIVE_S = 75
 _OVERTIME_S = 60.0
@@ -103,7 +104,7 @@ async def _announce(server: _Server, services: Services) -> None:
     await server.answers.wait()
     desktop = services.desktop
     if desktop is not None:
-        await desktop.wait_settled(_DESKTOP_WAIT_S)
+        await desktop.wait_settled(DESKTOP_WAIT_S)
     if services.access.is_unclaimed:
         await warm_up(services, server.accept)
     has_desktop = desktop is not None and desktop.has_desktop

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import time
 from collections.abc import Awaitable, Callable
@@ -11,6 +12,8 @@ from pathlib import Path
 from service_kit.open_files import unlinked_size
 from service_kit.tree_size import TreeSize, tree_size
 from tool_api.errors import DiskFullError
+
+_log = logging.getLogger(__name__)
 
 _TICK_S = 1.0
 _LOOK_S = 20.0
@@ -110,17 +113,27 @@ class DiskWatch:
     async def watch(
         self, on_full: Callable[[], Awaitable[None]], *, look_s: float = _LOOK_S, tick_s: float = _TICK_S
     ) -> None:
-        """Look for ever; call `on_full` when a look finds too much, and again whenever it became more since."""
+        """Look for ever; call `on_full` when a look finds too much, and again whenever it became more since.
+
+        A look that fails, as where the sandbox has all the threads it may, is told, and is not the last one.
+        """
         while True:
             if self._is_time(look_s):
-                self._deleted = await asyncio.to_thread(self._count_deleted)
-                await self._recount()
-                if not self.is_full:
-                    self._stopped_at = None
-                elif self._has_grown:
-                    self._stopped_at = (self.used_bytes or 0, self.used_files or 0)
-                    await on_full()
+                try:
+                    await self._look(on_full)
+                except Exception:  # noqa: BLE001 - edge of an owned task
+                    _log.exception("the workspace could not be looked at")
+                    self._looked_at = time.monotonic()
             await asyncio.sleep(tick_s)
+
+    async def _look(self, on_full: Callable[[], Awaitable[None]]) -> None:
+        self._deleted = await asyncio.to_thread(self._count_deleted)
+        await self._recount()
+        if not self.is_full:
+            self._stopped_at = None
+        elif self._has_grown:
+            self._stopped_at = (self.used_bytes or 0, self.used_files or 0)
+            await on_full()
 
     @property
     def _has_grown(self) -> bool:

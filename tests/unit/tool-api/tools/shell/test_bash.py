@@ -5,9 +5,11 @@ import contextlib
 import errno
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
+from tool_api.tools.shell import bash as module
 from tool_api.tools.shell.bash import Bash, ShellState
 from tool_api.tools.shell.command import Command
 
@@ -28,6 +30,27 @@ async def test_a_command_whose_bash_ended_in_that_moment_is_aborted() -> None:
     assert not await bash.abort()
     assert command.is_finished
     assert not bash.is_alive
+
+
+async def test_the_end_of_an_output_that_comes_late_ends_no_later_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a busy machine where bash waits for a processor between telling its status and ending the output."""
+    until = f"until [[ -e {tmp_path}/go ]]; do sleep 0.01; done"
+    late = module._REPORT.replace("  printf '\\036", f"  {until}; printf '\\036")
+    assert late != module._REPORT
+    monkeypatch.setattr(module, "_REPORT", late)
+    bash = await Bash.start_shell(ShellState(folder="/"), {"PATH": os.environ["PATH"], "PS1": ""})
+    first, second = Command("echo first", "/"), Command("echo second", "/")
+    bash.run_command(first)
+    assert await first.wait(30)
+
+    bash.run_command(second)
+    (tmp_path / "go").touch()
+
+    assert await second.wait(30)
+    assert (first.output, second.output) == ("first\n", "second\n")
+    await bash.close()
 
 
 class Counted(Command):

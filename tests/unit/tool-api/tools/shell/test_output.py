@@ -36,3 +36,11 @@ def test_what_looks_like_the_sentinel_is_text() -> None:
     assert decoder.feed(b"x\xff") == "\x1eenx\ufffd"
     assert decoder.feed(b"\x1ee") == ""
     assert decoder.flush() == "\x1ee"
+
+
+@given(st.integers(1, 9))
+def test_what_ended_a_former_output_is_left_out(size: int) -> None:
+    decoder = TerminalDecoder(b"\x1eend-b\x1e", b"\x1eend-")
+    data = b"rest\x1eend-a\x1eone\x1e\x1eend-z\x1etwo\x1eend-b\x1elater"
+    assert "".join(decoder.feed(data[at : at + size]) for at in range(0, len(data), size)) == "restone\x1etwo"
+    assert decoder.is_finished

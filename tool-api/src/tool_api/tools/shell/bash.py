@@ -57,7 +57,6 @@ class Bash:
         self._status = status
         self._status_bytes = bytearray()
         self._nonce = secrets.token_hex(8)
-        self._sentinel = f"\x1e{self._nonce}\x1e".encode()
         self._decoder: TerminalDecoder | None = None
         self._command: Command | None = None
         self._mark = ""
@@ -124,8 +123,9 @@ class Bash:
         if not self.is_alive:
             raise BashEndedError
         self._command = command
-        self._decoder = TerminalDecoder(self._sentinel)
         self._mark = secrets.token_hex(8)
+        start = f"\x1e{self._nonce}"
+        self._decoder = TerminalDecoder(f"{start}{self._mark}\x1e".encode(), start.encode())
         self._since_ticks = processes.clock_ticks()
         # An interrupt drops the rest of a line, so the report stands on the next one too; told twice it is told once.
         line = (
@@ -280,7 +280,7 @@ __suite_status() {
   __suite_told=$1
   printf '%s\0%s\0' "$s" "$PWD" >&STATUS
   { export -p; printf '\0'; } >&STATUS
-  printf '\036%s\036' NONCE >&OUTPUT
+  printf '\036%s%s\036' NONCE "$1" >&OUTPUT
   trap - INT
   return $s
 }

@@ -43,10 +43,14 @@ class BoundedText:
 
 
 class TerminalDecoder:
-    """UTF-8 from a terminal up to a sentinel; what is invalid is replaced, what is cut in two chunks is not."""
+    """UTF-8 from a terminal up to a sentinel; what is invalid is replaced, what is cut in two chunks is not.
 
-    def __init__(self, sentinel: bytes) -> None:
+    With `start`, sentinels that begin so and are as long are left out: of former commands, which may come late.
+    """
+
+    def __init__(self, sentinel: bytes, start: bytes | None = None) -> None:
         self._sentinel = sentinel
+        self._start = sentinel if start is None else start
         self._held: bytes = b""
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.is_finished = False
@@ -55,15 +59,18 @@ class TerminalDecoder:
         """Text that is certain by now; whatever follows the sentinel is dropped."""
         if self.is_finished:
             return ""
-        data = self._held + data
-        end = data.find(self._sentinel)
-        if end >= 0:
-            self.is_finished = True
-            self._held = b""
-            return self._decoder.decode(data[:end], final=True)
-        keep = self._possible_start(data)
+        data, texts = self._held + data, list[str]()
+        while (at := data.find(self._start)) >= 0 and len(data) >= (end := at + len(self._sentinel)):
+            found = data[at:end]
+            if found == self._sentinel:
+                self.is_finished = True
+                self._held = b""
+                return "".join([*texts, self._decoder.decode(data[:at], final=True)])
+            texts.append(self._decoder.decode(data[:at]))
+            data = data[end:]
+        keep = len(data) - at if at >= 0 else self._possible_start(data)
         self._held = data[len(data) - keep :]
-        return self._decoder.decode(data[: len(data) - keep])
+        return "".join([*texts, self._decoder.decode(data[: len(data) - keep])])
 
     def flush(self) -> str:
         """What was held back, when no sentinel will come any more."""
@@ -72,5 +79,5 @@ class TerminalDecoder:
         return self._decoder.decode(held, final=True)
 
     def _possible_start(self, data: bytes) -> int:
-        start = data.rfind(self._sentinel[:1], max(0, len(data) - len(self._sentinel) + 1))
-        return len(data) - start if start >= 0 and self._sentinel.startswith(data[start:]) else 0
+        at = data.rfind(self._start[:1], max(0, len(data) - len(self._start) + 1))
+        return len(data) - at if at >= 0 and self._start.startswith(data[at:]) else 0

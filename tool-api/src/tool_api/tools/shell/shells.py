@@ -75,12 +75,16 @@ class Shell:
             return kept
 
     async def warm_up(self) -> None:
-        """Have bash running, and past all it reads first, before the first command."""
+        """Have bash running, and past all it reads first, before the first command.
+
+        One that does not get there in time is ended: what it has to tell yet would be taken for the first command's.
+        """
         async with self._turn:
             bash = await self._living_bash()
             nothing = Command(":", bash.state.folder)
             bash.run_command(nothing)
-            await nothing.wait(_WARM_UP_S)
+            if not await nothing.wait(_WARM_UP_S):
+                await bash.close()
 
     async def close(self) -> None:
         async with self._turn:

@@ -122,11 +122,14 @@ class ProcessRuntime:
         return launch.start_processes()
 
     def _bound_terminals(self, sandbox_id: str) -> None:
-        """Before anything of an agent runs in it."""
+        """Before anything of an agent runs in it; one that has ended meanwhile is not handed out."""
         state = self._store.state(sandbox_id)
         if state is not None and state.first is not None:
             reason = bound_terminals(state.first)
-            if reason is not None and state.first.is_alive:
+            if not state.first.is_alive:
+                ended = self._why_ended(self._store.live(sandbox_id), "before it was ready")
+                raise StartFailedError(ended, retryable=True)
+            if reason is not None:
                 raise StartFailedError(f"The sandbox's terminals could not be bounded: {reason}", retryable=True)
 
     async def _ready_line(self, live: Live, outer: ProcessRef, log: Log) -> str:

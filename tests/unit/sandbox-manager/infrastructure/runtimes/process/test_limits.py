@@ -43,10 +43,3 @@ def test_without_a_namespace_of_its_own_nothing_is_counted_apart(
     monkeypatch.setattr(module, "_counts_by_namespace", lambda: True)
 
     assert limits_here(inside(), isolated=isolated).counts_by_namespace is counted
-
-
-def test_who_has_too_few_tasks_to_tell_is_counted_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_is_usable", lambda _: False)
-    monkeypatch.setattr(module, "_own_tasks", lambda: 8)
-
-    assert limits_here(inside(), isolated=True).counts_by_namespace is False

@@ -1,0 +1,31 @@
+"""A process sandbox that ends in the moment in which it has said that it is ready."""
+
+from __future__ import annotations
+
+import pytest
+
+from sandbox_manager.domain.errors import StartFailedError
+from sandbox_manager.infrastructure.runtimes.process import runtime as module
+from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
+from sandbox_manager.infrastructure.runtimes.process.terminals import bound_terminals
+from support.endpoint import await_true
+from support.runtime_labs import process_lab
+from support.sandboxes import inside, new_identity, spec_of
+
+
+async def test_it_is_not_handed_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def end_before(first: ProcessRef) -> str | None:
+        first.kill()
+        await_true(lambda: not first.is_alive)
+        return bound_terminals(first)
+
+    monkeypatch.setattr(module, "bound_terminals", end_before)
+    async with process_lab(inside()) as lab:
+        identity = new_identity()
+
+        with pytest.raises(StartFailedError) as failed:
+            await lab.runtime.start_sandbox(spec_of(identity))
+
+        await lab.runtime.remove(identity, keep_workspace=False)
+    assert failed.value.retryable
+    assert "ended before it was ready" in failed.value.detail
