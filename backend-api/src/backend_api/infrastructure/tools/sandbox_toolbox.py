@@ -33,10 +33,7 @@ RESTARTED = (
     "the browser's pages are gone.]"
 )
 
-LOST = (
-    "The connection to the computer broke in the middle of this call ({detail}) It may have happened, in whole or in "
-    "part; check before repeating it."
-)
+LOST = "{detail} What was called may have happened, in whole or in part; check before repeating it."
 
 
 def manifest_tools() -> list[ToolSpec]:
