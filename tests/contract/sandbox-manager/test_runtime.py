@@ -7,6 +7,7 @@ import contextlib
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import httpx
 import pytest
 
 from sandbox_manager.domain.errors import DomainError, EngineUnavailableError, WorkspaceExistsError
@@ -159,6 +160,20 @@ async def test_one_killed_from_outside_is_told_of_and_found_as_not_running_with_
             await lab.runtime.pause(gone)
         with pytest.raises(EngineUnavailableError):
             await lab.runtime.resume(gone)
+
+
+async def test_one_whose_tool_api_was_killed_has_ended_though_its_programs_live_on(real_lab: Lab) -> None:
+    identity = new_identity()
+    started = await start(real_lab, identity)
+    assert "exit=0" in await run_inside(started, identity, "setsid sleep 1000 > /dev/null 2>&1 &")
+    with pytest.raises(httpx.HTTPError):
+        await run_inside(started, identity, "pkill -9 -f tool_api; sleep 1000")
+    async with asyncio.timeout(30):
+        while (thing := (await real_lab.runtime.found())[0]).running:
+            await asyncio.sleep(0.02)
+    assert thing.reason
+    await real_lab.runtime.remove(identity, keep_workspace=False)
+    assert real_lab.left(identity) == []
 
 
 async def test_a_kept_workspace_is_there_for_the_next_generation_and_exchanged_for_no_pooled_one(lab: Lab) -> None:

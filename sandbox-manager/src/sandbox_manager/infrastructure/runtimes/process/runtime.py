@@ -152,7 +152,7 @@ class ProcessRuntime:
 
     def _usage(self, identity: Identity) -> Usage | None:
         state = self._store.state(identity.sandbox_id)
-        if state is None or not state.root.is_alive:
+        if state is None or not state.is_alive:
             return None
         return monitoring.usage(self._limits, identity.sandbox_id, self._options.inside.memory_bytes)
 
@@ -161,7 +161,7 @@ class ProcessRuntime:
 
     def _running_ids(self) -> set[str]:
         states = {one.sandbox_id: self._store.state(one.sandbox_id) for one in self._store.identities()}
-        return {sandbox_id for sandbox_id, state in states.items() if state is not None and state.root.is_alive}
+        return {sandbox_id for sandbox_id, state in states.items() if state is not None and state.is_alive}
 
     async def found(self) -> list[Found]:
         return await self._threads.run_call(self._find_all)
@@ -175,7 +175,7 @@ class ProcessRuntime:
             state = self._store.state(identity.sandbox_id)
             for process in state.processes if state else []:
                 reap(process.pid)
-            running = state is not None and state.root.is_alive
+            running = state is not None and state.is_alive
             connected += [state.first] if running and state and state.first and state.network else []
             found[identity.sandbox_id] = Found(
                 identity=identity,
@@ -205,7 +205,7 @@ class ProcessRuntime:
 
     def _running(self, identity: Identity) -> Freezer:
         state = self._store.state(identity.sandbox_id)
-        if state is None or not state.root.is_alive:
+        if state is None or not state.is_alive:
             raise EngineUnavailableError("The sandbox's processes have ended.")
         return self._freezer(identity, state)
 

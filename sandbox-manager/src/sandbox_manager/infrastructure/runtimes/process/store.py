@@ -59,6 +59,11 @@ class State:
         return self.first or self.outer
 
     @property
+    def is_alive(self) -> bool:
+        """The one outside ends with the tool API, the first inside only with all that it started."""
+        return self.root.is_alive and self.outer.is_alive
+
+    @property
     def processes(self) -> list[ProcessRef]:
         return [one for one in (self.first, self.network, self.outer, self.log) if one is not None]
 
