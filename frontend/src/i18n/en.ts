@@ -546,7 +546,7 @@ export default {
     queuedText: 'All computers are in use. It starts as soon as one is free.',
     inLine: 'All computers are in use. Yours is number {place} in line.',
     atOwnLimit:
-      'As many of your computers are running as you may have. This one starts when another has not been used for a minute; its files are kept. Deleting a conversation makes room at once.',
+      'As many of your computers are running as you may have. This one starts when another has not been used, nor its desktop watched, for a minute; its files are kept. Deleting a conversation makes room at once.',
     starting: 'The computer is starting',
     startingText: 'This takes a few seconds.',
     startingLong: 'This takes longer than usual.',

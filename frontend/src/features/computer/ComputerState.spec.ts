@@ -26,7 +26,9 @@ describe('ComputerState', () => {
       props: { ...props, computer: { ...queued, isAtOwnLimit: true } },
       global: { plugins: [i18n] },
     })
-    expect(screen.getByText(/As many of your computers are running as you may have/)).toBeTruthy()
+    expect(
+      screen.getByText(/As many of your computers are running as you may have.*nor its desktop watched/),
+    ).toBeTruthy()
     expect(screen.queryByRole('button')).toBeNull()
   })
   it('says once a start takes longer than it usually does, and forgets that with the next one', async () => {
