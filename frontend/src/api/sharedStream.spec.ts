@@ -130,3 +130,15 @@ it('is one for each page where the browser has no locks, and rests with a hidden
   await tick(60_000)
   expect(open).toHaveLength(0)
 })
+it.each([
+  ['locks', () => withLocks({ request: () => Promise.reject(new DOMException('denied', 'SecurityError')) })],
+  ['channels', () => vi.stubGlobal('BroadcastChannel', undefined)],
+])('is there too where the browser refuses %s', async (_, refuse) => {
+  refuse()
+  const page = await openPage()
+  await send('1')
+  expect(page.seen).toEqual(['1'])
+  page.handle.close()
+  await tick()
+  expect(open).toEqual([])
+})

@@ -6,30 +6,43 @@ type Told =
   | { readonly message: SseMessage }
   | { readonly state: StreamState; readonly error: { readonly status: number; readonly code: string } | null }
 
-const REST_WITHOUT_LOCKS_MS = 60_000
+const REST_ALONE_MS = 60_000
+
+/** None where the browser has none, or refuses it as it refuses to keep anything. */
+function channelOf(name: string): BroadcastChannel | null {
+  try {
+    return new BroadcastChannel(name)
+  } catch {
+    return null
+  }
+}
 
 /**
  * Follows a stream that all pages of this browser follow, over one connection: a browser has but six for all pages of a
  * server. The page that was shown last has it and tells the others; when it goes, the next one goes on where it was.
+ * While it changes hands, a message may come twice.
  *
- * Without TLS, but on this machine itself, browsers have no locks: there each page has its own, and rests when hidden.
+ * Without TLS, but on this machine itself, browsers have no locks, and some refuse them: there each page has its own, and
+ * rests when hidden.
  */
 export function openSharedStream(name: string, options: StreamOptions): StreamHandle {
   const locks = navigator.locks as LockManager | undefined
-  if (!locks) return openStream({ ...options, restHiddenMs: REST_WITHOUT_LOCKS_MS })
-  const channel = new BroadcastChannel(name)
+  const channel = channelOf(name)
+  const openAlone = (): StreamHandle => openStream({ ...options, restHiddenMs: REST_ALONE_MS })
+  if (!locks || !channel) return openAlone()
   let closed = false
   let own: StreamHandle | null = null
   let letGo = (): void => undefined
   const asked = { inLine: false, atOnce: false }
 
   channel.onmessage = ({ data }: MessageEvent<Told>) => {
-    if (closed || own) return
+    if (closed) return
+    // Also from the page that takes over just now: nothing falls between its stream and this page's.
     if ('message' in data) options.onMessage(data.message)
-    else options.onState(data.state, data.error && new ApiError(data.error.status, data.error.code, ''))
+    else if (!own) options.onState(data.state, data.error && new ApiError(data.error.status, data.error.code, ''))
   }
   function tell(told: Told): void {
-    if (!closed) channel.postMessage(told)
+    if (!closed) channel?.postMessage(told)
   }
   function open(): StreamHandle {
     return openStream({
@@ -49,8 +62,9 @@ export function openSharedStream(name: string, options: StreamOptions): StreamHa
     if (asked[how]) return
     asked[how] = true
     let mine = null as StreamHandle | null
+    let isRefused = true
     const hold = (): Promise<void> => {
-      asked[how] = false
+      asked[how] = isRefused = false
       if (closed) return Promise.resolve()
       own = mine = open()
       return new Promise((resolve) => (letGo = resolve))
@@ -58,7 +72,9 @@ export function openSharedStream(name: string, options: StreamOptions): StreamHa
     await locks?.request(name, { steal: how === 'atOnce' }, hold).catch(() => undefined)
     mine?.close()
     if (own === mine) own = null
-    if (!closed) void follow('inLine')
+    if (closed) return
+    if (isRefused) own ??= openAlone()
+    else void follow('inLine')
   }
   function takeOver(): void {
     if (document.visibilityState === 'visible' && !own) void follow('atOnce')
