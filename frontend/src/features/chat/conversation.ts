@@ -42,9 +42,9 @@ export const useConversation = defineStore('conversation', () => {
   let stream: StreamHandle | null = null
   let opening: AbortController | null = null
   let state = emptyTranscript
-  // What is shown goes once its stream is back, and tells until then that it waits.
+  // What is shown goes once its stream is back, and tells until then that it waits; one that rests will not be soon.
   const isReachable = (id: string): boolean =>
-    auth.isStillHere() && (id !== sessionId.value || streamState.value === 'open')
+    auth.isStillHere() && (id !== sessionId.value || ['open', 'resting'].includes(streamState.value))
   const account = (): string => auth.user?.id ?? ''
   const stop = createRunStop(
     {
@@ -173,7 +173,7 @@ export const useConversation = defineStore('conversation', () => {
       onState: (next, error) => {
         streamState.value = next
         streamError.value = error
-        if (next === 'open') retry()
+        if (next === 'open' || next === 'resting') retry()
         if (next !== 'ended') return
         problem.value = error
         phase.value = error?.status === 404 ? 'missing' : 'failed'
