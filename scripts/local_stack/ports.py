@@ -11,6 +11,7 @@ from local_stack.errors import StackError
 
 _LOWEST, _COUNT = 15_000, 17_000
 """Linux gives 32,768 and more by itself."""
+_DRAWS = 1_000
 
 
 def is_free(host: str, port: int) -> bool:
@@ -25,7 +26,7 @@ def is_free(host: str, port: int) -> bool:
 
 
 def claim_public_port(host: str, port: int) -> int:
-    """The port people open, or a free one for 0. Raises `StackError` when it is taken."""
+    """The port people open, or a free one for 0. Raises `StackError` when it is taken, or the host is not this one."""
     if port == 0:
         return _free_port(host)
     if not is_free(host, port):
@@ -55,8 +56,9 @@ def inner_ports(remembered: Path, names: tuple[str, ...], public_port: int) -> d
 
 def _free_port(host: str) -> int:
     """Below those that the system gives to whoever connects somewhere: while a service is down, one of these could be
-    taken, by its own clients that try to reach it, too."""
-    while True:
+    taken, by its own clients that try to reach it, too. Raises `StackError` where none is found."""
+    for _ in range(_DRAWS):
         port = _LOWEST + secrets.randbelow(_COUNT)
         if is_free(host, port):
             return port
+    raise StackError(f"No port is free on {host}. If this machine has no such address, choose another HOST.")

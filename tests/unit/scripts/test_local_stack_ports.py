@@ -6,6 +6,9 @@ import json
 import socket
 from pathlib import Path
 
+import pytest
+
+from local_stack.errors import StackError
 from local_stack.ports import claim_public_port, inner_ports
 
 
@@ -31,3 +34,8 @@ def test_ports_stay_but_for_one_that_is_taken_by_now(tmp_path: Path) -> None:
 
     assert after["redis"] == before["redis"]
     assert after["mongod"] != before["mongod"]
+
+
+def test_a_host_that_is_not_this_machine_has_no_port_to_draw() -> None:
+    with pytest.raises(StackError, match=r"HOST"):
+        claim_public_port("192.0.2.1", 0)
