@@ -10,6 +10,8 @@ interface Page {
   readonly handle: StreamHandle
   readonly seen: string[]
   readonly troubles: (number | null)[]
+  /** How often it has connected by itself. */
+  asks: number
 }
 let visibility: DocumentVisibilityState
 let open: FakeStream[]
@@ -51,18 +53,25 @@ async function tick(ms = 0): Promise<void> {
 }
 async function openPage(seenAs: DocumentVisibilityState = 'visible', name = 'feed'): Promise<Page> {
   visibility = seenAs
-  const seen: string[] = []
-  const troubles: (number | null)[] = []
+  const shown = { seen: [] as string[], troubles: [] as (number | null)[], asks: 0 }
   const handle = openSharedStream(name, {
     path: '/events',
-    query: () => ({ after: seen.at(-1) }),
-    onMessage: ({ data }) => seen.push(data),
-    onState: (_, error) => troubles.push(error && error.status),
+    query: () => {
+      shown.asks += 1
+      return { after: shown.seen.at(-1) }
+    },
+    onMessage: ({ data }) => shown.seen.push(data),
+    onState: (_, error) => shown.troubles.push(error && error.status),
   })
-  const page = { handle, seen, troubles }
+  const page = Object.assign(shown, { handle })
   pages.push(page)
   await tick()
   return page
+}
+async function look(next: DocumentVisibilityState): Promise<void> {
+  visibility = next
+  document.dispatchEvent(new Event('visibilitychange'))
+  await tick()
 }
 async function send(data: string): Promise<void> {
   expect(open).toHaveLength(1)
@@ -74,15 +83,37 @@ it('tells all pages over the connection of the one that was shown last', async (
   const [first, second, behind] = [await openPage(), await openPage(), await openPage('hidden')]
   await send('1')
   expect([first.seen, second.seen, behind.seen]).toEqual([['1'], ['1'], ['1']])
-  visibility = 'visible'
-  document.dispatchEvent(new Event('visibilitychange'))
-  await tick()
+  await look('visible')
   await send('2')
   expect([first.seen, second.seen, behind.seen]).toEqual([
     ['1', '2'],
     ['1', '2'],
     ['1', '2'],
   ])
+})
+it('is taken over by a page once that is shown, and by none that is hidden', async () => {
+  const [first, behind] = [await openPage(), await openPage('hidden')]
+  await look('hidden')
+  expect([first.asks, behind.asks]).toEqual([1, 0])
+  await look('visible')
+  expect([first.asks, behind.asks]).toEqual([1, 1])
+})
+it('is followed by no page that was closed while it waited for it', async () => {
+  const [first, behind] = [await openPage(), await openPage('hidden')]
+  behind.handle.close()
+  first.handle.close()
+  await tick()
+  expect([open, behind.asks]).toEqual([[], 0])
+  const next = await openPage('hidden')
+  expect(next.asks).toBe(1)
+})
+it('loses nothing that another page tells while it has it, but tells its own state', async () => {
+  const page = await openPage()
+  const other = new BroadcastChannel('feed')
+  other.postMessage({ message: { event: 'message', data: 'of the one before' } })
+  other.postMessage({ state: 'reconnecting', error: { status: 429, code: 'too_many' } })
+  expect(page.seen).toEqual(['of the one before'])
+  expect(page.troubles.at(-1)).toBeNull()
 })
 it('goes on where it was when the page that had it is gone', async () => {
   const [first, second] = [await openPage(), await openPage()]
@@ -125,8 +156,7 @@ it('is one for each page where the browser has no locks, and rests with a hidden
   await openPage()
   await openPage()
   expect(open).toHaveLength(2)
-  visibility = 'hidden'
-  document.dispatchEvent(new Event('visibilitychange'))
+  await look('hidden')
   await tick(60_000)
   expect(open).toHaveLength(0)
 })
