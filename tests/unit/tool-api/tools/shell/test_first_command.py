@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tool_api.tools.shell import bash as bash_module
 from tool_api.tools.shell import shells as module
 from tool_api.tools.shell.shells import Shells
 
@@ -15,6 +16,10 @@ async def test_it_tells_its_own_output_and_exit_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, warm_up_s: float
 ) -> None:
     """Also on a machine so busy that bash was given up on before it was through with what it reads first."""
+    once = f"[[ -e {tmp_path}/told ]] || {{ : > {tmp_path}/told; sleep 2; }}"
+    slow = bash_module._REPORT.replace("  printf '\\036", f"  {once}; printf '\\036")
+    assert slow != bash_module._REPORT
+    monkeypatch.setattr(bash_module, "_REPORT", slow)
     monkeypatch.setattr(module, "_WARM_UP_S", warm_up_s)
     async with Shells(tmp_path) as shells:
         shell = await shells.open("main")
