@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from sandbox_manager.infrastructure.runtimes.process import limits as module
@@ -43,3 +45,17 @@ def test_without_a_namespace_of_its_own_nothing_is_counted_apart(
     monkeypatch.setattr(module, "_counts_by_namespace", lambda: True)
 
     assert limits_here(inside(), isolated=isolated).counts_by_namespace is counted
+
+
+@pytest.mark.parametrize(("script", "counted"), [("exit 0", True), ("exit 1", False), (None, False)])
+def test_what_is_tried_tells_whether_namespaces_are_counted_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str | None, counted: bool
+) -> None:
+    if script is not None:
+        bubblewrap = tmp_path / "bwrap"
+        bubblewrap.write_text(f"#!/bin/sh\n{script}\n")
+        bubblewrap.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(module, "_is_usable", lambda _: False)
+
+    assert limits_here(inside(), isolated=True).counts_by_namespace is counted
