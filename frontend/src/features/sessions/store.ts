@@ -43,15 +43,26 @@ export const useSessions = defineStore('sessions', () => {
   }
 
   async function load(): Promise<void> {
+    const before = [...byId.value.values()]
     try {
       const page = await call<SessionPage>('GET', '/sessions', { query: { limit: PAGE } })
       if (!isLoaded.value) nextCursor.value = page.next_cursor
       page.items.forEach(keep)
+      forgetUnlisted(before, page)
       problem.value = null
       isLoaded.value = true
     } catch (error) {
       problem.value = error
     }
+  }
+
+  /** What was deleted while nobody told of it: the server lists all there are, what was made last first. */
+  function forgetUnlisted(before: readonly KnownSession[], { items, next_cursor }: SessionPage): void {
+    const listed = new Set(items.map(({ id }) => id))
+    const end = next_cursor === null ? '' : (items.at(-1)?.created_at ?? '')
+    const rest = new Map(known.value.byId)
+    for (const { id, created_at } of before) if (created_at > end && !listed.has(id)) rest.delete(id)
+    if (rest.size < known.value.byId.size) known.value = { ...known.value, byId: rest }
   }
 
   async function loadMore(): Promise<void> {
