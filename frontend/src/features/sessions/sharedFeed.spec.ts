@@ -74,6 +74,14 @@ it('forgets what was deleted while nobody told of it, when another page begins t
 
   await vi.waitFor(() => expect(ids(page)).toEqual(['b']))
 })
+it('takes no answer that comes after the log-out for a list of whoever logs in next', async () => {
+  next = 'more'
+  const page = await openPage('ann')
+  const asked = [page.load(), page.loadMore()]
+  page.unfollow()
+  await Promise.all(asked)
+  expect(ids(page)).toEqual([])
+})
 it('keeps what is older than all that the server listed', async () => {
   listed = [session('b', 2)]
   next = 'more'

@@ -42,17 +42,25 @@ export const useSessions = defineStore('sessions', () => {
     known.value = { ...known.value, byId: rest }
   }
 
+  /** An answer that comes after the log-out is nothing for whoever logs in next. */
+  function following(): () => boolean {
+    const asked = feed
+    return () => feed === asked
+  }
+
   async function load(): Promise<void> {
     const before = [...byId.value.values()]
+    const isStillFollowed = following()
     try {
       const page = await call<SessionPage>('GET', '/sessions', { query: { limit: PAGE } })
+      if (!isStillFollowed()) return
       if (!isLoaded.value) nextCursor.value = page.next_cursor
       page.items.forEach(keep)
       forgetUnlisted(before, page)
       problem.value = null
       isLoaded.value = true
     } catch (error) {
-      problem.value = error
+      if (isStillFollowed()) problem.value = error
     }
   }
 
@@ -67,7 +75,9 @@ export const useSessions = defineStore('sessions', () => {
 
   async function loadMore(): Promise<void> {
     if (!nextCursor.value) return
+    const isStillFollowed = following()
     const page = await call<SessionPage>('GET', '/sessions', { query: { limit: PAGE, cursor: nextCursor.value } })
+    if (!isStillFollowed()) return
     page.items.forEach(keep)
     nextCursor.value = page.next_cursor
   }
@@ -118,8 +128,10 @@ export const useSessions = defineStore('sessions', () => {
   }
 
   async function fetchOne(id: string): Promise<void> {
+    const isStillFollowed = following()
     try {
-      keep(await call<Session>('GET', `/sessions/${id}`))
+      const session = await call<Session>('GET', `/sessions/${id}`)
+      if (isStillFollowed()) keep(session)
     } catch {
       return // gone meanwhile, or told again with its next change
     }
@@ -133,7 +145,6 @@ export const useSessions = defineStore('sessions', () => {
   /** Of all pages of an account in this browser one is told, and tells the others. */
   function follow(account: string): void {
     if (feed) return
-    void load()
     feed = openSharedStream(`deskmate-feed:${account}`, {
       path: '/events',
       query: () => ({ after: known.value.cursor ?? undefined }),
@@ -142,6 +153,7 @@ export const useSessions = defineStore('sessions', () => {
         feedTrouble.value = state === 'reconnecting' ? error : null
       },
     })
+    void load()
   }
 
   function unfollow(): void {
