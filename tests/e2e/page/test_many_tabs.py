@@ -68,7 +68,7 @@ async def test_the_title_of_a_hidden_tab_tells_when_its_answer_is_there(stack: S
         await context.add_init_script(LOOKED_AT)
         page = await context.new_page()
         await page.goto(stack.base_url)
-        await say(page, "run sleep 8")
+        await say(page, "run sleep 15")
         await expect(page.locator("header")).to_contain_text("Working", timeout=PATIENT_MS)
         await page.evaluate("look('hidden')")
         await expect(page).to_have_title(re.compile("^1 working"), timeout=PATIENT_MS)

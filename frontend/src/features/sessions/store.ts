@@ -67,9 +67,10 @@ export const useSessions = defineStore('sessions', () => {
   /** What was deleted while nobody told of it: the server lists all there are, what was made last first. */
   function forgetUnlisted(before: readonly KnownSession[], { items, next_cursor }: SessionPage): void {
     const listed = new Set(items.map(({ id }) => id))
-    const end = next_cursor === null ? '' : (items.at(-1)?.created_at ?? '')
+    const oldest = next_cursor === null ? undefined : items.at(-1)
+    const end = oldest ? Date.parse(oldest.created_at) : -Infinity
     const rest = new Map(known.value.byId)
-    for (const { id, created_at } of before) if (created_at > end && !listed.has(id)) rest.delete(id)
+    for (const { id, created_at } of before) if (Date.parse(created_at) > end && !listed.has(id)) rest.delete(id)
     if (rest.size < known.value.byId.size) known.value = { ...known.value, byId: rest }
   }
 

@@ -126,7 +126,7 @@ class ProcessRuntime:
         state = self._store.state(sandbox_id)
         if state is not None and state.first is not None:
             reason = bound_terminals(state.first)
-            if not state.first.is_alive:
+            if not state.is_alive:
                 ended = self._why_ended(self._store.live(sandbox_id), "before it was ready")
                 raise StartFailedError(ended, retryable=True)
             if reason is not None:

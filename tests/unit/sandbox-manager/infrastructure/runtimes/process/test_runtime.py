@@ -4,7 +4,6 @@ import os
 import threading
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -15,6 +14,7 @@ from sandbox_manager.infrastructure.runtimes.process.confinement import Confinem
 from sandbox_manager.infrastructure.runtimes.process.limits import Limits
 from sandbox_manager.infrastructure.runtimes.process.processes import reference
 from sandbox_manager.infrastructure.runtimes.process.runtime import ProcessRuntime
+from sandbox_manager.infrastructure.runtimes.process.store import State
 from sandbox_manager.infrastructure.runtimes.threads import pools
 from support.sandboxes import inside, new_identity, process_options, spec_of
 
@@ -49,7 +49,7 @@ async def test_a_sandbox_whose_terminals_can_not_be_bounded_is_not_handed_out(
     assert alive is not None
     given = inside()
     monkeypatch.setattr(module, "bound_terminals", lambda _: "mount: permission denied")
-    monkeypatch.setattr(module.Store, "state", lambda *_: SimpleNamespace(first=alive))
+    monkeypatch.setattr(module.Store, "state", lambda *_: State(first=alive, outer=alive, network=None))
     async with pools("test", 1) as own:
         runtime = ProcessRuntime(
             process_options(tmp_path, given),
