@@ -131,21 +131,18 @@ export function openStream(options: StreamOptions): StreamHandle {
     connection?.abort()
     wake?.()
   }
-  /** Whether it rested. */
-  function goOn(): boolean {
-    isResting = false
-    const hasRested = rested !== null
-    rested?.()
-    rested = null
-    return hasRested
-  }
   function onVisible(): void {
     clearTimeout(restTimer)
     if (document.visibilityState !== 'visible') {
       if (options.restHiddenMs !== undefined) restTimer = window.setTimeout(rest, options.restHiddenMs)
       return
     }
-    if (goOn()) return
+    isResting = false
+    if (rested) {
+      rested()
+      rested = null
+      return
+    }
     if (wake) wake()
     else if (Date.now() - lastByteAt > 20_000) connection?.abort()
   }
