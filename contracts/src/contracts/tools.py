@@ -336,7 +336,8 @@ class FileEntry(BaseModel):
 
 
 class FileContent(BaseModel):
-    """Preview of a file: text cut at 100 KB (`truncated`), `content` null when binary."""
+    """Preview of a file: text cut at 100 KB (`truncated`), `content` null when binary. `encoding` is the one the file
+    is in; the content is text whatever that is."""
 
     path: Path
     name: Name
@@ -345,6 +346,7 @@ class FileContent(BaseModel):
     binary: bool
     language: Name | None
     truncated: bool
+    encoding: Name | None = None
 
 
 class Uploaded(BaseModel):

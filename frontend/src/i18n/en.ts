@@ -602,6 +602,7 @@ export default {
     awaited: 'The computer has not answered yet.',
     awaitedText: 'It may be waking up or starting again. Your files are kept and appear here as soon as it answers.',
     nothingIn: 'This file is empty.',
+    encoding: 'Text in {name}.',
     truncated: 'Only the beginning is shown. Download the file to see the rest.',
     source: 'Source',
     rendered: 'Preview',

@@ -584,6 +584,7 @@ const zh: typeof en = {
     awaited: '电脑还没有回应。',
     awaitedText: '它可能正在唤醒或重新启动。你的文件都还在，它一回应就会显示在这里。',
     nothingIn: '这个文件是空的。',
+    encoding: '文本编码：{name}。',
     truncated: '只显示开头部分，下载文件可查看全部。',
     source: '源码',
     rendered: '预览',

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tool_api.errors import PathForbiddenError
+from tool_api.file_names import find_name, shown_name
 
 _MAX_LINKS = 40
 _FOLDER_FLAGS = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -29,7 +30,8 @@ class NotRegularError(OSError):
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A place inside the workspace: a descriptor of its folder and a name in it (`.` for a root itself)."""
+    """A place inside the workspace: a descriptor of its folder and a name in it (`.` for a root itself). `path` is the
+    way to it as text, which finds it again; the name on the disk need not be text."""
 
     folder: int
     name: str
@@ -127,6 +129,8 @@ class _Walk:
                 continue
             is_last = not todo
             found = self._stat_part(part)
+            if found is None and (same := find_name(self._folders[-1], part)) is not None:
+                part, found = same, self._stat_part(same)
             if found is not None and stat.S_ISLNK(found.st_mode) and (follow or not is_last):
                 links += 1
                 if links > _MAX_LINKS:
@@ -186,10 +190,10 @@ class _Walk:
             with contextlib.suppress(FileExistsError):
                 os.mkdir(part, dir_fd=self._folders[-1])
         self._folders.append(os.open(part, _FOLDER_FLAGS, dir_fd=self._folders[-1]))
-        self._names.append(part)
+        self._names.append(shown_name(part))
 
     def _path_text(self, last: str | None) -> str:
-        names = [*self._names, last] if last is not None else self._names
+        names = [*self._names, shown_name(last)] if last is not None else self._names
         return f"{self._prefix}{'/'.join(names)}" or "."
 
 

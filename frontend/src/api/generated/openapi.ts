@@ -420,6 +420,10 @@ export interface FilePreviewBody {
   binary: boolean
   language: string | null
   truncated: boolean
+  /**
+   * The encoding of the file on its disk, such as UTF-8 or GB18030.
+   */
+  encoding: string | null
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema

@@ -17,4 +17,15 @@ describe('FilePreview', () => {
     render(FilePreview, { props: { sessionId: 's', path: name, version: 0 }, global: { plugins: [i18n] } })
     expect(await screen.findByText('This file is empty.')).toBeTruthy()
   })
+  it.each([
+    ['GB18030', 'Text in GB18030.'],
+    ['UTF-8', null],
+    [null, null],
+  ])('says that a text is in %s where that is not UTF-8', async (encoding, said) => {
+    const content = { path: 'a.csv', name: 'a.csv', size: 9, binary: false, content: '编号,名称', truncated: false }
+    startFakeServer({ 'GET /sessions/s/files/content': () => json({ ...content, language: 'csv', encoding }) })
+    render(FilePreview, { props: { sessionId: 's', path: 'a.csv', version: 0 }, global: { plugins: [i18n] } })
+    expect(await screen.findByText('名称')).toBeTruthy()
+    expect(screen.queryByText(/^Text in/)?.textContent.trim() ?? null).toBe(said)
+  })
 })

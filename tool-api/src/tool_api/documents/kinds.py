@@ -18,11 +18,11 @@ _WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, co
 
 
 class Kind(StrEnum):
-    """How a file becomes text. `LINES` is read as it is, in UTF-8."""
+    """How a file becomes text. `LINES` is read as it is, in the encoding it has; so is what is `BINARY` by its
+    beginning, should it turn out to be text after all."""
 
     LINES = "lines"
     BINARY = "binary"
-    TEXT = "text"
     PAGE = "page"
     PDF = "pdf"
     OFFICE = "office"
@@ -40,17 +40,4 @@ def kind_of(head: bytes, path: str, *, as_text: bool) -> Kind:
         return Kind.OLD_OFFICE
     if suffix in _PAGES and as_text:
         return Kind.PAGE
-    if head.startswith(_WIDE_MARKS):
-        return Kind.TEXT
-    if b"\0" in head:
-        return Kind.BINARY
-    return Kind.LINES if _is_utf8(head) else Kind.TEXT
-
-
-def _is_utf8(head: bytes) -> bool:
-    try:
-        # What is cut in the middle of a character is no fault.
-        codecs.getincrementaldecoder("utf-8")().decode(head, final=len(head) < SNIFFED_BYTES)
-    except UnicodeDecodeError:
-        return False
-    return True
+    return Kind.BINARY if b"\0" in head and not head.startswith(_WIDE_MARKS) else Kind.LINES

@@ -18,7 +18,7 @@ from tool_api.documents.kinds import Kind
 from tool_api.documents.parts import Asked, RefusedDocumentError, read_part
 
 MAX_BYTES = 64 * 1024 * 1024
-_FORMATS = {Kind.TEXT: "text", Kind.PAGE: "page", Kind.PDF: "pdf"}
+_FORMATS = {Kind.PAGE: "page", Kind.PDF: "pdf"}
 _OFFICE = {"word/document.xml": "docx", "xl/workbook.xml": "xlsx", "ppt/presentation.xml": "pptx"}
 _BROKEN = "It is broken, or made in a way that this tool does not know."
 

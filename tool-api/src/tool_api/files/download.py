@@ -14,6 +14,7 @@ from urllib.parse import quote
 from starlette.responses import Response, StreamingResponse
 
 from tool_api.errors import FolderTooLargeError
+from tool_api.file_names import shown_name
 from tool_api.files.listing import HIDDEN, changed_at
 from tool_api.tree_walk import Folder, walk
 from tool_api.workspace import Workspace
@@ -145,7 +146,7 @@ def _zip(fd: int) -> Generator[bytes]:
                 budget.take_folder(folder)
                 below = f"{folder.path}/" if folder.depth else ""
                 if below:
-                    archive.writestr(zipfile.ZipInfo(_text(below), _ZIP_EPOCH), b"")
+                    archive.writestr(zipfile.ZipInfo(shown_name(below), _ZIP_EPOCH), b"")
                 for name in folder.files:
                     yield from _add(archive, sink, budget, folder.fd, name, below + name)
         yield sink.written_bytes()
@@ -163,7 +164,7 @@ def _add(archive: zipfile.ZipFile, sink: _Sink, budget: _Budget, folder: int, na
         if not stat.S_ISREG(state.st_mode):
             return
         changed = min(max(changed_at(state).timetuple()[:6], _ZIP_EPOCH), _ZIP_END)
-        info = zipfile.ZipInfo(_text(path), changed)
+        info = zipfile.ZipInfo(shown_name(path), changed)
         info.compress_type = zipfile.ZIP_DEFLATED
         info.external_attr = stat.S_IMODE(state.st_mode) << 16
         with archive.open(info, "w", force_zip64=True) as entry:
@@ -171,11 +172,6 @@ def _add(archive: zipfile.ZipFile, sink: _Sink, budget: _Budget, folder: int, na
                 budget.take_bytes(len(piece))
                 entry.write(piece)
                 yield sink.written_bytes()
-
-
-def _text(path: str) -> str:
-    """What an archive can hold of a path that is no UTF-8."""
-    return path.encode("utf-8", "replace").decode()
 
 
 async def in_thread(pieces: Generator[bytes]) -> AsyncGenerator[bytes]:

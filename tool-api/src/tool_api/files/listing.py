@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import stat
 import time
@@ -10,13 +11,14 @@ from pathlib import PurePosixPath
 
 from contracts.tools import FileContent, FileEntry
 from tool_api.errors import NotFoundError, PathForbiddenError
+from tool_api.file_names import shown_names
+from tool_api.text_encoding import TextEncoding, encoding_of_file, shown_text
 from tool_api.workspace import Workspace
 
 HIDDEN = frozenset({".agent", ".transcripts", ".tasks", ".team"})
 MAX_PREVIEW_BYTES = 100 * 1024
 MAX_LISTED = 5000
 _LINKS_S = 2.0
-_SNIFF_BYTES = 8192
 _EARLIEST = datetime(1, 1, 1, tzinfo=UTC).timestamp()
 _LATEST = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()
 
@@ -52,26 +54,26 @@ def list_entries(workspace: Workspace, path: str) -> list[FileEntry]:
         with os.scandir(fd) as entries:
             names = sorted(entry.name for entry in entries if entry.name not in HIDDEN)[:MAX_LISTED]
         until = time.monotonic() + _LINKS_S
-        found = [_entry(workspace, fd, prefix, name, until) for name in names]
+        shown = zip(names, shown_names(names), strict=True)
+        found = [_entry(workspace, fd, prefix, name, text, until) for name, text in shown]
     finally:
         os.close(fd)
     return sorted((entry for entry in found if entry is not None), key=lambda entry: (not entry.is_dir, entry.name))
 
 
-def _entry(workspace: Workspace, folder: int, prefix: str, name: str, until: float) -> FileEntry | None:
+def _entry(workspace: Workspace, folder: int, prefix: str, name: str, shown: str, until: float) -> FileEntry | None:
     try:
         state = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if stat.S_ISLNK(state.st_mode):
             if time.monotonic() > until:
                 return None
-            with workspace.locate(prefix + name) as target:
+            with workspace.locate(prefix + shown) as target:
                 state = target.stat()
     except (OSError, PathForbiddenError):
         return None
     is_folder = stat.S_ISDIR(state.st_mode)
-    shown = name.encode("utf-8", "replace").decode()
     return FileEntry(
-        path=(prefix + name).encode("utf-8", "replace").decode(),
+        path=prefix + shown,
         name=shown,
         size=0 if is_folder else state.st_size,
         modified_at=changed_at(state),
@@ -80,7 +82,7 @@ def _entry(workspace: Workspace, folder: int, prefix: str, name: str, until: flo
 
 
 def preview(workspace: Workspace, path: str) -> FileContent:
-    """The beginning of a text file; a binary file has no content."""
+    """The beginning of a text file, in whatever encoding it is; a binary file has no content."""
     with workspace.locate(path) as place:
         try:
             fd = place.open()
@@ -90,9 +92,10 @@ def preview(workspace: Workspace, path: str) -> FileContent:
     with os.fdopen(fd, "rb") as file:
         size = os.fstat(fd).st_size
         data = file.read(MAX_PREVIEW_BYTES + 1)
+        encoding = encoding_of_file(fd)
     name = PurePosixPath(shown).name
     is_cut = len(data) > MAX_PREVIEW_BYTES
-    text = _text(data[:MAX_PREVIEW_BYTES], is_cut=is_cut)
+    text = None if encoding is None else _beginning(data[:MAX_PREVIEW_BYTES], encoding, is_cut=is_cut)
     return FileContent(
         path=shown,
         name=name,
@@ -101,15 +104,11 @@ def preview(workspace: Workspace, path: str) -> FileContent:
         binary=text is None,
         language=None if text is None else language_of(name),
         truncated=is_cut and text is not None,
+        encoding=None if encoding is None else encoding.name,
     )
 
 
-def _text(data: bytes, *, is_cut: bool) -> str | None:
-    if b"\0" in data[:_SNIFF_BYTES]:
-        return None
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        if is_cut and error.start >= len(data) - 3:
-            return data[: error.start].decode()
-        return None
+def _beginning(data: bytes, encoding: TextEncoding, *, is_cut: bool) -> str:
+    decoder = codecs.getincrementaldecoder(encoding.codec)("surrogateescape")
+    # What is cut in the middle of a character is left out.
+    return shown_text(decoder.decode(data.removeprefix(encoding.mark), final=not is_cut))

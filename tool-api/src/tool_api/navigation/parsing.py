@@ -7,10 +7,10 @@ import time
 from tree_sitter import Parser, Tree
 
 from tool_api.navigation.grammars import grammar
+from tool_api.text_encoding import encoding_of, shown_text
 
 MAX_PARSE_S = 2.0
 _PIECE = 65_536
-_MARKS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
 
 
 class NotParsedError(Exception):
@@ -19,16 +19,8 @@ class NotParsedError(Exception):
 
 def as_utf8(data: bytes) -> bytes | None:
     """The text of a file, with a mark in the place of what is none; None where it is binary."""
-    for mark, encoding in _MARKS:
-        if data.startswith(mark):
-            return data.decode(encoding, "replace").encode()
-    if b"\0" in data[:8192]:
-        return None
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return data.decode("utf-8", "replace").encode()
-    return data
+    encoding = encoding_of(data)
+    return None if encoding is None else shown_text(encoding.decode(data)).encode()
 
 
 def parse(source: bytes, language: str) -> Tree:

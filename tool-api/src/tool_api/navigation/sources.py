@@ -7,6 +7,7 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tool_api.file_names import shown_name
 from tool_api.navigation.ignored import MAX_BYTES, NAME, Ignored
 from tool_api.navigation.languages import language_of, language_of_first_line
 from tool_api.navigation.parsing import as_utf8
@@ -54,7 +55,7 @@ def source_files(target: str, above: list[tuple[str, str]], skipped: frozenset[s
             continue
         for name in folder.files:
             if (
-                _printable(path + name) not in skipped
+                shown_name(path + name) not in skipped
                 and language_of(name) is not None
                 and kept.has(path + name, is_folder=False)
             ):
@@ -91,13 +92,9 @@ def _read(path: str, name: str, folder: int) -> Iterator[SourceFile]:
     if data is None:
         return
     if len(data) > MAX_FILE_BYTES:
-        yield SourceFile(_printable(path), language, None)
+        yield SourceFile(shown_name(path), language, None)
     elif (source := as_utf8(data)) is not None:
-        yield SourceFile(_printable(path), language, source)
-
-
-def _printable(path: str) -> str:
-    return os.fsencode(path).decode("utf-8", "replace")
+        yield SourceFile(shown_name(path), language, source)
 
 
 def _bytes(name: str, folder: int, most: int) -> bytes | None:

@@ -53,6 +53,7 @@ class FilePreview:
     binary: bool
     language: str | None
     truncated: bool
+    encoding: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

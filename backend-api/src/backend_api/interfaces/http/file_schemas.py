@@ -23,6 +23,7 @@ class FilePreviewBody(AnswerBody):
     binary: bool
     language: str | None
     truncated: bool
+    encoding: str | None = Field(description="The encoding of the file on its disk, such as UTF-8 or GB18030.")
 
 
 class UploadedBody(AnswerBody):

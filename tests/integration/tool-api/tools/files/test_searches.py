@@ -97,8 +97,31 @@ def test_names_that_are_no_text_links_and_pipes_spoil_no_search(root: Path, tmp_
     os.mkfifo(root / "pipe")
     Path(os.fsdecode(os.fsencode(root) + b"/\xff.txt")).write_text("a needle\n")
     (root / "plain").write_text("a needle\n")
-    assert sorted(found(root, "needle").lines) == ["plain:1:a needle", "\ufffd.txt:1:a needle"]
+    assert sorted(found(root, "needle").lines) == ["plain:1:a needle", "я.txt:1:a needle"]
     assert found(root, "needle", "plain").lines == ["plain:1:a needle"]
+
+
+@pytest.mark.usefixtures("way")
+def test_files_in_other_encodings_are_searched_as_what_they_are(root: Path) -> None:
+    chinese = "客户名单,北京市海淀区,工程师"
+    texts = {
+        "gb18030": chinese,
+        "big5": "客戶名單,臺北市中正區,工程師與學生",
+        "cp932": "顧客名簿,東京都港区の会社員です",
+        "cp949": "고객 名單,서울특별시 강남구에 사는 사람",
+        "utf-16": chinese,
+        "utf-8-sig": chinese,
+    }
+    for encoding, text in texts.items():
+        (root / f"{encoding}.csv").write_bytes(("plain,ascii\n" * 1000 + text + "\n").encode(encoding))
+    (root / "a.bin").write_bytes(b"\0" + chinese.encode("gb18030"))
+    (root / "b.log").write_bytes(f"{chinese}\n".encode() * 20 + b"\xff\n")
+    lines = found(root, "名[单單簿],").lines
+    assert lines[:20] == [f"b.log:{number}:{chinese}" for number in range(1, 21)]
+    assert lines[20:] == [f"{encoding}.csv:1001:{text}" for encoding, text in sorted(texts.items())]
+    assert found(root, "plain", "gb18030.csv").lines == [
+        f"gb18030.csv:{number}:plain,ascii" for number in range(1, 1001)
+    ]
 
 
 def test_a_module_in_the_folder_that_is_searched_is_not_run(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,8 @@ import re
 
 from html_to_markdown import ConversionOptions, InlineDataMedia, PreprocessingOptions, convert
 
-from tool_api.documents.formats.text import decoded
 from tool_api.documents.formats.whole import WholeDocument
+from tool_api.text_encoding import UTF8, encoding_of, shown_text
 
 _HEAD = 65_536
 _TITLE = re.compile(r"<title(?:\s[^>]{0,200})?>([^<]{0,2000})", re.IGNORECASE)
@@ -43,4 +43,6 @@ def as_markdown(page: str) -> str:
 def _text(data: bytes) -> str:
     declared = _CHARSET.search(data[:4096])
     name = declared[1].decode().lower() if declared else ""
-    return data.decode(name, "replace") if name in _DECLARED else decoded(data)[1]
+    if name in _DECLARED:
+        return data.decode(name, "replace")
+    return shown_text((encoding_of(data) or UTF8).decode(data))

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from contracts.tools import DiffDisplay, FileDisplay, ToolResult
 from tool_api.documents.reader import DocumentReader
 from tool_api.errors import ENVIRONMENT_FAULTS, DiskFullError, PathForbiddenError
+from tool_api.text_encoding import TextEncoding
 from tool_api.tools.files import folders, search, text
 from tool_api.tools.files.reading import read_file
 from tool_api.tools.files.types import (
@@ -78,29 +79,30 @@ class FileController:
 
     @_explain_faults
     async def write(self, _: CallContext, arguments: FileWrite) -> ToolResult:
-        data = arguments.content.encode()
-        await self.room(len(data))
+        await self.room(len(arguments.content.encode()))
 
-        def work() -> str:
+        def work() -> tuple[str, tuple[int, TextEncoding]]:
             with self.workspace.locate(arguments.path, make_folders=True) as place:
-                place.write(data)
-                return place.path
+                return place.path, text.write_text(place, arguments.content)
 
-        path = await asyncio.to_thread(work)
-        display = _file(path, "write", size=len(data))
-        return done(f"Wrote {len(data)} bytes to {path}.", display=display, changed_paths=[path])
+        path, (size, encoding) = await asyncio.to_thread(work)
+        display = _file(path, "write", size=size)
+        kept = (
+            "" if encoding.is_utf8 else f" in {encoding.name}, as the file was before. Delete it first to change that"
+        )
+        return done(f"Wrote {size} bytes to {path}{kept}.", display=display, changed_paths=[path])
 
     @_explain_faults
     async def append(self, _: CallContext, arguments: FileAppend) -> ToolResult:
         await self.room(len(arguments.content.encode()))
 
-        def work() -> tuple[str, int]:
+        def work() -> tuple[str, tuple[int, TextEncoding]]:
             with self.workspace.locate(arguments.path, make_folders=True) as place:
                 return place.path, text.append_text(place, arguments.content)
 
-        path, size = await asyncio.to_thread(work)
+        path, (size, encoding) = await asyncio.to_thread(work)
         display = _file(path, "append", size=size)
-        return done(f"Added to {path}, now {size} bytes.", display=display, changed_paths=[path])
+        return done(f"Added to {path}{_in(encoding)}, now {size} bytes.", display=display, changed_paths=[path])
 
     @_explain_faults
     async def edit(self, _: CallContext, arguments: FileEdit) -> ToolResult:
@@ -120,7 +122,11 @@ class FileController:
             )
         display = DiffDisplay(path=path, diff=replaced.diff)
         times = "once" if replaced.found == 1 else f"{replaced.found} times"
-        return done(f"Replaced {times} in {path}.\n{replaced.diff}", display=display, changed_paths=[path])
+        return done(
+            f"Replaced {times} in {path}{_in(replaced.encoding)}.\n{replaced.diff}",
+            display=display,
+            changed_paths=[path],
+        )
 
     @_explain_faults
     async def list(self, _: CallContext, arguments: FileList) -> ToolResult:
@@ -178,6 +184,10 @@ class FileController:
         if path is None:
             return failed("The workspace itself can't be deleted.")
         return done(f"Deleted {path}.", display=_file(path, "delete"), changed_paths=[path])
+
+
+def _in(encoding: TextEncoding) -> str:
+    return "" if encoding.is_utf8 else f" in {encoding.name}"
 
 
 def _file(path: str, operation: Any, *, size: int | None = None) -> FileDisplay:

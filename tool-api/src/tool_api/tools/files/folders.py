@@ -6,9 +6,11 @@ import errno
 import os
 import stat
 import time
+import unicodedata
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 
+from tool_api.file_names import shown_name, shown_names
 from tool_api.glob import Glob
 from tool_api.tree_walk import Folder, TreeChangedError, TreeCursor, walk
 from tool_api.workspace import Located, Workspace
@@ -24,16 +26,18 @@ def list_folder(place: Located) -> tuple[list[str], bool]:
     fd = place.open_folder()
     try:
         with os.scandir(fd) as entries:
-            found = sorted((not entry.is_dir(), entry.name) for entry in entries)
+            found = [(entry.name, entry.is_dir()) for entry in entries]
     finally:
         os.close(fd)
-    names = [name if is_file else f"{name}/" for is_file, name in found]
+    shown = shown_names([name for name, _ in found])
+    in_order = sorted((not is_folder, name) for name, (_, is_folder) in zip(shown, found, strict=True))
+    names = [name if is_file else f"{name}/" for is_file, name in in_order]
     return names[:MAX_ENTRIES], len(names) > MAX_ENTRIES
 
 
 def find_files(place: Located, pattern: str) -> tuple[list[str], bool]:
     """Paths below a folder that match a glob; and whether the search was cut short."""
-    glob = Glob(pattern)
+    glob = Glob(unicodedata.normalize("NFC", pattern))
     search = _Search(glob, "" if place.path == "." else f"{place.path}/", time.monotonic() + _FIND_S)
     # What led to the folder and to those it lies in.
     states: list[int] = []
@@ -41,7 +45,7 @@ def find_files(place: Located, pattern: str) -> tuple[list[str], bool]:
         try:
             for folder in folders:
                 del states[folder.depth :]
-                states.append(glob.follow(states[-1], f"{folder.name}/") if folder.depth else glob.start)
+                states.append(glob.follow(states[-1], f"{_compared(folder.name)}/") if folder.depth else glob.start)
                 if not search.look_into(folder, states[-1]):
                     return search.found[:MAX_ENTRIES], True
         except TreeChangedError:
@@ -65,8 +69,8 @@ class _Search:
         folder.folders[:] = [name for name in folder.folders if name not in _SKIPPED]
         below = f"{folder.path}/" if folder.depth else ""
         for name in sorted([*folder.files, *folder.folders]):
-            if self.glob.accepts(self.glob.follow(state, name)):
-                self.found.append(f"{self.prefix}{below}{name}")
+            if self.glob.accepts(self.glob.follow(state, _compared(name))):
+                self.found.append(f"{self.prefix}{shown_name(below)}{shown_name(name)}")
                 if len(self.found) > MAX_ENTRIES:
                     return False
             if time.monotonic() > self.until:
@@ -75,6 +79,11 @@ class _Search:
             self.is_cut = True
             folder.folders.clear()
         return True
+
+
+def _compared(name: str) -> str:
+    """A name as a pattern is compared with it."""
+    return name if name.isascii() else unicodedata.normalize("NFC", shown_name(name))
 
 
 def move(workspace: Workspace, source: Located, destination: str, *, overwrite: bool) -> str:

@@ -10,6 +10,7 @@ from contracts.tools import FileDisplay, ToolResult
 from tool_api.documents.kinds import SNIFFED_BYTES, Kind, kind_of
 from tool_api.documents.parts import Asked, RefusedDocumentError
 from tool_api.documents.reader import DocumentReader
+from tool_api.text_encoding import encoding_of_file
 from tool_api.tools.files import text
 from tool_api.tools.files.types import FileRead
 from tool_api.tools.tool import CallContext, done, failed
@@ -33,9 +34,7 @@ async def read_file(
     """Raises what looking the path up raises, and `NotTextError`."""
     opened = _open(workspace, arguments)
     try:
-        if opened.kind is Kind.BINARY:
-            raise text.NotTextError(f"{opened.path} is a binary file of {opened.size} bytes.")
-        if opened.kind is Kind.LINES:
+        if opened.kind in (Kind.BINARY, Kind.LINES):
             return await _lines(opened, arguments)
         return await _document(documents, opened, call, arguments)
     finally:
@@ -54,14 +53,20 @@ def _open(workspace: Workspace, arguments: FileRead) -> _OpenFile:
 
 
 async def _lines(opened: _OpenFile, arguments: FileRead) -> ToolResult:
+    encoding = await asyncio.to_thread(encoding_of_file, opened.fd)
+    if encoding is None:
+        raise text.NotTextError(f"{opened.path} is a binary file of {opened.size} bytes.")
     if arguments.start_page > 1:
         return failed(f"{opened.path} is a text without pages. Use start_line and end_line.")
     start = arguments.start_line
-    lines = await asyncio.to_thread(text.read_lines, os.dup(opened.fd), opened.size, start, arguments.end_line)
+    lines = await asyncio.to_thread(
+        text.read_lines, os.dup(opened.fd), opened.size, start, arguments.end_line, encoding
+    )
     if start > 1 and not lines.text:
         return failed(f"{opened.path} has only {lines.last} lines.")
     note = f"\n[cut; read on with start_line={lines.last + 1}]" if lines.is_cut else ""
-    return done((lines.text or "[the file is empty]") + note, display=_display(opened))
+    remark = f"{said}\n" if (said := encoding.remark()) is not None else ""
+    return done(remark + (lines.text or "[the file is empty]") + note, display=_display(opened))
 
 
 async def _document(documents: DocumentReader, opened: _OpenFile, call: CallContext, arguments: FileRead) -> ToolResult:

@@ -10,11 +10,16 @@ import contextlib
 import os
 import stat
 import sys
+import time
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import tool_api
+from tool_api.file_names import shown_name
 from tool_api.own_programs import find_program
+from tool_api.text_encoding import encoding_of_file
 from tool_api.workspace import Located
 
 MAX_OUTPUT_BYTES = 200_000
@@ -22,11 +27,30 @@ _SEARCH_S = 30.0
 # A bad pattern, which is complained of, or something that could not be looked into.
 _FAILED = 2
 _SOURCES = str(Path(tool_api.__file__).parent.parent)
-# The interpreter is started without its packages, and so without ours.
 _WITHOUT_RIPGREP = (
     "import sys; sys.path.append(sys.argv.pop(1)); "
     "from tool_api.tools.files import search_process; sys.exit(search_process.main())"
 )
+_OPTIONS = ("--color=never", "--hidden", "--no-ignore", "--no-config", "--no-messages")
+_LEFT_OUT = ("--glob=!.git", "--glob=!node_modules")
+_LINES = ("--line-number", "--no-heading", "--with-filename", "--null", "--max-columns=500", "--max-columns-preview")
+_TRAIL = r"[\x80-\xbf]"
+_NO_TRAIL = r"(?:[\x00-\x7f\xc0-\xff]|$)"
+_NOT_UTF8 = (
+    rf"(?-u)(?:^|[\x00-\x7f]){_TRAIL}|[\xc0\xc1\xf5-\xff]|[\xc2-\xf4]{_NO_TRAIL}|[\xe0-\xf4]{_TRAIL}{_NO_TRAIL}"
+    rf"|[\xf0-\xf4]{_TRAIL}{{2}}{_NO_TRAIL}|[\xc2-\xdf]{_TRAIL}{{2}}|[\xe0-\xef]{_TRAIL}{{3}}|[\xf0-\xf4]{_TRAIL}{{4}}"
+)
+"""Finds bytes that are not UTF-8 (RFC 3629)."""
+_JUDGING_S = 5.0
+_MOST_JUDGED = 1000
+_LABELS = {
+    "big5hkscs": "big5",
+    "cp932": "shift_jis",
+    "cp949": "euc-kr",
+    "euc_jp": "euc-jp",
+    "iso2022_jp": "iso-2022-jp",
+}
+"""Of Python's names of encodings those for which ripgrep has another one."""
 
 
 class BadPatternError(Exception):
@@ -41,8 +65,24 @@ class Found:
     is_cut: bool
 
 
+_Records = list[tuple[bytes, bytes]]
+"""The path of a file, as it is on the disk, and `number:text`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Output:
+    """The beginning of what a program said, and whether that is not all."""
+
+    data: bytes
+    is_cut: bool
+
+    def records(self) -> _Records:
+        pairs = (line.partition(b"\0") for line in self.data.splitlines())
+        return [(path, rest) for path, mark, rest in pairs if mark]
+
+
 async def search(place: Located, pattern: str, *, ignore_case: bool) -> Found:
-    """Lines that match below a folder or in a file.
+    """Lines that match below a folder or in a file, whatever encoding it is in.
 
     Raises:
         BadPatternError: the pattern is not valid.
@@ -50,50 +90,111 @@ async def search(place: Located, pattern: str, *, ignore_case: bool) -> Found:
     is_folder = stat.S_ISDIR(place.stat().st_mode)
     fd = place.open_folder() if is_folder else os.dup(place.folder)
     target = "." if is_folder else f"./{place.name}"
+    programs = _Programs(fd, time.monotonic() + _SEARCH_S)
     try:
+        if (ripgrep := find_program("rg")) is not None:
+            records, is_cut = await _by_ripgrep(programs, ripgrep, pattern, target, ignore_case=ignore_case)
+        else:
+            flags = "i" if ignore_case else ""
+            output = await programs.run(
+                [sys.executable, "-I", "-c", _WITHOUT_RIPGREP, _SOURCES, pattern, target, flags]
+            )
+            records, is_cut = output.records(), output.is_cut
+    finally:
+        os.close(fd)
+    folder = place.path if is_folder else str(Path(place.path).parent)
+    prefix = "" if folder == "." else f"{folder}/"
+    return Found([prefix + _line(path, rest) for path, rest in records], is_cut)
+
+
+def _line(path: bytes, rest: bytes) -> str:
+    return f"{shown_name(os.fsdecode(path.removeprefix(b'./')))}:{rest.decode('utf-8', 'replace')}"
+
+
+async def _by_ripgrep(
+    programs: _Programs, ripgrep: str, pattern: str, target: str, *, ignore_case: bool
+) -> tuple[_Records, bool]:
+    """Ripgrep reads UTF-8, and UTF-16 with a mark. Files in other encodings are found first, and searched as what they
+    are."""
+    encoded = await _in_other_encodings(programs, ripgrep, target)
+    command = [ripgrep, *_OPTIONS, *_LINES, *(["--ignore-case"] if ignore_case else []), "-e", pattern]
+    output = await programs.run([*command, "--sort=path", *_LEFT_OUT, "--", target])
+    is_cut = output.is_cut
+    if not encoded:
+        return output.records(), is_cut
+    others = {path for paths in encoded.values() for path in paths}
+    records = [record for record in output.records() if record[0] not in others]
+    for label, paths in encoded.items():
+        output = await programs.run([*command, f"--encoding={label}", "--", *map(os.fsdecode, paths)])
+        records += output.records()
+        is_cut |= output.is_cut
+    return sorted(records, key=lambda record: record[0].split(b"/")), is_cut
+
+
+async def _in_other_encodings(programs: _Programs, ripgrep: str, target: str) -> dict[str, list[bytes]]:
+    """The files that are text in another encoding than UTF-8, by its name; as many as there is time to look into."""
+    until = time.monotonic() + _JUDGING_S
+    command = [ripgrep, *_OPTIONS, "--files-with-matches", "--null", "--encoding=none", "-e", _NOT_UTF8]
+    output = await programs.run([*command, *_LEFT_OUT, "--", target], until)
+    found: dict[str, list[bytes]] = defaultdict(list)
+    for path in output.data.split(b"\0")[:_MOST_JUDGED]:
+        if path and time.monotonic() < until:
+            label = await asyncio.to_thread(_label_of, programs.folder, path)
+            if label is not None:
+                found[label].append(path)
+    return found
+
+
+def _label_of(folder: int, path: bytes) -> str | None:
+    """What ripgrep calls the encoding of a file; None where that is UTF-8, or the file is no text."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    except OSError:
+        return None
+    try:
+        encoding = encoding_of_file(fd)
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
+    if encoding is None or encoding.is_utf8:
+        return None
+    return _LABELS.get(encoding.codec, encoding.codec)
+
+
+@dataclass(frozen=True, slots=True)
+class _Programs:
+    """Runs programs in a folder, until a time of `time.monotonic()`."""
+
+    folder: int
+    until: float
+
+    async def run(self, command: Sequence[str], until: float | None = None) -> _Output:
+        """The beginning of what one says, and whether that is not all. Raises `BadPatternError`."""
         process = await asyncio.create_subprocess_exec(
-            *_command(pattern, target, ignore_case=ignore_case),
+            *command,
             # Of the child, which still has it then: nobody else may look into this process.
-            cwd=f"/proc/self/fd/{fd}",
+            cwd=f"/proc/self/fd/{self.folder}",
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
         try:
-            return await _collect(process, place.path if is_folder else str(Path(place.path).parent))
+            left = min(self.until, until or self.until) - time.monotonic()
+            return await _collect(process, max(left, 0))
         finally:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
-    finally:
-        os.close(fd)
 
 
-def _command(pattern: str, target: str, *, ignore_case: bool) -> list[str]:
-    ripgrep = find_program("rg")
-    if ripgrep is None:
-        flags = "i" if ignore_case else ""
-        return [sys.executable, "-I", "-S", "-c", _WITHOUT_RIPGREP, _SOURCES, pattern, target, flags]
-    options = ["--line-number", "--no-heading", "--with-filename", "--color=never", "--max-columns=500", "--hidden"]
-    options += [
-        "--max-columns-preview",
-        "--no-ignore",
-        "--no-config",
-        "--no-messages",
-        "--sort=path",
-        "--glob=!.git",
-        "--glob=!node_modules",
-    ]
-    return [ripgrep, *options, *(["--ignore-case"] if ignore_case else []), "-e", pattern, "--", target]
-
-
-async def _collect(process: asyncio.subprocess.Process, folder: str) -> Found:
+async def _collect(process: asyncio.subprocess.Process, within_s: float) -> _Output:
     assert process.stdout is not None
     assert process.stderr is not None
     output = bytearray()
     is_cut = False
     try:
-        async with asyncio.timeout(_SEARCH_S):
+        async with asyncio.timeout(within_s):
             while piece := await process.stdout.read(65536):
                 output += piece
                 if len(output) > MAX_OUTPUT_BYTES:
@@ -106,6 +207,4 @@ async def _collect(process: asyncio.subprocess.Process, folder: str) -> Found:
                     raise BadPatternError(complaint.decode("utf-8", "replace").strip())
     except TimeoutError:
         is_cut = True
-    lines = bytes(output[:MAX_OUTPUT_BYTES]).decode("utf-8", "replace").splitlines()
-    prefix = "" if folder == "." else f"{folder}/"
-    return Found([prefix + line.removeprefix("./") for line in lines], is_cut)
+    return _Output(bytes(output[:MAX_OUTPUT_BYTES]), is_cut)

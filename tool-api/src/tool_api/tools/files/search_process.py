@@ -1,17 +1,19 @@
 """Regular-expression search where ripgrep is missing; its arguments: `<pattern> <target> <i or nothing>`.
 
-Prints as ripgrep does: `path:number:text`; exit code 1 for no match, 2 for a bad pattern, or when folders were
-moved meanwhile.
+Prints as ripgrep does: the path, NUL, `number:text`; exit code 1 for no match, 2 for a bad pattern, or when folders
+were moved meanwhile.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import stat
 import sys
 from collections.abc import Generator
 
+from tool_api.text_encoding import encoding_of_file
 from tool_api.tree_walk import TreeChangedError, walk
 
 _SKIPPED = {".git", "node_modules"}
@@ -47,14 +49,16 @@ def _search(path: str, fd: int, pattern: re.Pattern[str]) -> bool:
     has_match = False
     try:
         with os.fdopen(fd, "rb") as file:
-            if b"\0" in file.read(8192):
+            encoding = encoding_of_file(fd)
+            if encoding is None:
                 return False
-            file.seek(0)
-            for number, line in enumerate(iter(lambda: file.readline(_MAX_LINE), b""), 1):
-                text = line.decode("utf-8", "replace").rstrip("\r\n")
+            file.seek(len(encoding.mark))
+            lines = io.TextIOWrapper(file, encoding.codec, "replace", newline="\n")
+            for number, line in enumerate(iter(lambda: lines.readline(_MAX_LINE), ""), 1):
+                text = line.rstrip("\r\n")
                 if pattern.search(text):
                     # As bytes: a path need not be text.
-                    sys.stdout.buffer.write(os.fsencode(path) + f":{number}:{text[:_MAX_COLUMNS]}\n".encode())
+                    sys.stdout.buffer.write(os.fsencode(path) + f"\0{number}:{text[:_MAX_COLUMNS]}\n".encode())
                     has_match = True
     except OSError:
         return has_match

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import os
 from dataclasses import dataclass
 
+from tool_api.text_encoding import UTF8, TextEncoding, encoding_of, encoding_of_file, shown_text
 from tool_api.tools.files.diff import unified_diff
 from tool_api.workspace import Located
 
 MAX_READ_CHARACTERS = 200_000
-MAX_SCANNED_BYTES = 256 * 1024 * 1024
+MAX_SCANNED_CHARACTERS = 256 * 1024 * 1024
 MAX_EDIT_BYTES = 10 * 1024 * 1024
-_LINE_BYTES = 1024 * 1024
+_LINE_CHARACTERS = 1024 * 1024
 
 
 class NotTextError(Exception):
-    """The file is not UTF-8 text, or too big to be treated as such."""
+    """The file is no text, too big to be treated as such, or its encoding lacks what was to be written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,42 +30,89 @@ class Lines:
     is_cut: bool
 
 
-def read_lines(fd: int, size: int, start: int, end: int | None) -> Lines:
+def read_lines(fd: int, size: int, start: int, end: int | None, encoding: TextEncoding = UTF8) -> Lines:
     """Lines `start` to `end` of an open file, bounded; closes it."""
-    with os.fdopen(fd, "rb") as file:
+    with os.fdopen(fd, "rb") as raw:
+        raw.seek(len(encoding.mark))
+        file = io.TextIOWrapper(raw, encoding.codec, "surrogateescape", newline="\n")
         number, starts_line, scanned, room = 0, True, 0, MAX_READ_CHARACTERS
         taken: list[str] = []
-        while piece := file.readline(_LINE_BYTES):
+        while piece := file.readline(_LINE_CHARACTERS):
             scanned += len(piece)
             number += starts_line
-            starts_line = piece.endswith(b"\n")
+            starts_line = piece.endswith("\n")
             if end is not None and number > end:
                 return Lines("".join(taken), number - 1, size, is_cut=False)
             if number >= start:
-                text = piece.decode("utf-8", "replace")
+                text = shown_text(piece)
                 if len(text) > room:
                     kept = "".join(taken)
                     return Lines(kept or text[:room], number - 1 if kept else number, size, is_cut=True)
                 room -= len(text)
                 taken.append(text)
-            if scanned > MAX_SCANNED_BYTES:
+            if scanned > MAX_SCANNED_CHARACTERS:
                 return Lines("".join(taken), number, size, is_cut=True)
     return Lines("".join(taken), number, size, is_cut=False)
 
 
-def append_text(place: Located, text: str) -> int:
-    """Add text to the end of a file, made if need be; answers the new size."""
-    with os.fdopen(place.open(os.O_WRONLY | os.O_APPEND | os.O_CREAT), "ab") as file:
-        file.write(text.encode())
+def append_text(place: Located, text: str) -> tuple[int, TextEncoding]:
+    """Add text to the end of a file in the encoding the file has; the file is made if need be. Answers the new size,
+    and the encoding. Raises `NotTextError`."""
+    with os.fdopen(place.open(os.O_RDWR | os.O_APPEND | os.O_CREAT), "ab") as file:
+        encoding = _text_encoding(place, file.fileno())
+        file.write(_encoded(place, encoding, text))
         file.flush()
-        return os.fstat(file.fileno()).st_size
+        return os.fstat(file.fileno()).st_size, encoding
+
+
+def write_text(place: Located, text: str) -> tuple[int, TextEncoding]:
+    """Give a file this content, in the encoding the file has, as far as that is certain and has all its characters;
+    else in UTF-8. Answers the size, and the encoding."""
+    encoding = _kept_encoding(place)
+    try:
+        data = encoding.mark + encoding.encode(text)
+    except UnicodeEncodeError:
+        encoding, data = UTF8, text.encode()
+    place.write(data)
+    return len(data), encoding
+
+
+def _kept_encoding(place: Located) -> TextEncoding:
+    try:
+        fd = place.open()
+    except OSError:
+        # Writing says what is wrong with it, if anything is.
+        return UTF8
+    try:
+        encoding = encoding_of_file(fd)
+    finally:
+        os.close(fd)
+    return encoding if encoding is not None and not encoding.others else UTF8
+
+
+def _text_encoding(place: Located, fd: int) -> TextEncoding:
+    encoding = encoding_of_file(fd)
+    if encoding is None:
+        raise NotTextError(f"{place.path} is a binary file.")
+    return encoding
+
+
+def _encoded(place: Located, encoding: TextEncoding, text: str) -> bytes:
+    try:
+        return encoding.encode(text)
+    except UnicodeEncodeError as error:
+        raise NotTextError(
+            f"{place.path} is in {encoding.name}, which has no {error.object[error.start]!r}. Leave that out, or turn "
+            f"the file into UTF-8 first: iconv -f {encoding.codec} -t UTF-8."
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """Outcome of a replacement: how often the text was found; the diff when the file was changed."""
+    """Outcome of a replacement: how often the text was found, in which encoding; the diff when the file was changed."""
 
     found: int
+    encoding: TextEncoding
     diff: str | None = None
 
 
@@ -73,15 +122,26 @@ def replace_text(place: Located, old: str, new: str, *, every: bool) -> Replaced
         data = file.read(MAX_EDIT_BYTES + 1)
     if len(data) > MAX_EDIT_BYTES:
         raise NotTextError(f"{place.path} is over {MAX_EDIT_BYTES} bytes, too big to edit.")
-    try:
-        before = data.decode()
-    except UnicodeDecodeError as error:
-        raise NotTextError(f"{place.path} is not UTF-8 text.") from error
+    encoding = encoding_of(data)
+    if encoding is None:
+        raise NotTextError(f"{place.path} is a binary file.")
+    before = encoding.decode(data)
+    if "\r\n" in before and old not in before:
+        # A model writes the ends of lines as it was shown them, or as it always does.
+        old, new = (text.replace("\r\n", "\n").replace("\n", "\r\n") for text in (old, new))
     found = before.count(old)
     if found == 0 or (found > 1 and not every):
-        return Replaced(found)
-    if len(data) + found * (len(new.encode()) - len(old.encode())) > MAX_EDIT_BYTES:
+        return Replaced(found, encoding)
+    data_old, data_new = _encoded(place, encoding, old), _encoded(place, encoding, new)
+    if len(data) + found * (len(data_new) - len(data_old)) > MAX_EDIT_BYTES:
         raise NotTextError(f"{place.path} would become over {MAX_EDIT_BYTES} bytes, too big to edit.")
     after = before.replace(old, new)
-    place.write(after.encode())
-    return Replaced(found, unified_diff(place.path, before, after))
+    if encoding.mark + encoding.encode(before) == data:
+        changed = encoding.mark + encoding.encode(after)
+    else:
+        # Some encodings have two forms of one character: what is not replaced is not to be rewritten.
+        changed = data.replace(data_old, data_new)
+        if encoding.decode(changed) != after:
+            raise NotTextError(f"{place.path} is in {encoding.name}, of which a part can't be edited. Write it anew.")
+    place.write(changed)
+    return Replaced(found, encoding, unified_diff(place.path, shown_text(before), shown_text(after)))
