@@ -75,6 +75,14 @@ def test_a_name_that_leads_elsewhere_is_refused(name: str, reason: str) -> None:
     assert reason in refused(packed({"SKILL.md": MAIN, name: b"x"}))
 
 
+@pytest.mark.parametrize("encoding", ["gb18030", "utf-8"])
+def test_names_of_an_archive_that_says_no_encoding_are_read(encoding: str) -> None:
+    """Windows in Chinese writes names so, and a Mac those in UTF-8."""
+    name = "模板说明".encode(encoding)
+    made = packed({"SKILL.md": MAIN, f"references/{'X' * len(name)}.md": b"x"}).replace(b"X" * len(name), name)
+    assert read_zip(made).paths == ["SKILL.md", "references/模板说明.md"]
+
+
 def test_folders_are_looked_at_too() -> None:
     assert "leads out" in refused(packed({"SKILL.md": MAIN, "../": b""}, **{".": stat.S_IFDIR | 0o755}))
 

@@ -93,3 +93,9 @@ def test_of_too_many_the_nearest_are_told(root: Path) -> None:
         (root / "/".join(["d"] * depth) / "AGENTS.md").write_text(str(depth))
     found = told(root, at(f"{root}/{deep}"))
     assert [text for _, text in found] == [str(depth) for depth in range(13 - MAX_INSTRUCTIONS, 13)]
+
+
+def test_instructions_in_another_encoding_are_read(root: Path) -> None:
+    text = "所有的表格都用逗号分隔，第一行是标题，金额保留两位小数。"
+    (root / "AGENTS.md").write_bytes(text.encode("gb18030"))
+    assert ("AGENTS.md", text) in told(root, read("x.txt"))

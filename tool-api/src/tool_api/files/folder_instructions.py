@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 
 from contracts.tools import MAX_INSTRUCTION_CHARACTERS, MAX_INSTRUCTIONS, FolderInstructions, ToolResult
 from tool_api.errors import PathForbiddenError
+from tool_api.text_encoding import encoding_of, shown_text
 from tool_api.workspace import Workspace
 
 NAME = "AGENTS.md"
@@ -52,7 +53,8 @@ def _read(workspace: Workspace, folder: str) -> FolderInstructions | None:
             content = file.read(_MAX_BYTES + 1)
     except (OSError, UnicodeError, PathForbiddenError):
         return None
-    text = content.decode("utf-8", "replace").strip()
+    encoding = encoding_of(content)
+    text = shown_text(encoding.decode(content)).strip() if encoding is not None else ""
     if not text or "\0" in text:
         return None
     if len(text) > MAX_INSTRUCTION_CHARACTERS or len(content) > _MAX_BYTES:

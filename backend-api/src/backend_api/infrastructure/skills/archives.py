@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import stat
 import zipfile
@@ -14,6 +15,7 @@ from backend_api.infrastructure.skills.front_matter import parse_main
 
 _ZIP = b"PK\x03\x04"
 _TAKEN = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_IN_UTF8 = 0x800
 _ENCRYPTED = 0x1
 _MOST_ENTRIES = MAX_FILES * 4
 _LEFT_OUT = ("__MACOSX/", ".DS_Store", "Thumbs.db")
@@ -78,7 +80,7 @@ def _checked(entries: Sequence[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
         raise SkillRefusedError(f"A skill may have at most {MAX_FILES} files; this archive has {len(entries)} entries.")
     kept: list[zipfile.ZipInfo] = []
     for entry in entries:
-        name = entry.orig_filename
+        name = _path_of(entry)
         kind = stat.S_IFMT(entry.external_attr >> 16)
         if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
             raise SkillRefusedError(f"{name[:100]!r} is a link or a device; only files and folders are taken.")
@@ -92,10 +94,23 @@ def _checked(entries: Sequence[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
             if entry.compress_type not in _TAKEN:
                 raise SkillRefusedError(f"{name[:100]!r} is packed in a way that is not taken.")
             kept.append(entry)
-    check_paths([entry.orig_filename for entry in kept])
+    check_paths([_path_of(entry) for entry in kept])
     if sum(entry.file_size for entry in kept) > MAX_BYTES:
         raise SkillRefusedError(f"Unpacked this is more than the {MAX_BYTES} bytes a skill may have.")
     return kept
+
+
+def _path_of(entry: zipfile.ZipInfo) -> str:
+    """The path of an entry. Only of one in UTF-8 an archive says the encoding (APPNOTE 6.3, 4.4.4): another one is
+    ASCII, UTF-8 as a Mac writes it, or what Chinese Windows has."""
+    path = entry.orig_filename
+    if path.isascii() or entry.flag_bits & _IN_UTF8:
+        return path
+    data = path.encode("cp437")
+    for encoding in ("utf-8", "gb18030"):
+        with contextlib.suppress(UnicodeDecodeError):
+            return data.decode(encoding)
+    return path
 
 
 def _read(packed: zipfile.ZipFile, entries: Sequence[zipfile.ZipInfo]) -> dict[str, bytes]:
@@ -107,7 +122,7 @@ def _read(packed: zipfile.ZipFile, entries: Sequence[zipfile.ZipInfo]) -> dict[s
         left -= len(content)
         if left < 0:
             raise SkillRefusedError(f"Unpacked this is more than the {MAX_BYTES} bytes a skill may have.")
-        contents[entry.orig_filename] = content
+        contents[_path_of(entry)] = content
     return contents
 
 

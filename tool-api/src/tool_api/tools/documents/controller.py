@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from contracts.tools import DocumentDisplay, ToolResult
 from tool_api.documents.programs import DocumentPrograms, ProgramFailedError, in_memory
 from tool_api.errors import ENVIRONMENT_FAULTS, DiskFullError, PathForbiddenError
+from tool_api.text_encoding import encoding_of, shown_text
 from tool_api.tools.documents.page import page_of, with_pictures
 from tool_api.tools.documents.pictures import Pictures
 from tool_api.tools.documents.types import MAX_TEXT_CHARACTERS, SaveToMarkdown, SaveToPdf
@@ -146,10 +147,10 @@ class DocumentController:
     def _source(self, source: str) -> str:
         with self.workspace.locate(source) as place, os.fdopen(place.open(), "rb") as file:
             data = file.read(4 * MAX_TEXT_CHARACTERS + 1)
-        try:
-            text = data.decode()
-        except UnicodeDecodeError as error:
-            raise NotMadeError(f"{source} is no Markdown in UTF-8.") from error
+        encoding = encoding_of(data)
+        if encoding is None:
+            raise NotMadeError(f"{source} is a binary file, no Markdown.")
+        text = shown_text(encoding.decode(data))
         if not text.strip() or len(text) > MAX_TEXT_CHARACTERS:
             raise NotMadeError(f"{source} is empty, or over {MAX_TEXT_CHARACTERS} characters.")
         return text
