@@ -95,6 +95,16 @@ async def test_characters_are_read_by_what_server_or_page_say(content: bytes, ch
     assert not any(wrong in text for wrong in ("\ufffd", "\ufeff", "\0"))
 
 
+@pytest.mark.parametrize("encoding", ["gb18030", "cp1251", "utf-8"])
+async def test_characters_nobody_says_anything_of_are_recognised(encoding: str) -> None:
+    text = "Отчёт за первый квартал" if encoding == "cp1251" else "编号,名称,北京市海淀区的工程师"
+    assert (await read(text.encode(encoding), "text/csv")).text == text
+
+
+async def test_a_text_cut_in_the_middle_of_a_character_stays_what_it_is() -> None:
+    assert (await read("名称,编号".encode()[:-1], "text/csv")).text == "名称,编\ufffd"
+
+
 async def test_who_reads_much_that_takes_long_leaves_others_their_reading() -> None:
     reader = PageReader()
     with lookups_of("anna"):

@@ -10,6 +10,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from chardetng_py.detector import EncodingDetector
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from backend_api.infrastructure.fetch.guarded_client import Fetched
@@ -114,8 +115,20 @@ def _decoded(fetched: Fetched) -> str:
     """By what the server says of its characters, else by what the page does, else as UTF-8."""
     declared = _DECLARED.search(fetched.content[:1024])
     charsets = (fetched.charset, *(part.decode() for part in (declared.groups() if declared else ()) if part))
-    charset = next(filter(None, map(_known_charset, charsets)), "utf-8")
+    charset = next(filter(None, map(_known_charset, charsets)), None) or _guessed_charset(fetched.content)
     return fetched.content.decode(charset, "replace").removeprefix("\ufeff").replace("\0", "")
+
+
+def _guessed_charset(content: bytes) -> str:
+    """Of what says none itself: UTF-8 where it is that, else what a browser would take it for."""
+    try:
+        # It may be cut in the middle of a character.
+        codecs.getincrementaldecoder("utf-8")().decode(content)
+    except UnicodeDecodeError:
+        detector = EncodingDetector()
+        detector.feed(content, last=True)
+        return _known_charset(detector.guess(tld=None, allow_utf8=False)) or "utf-8"
+    return "utf-8"
 
 
 def _known_charset(charset: str) -> str | None:
