@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from contracts.tools import MAX_OUTPUT_CHARACTERS, FolderInstructions, OutputFrame, ToolResult
+from service_kit.terminal.screen import screen_text
 from tool_api import measures
 from tool_api.errors import ConflictError
 from tool_api.tools.tool import AnyTool, Arguments, CallContext, failed
@@ -45,8 +46,8 @@ class LiveOutput:
             self.changed.set()
 
     def with_note(self, note: str) -> str:
-        """All that was shown, and why there is no more."""
-        shown = "".join(self._shown).rstrip()
+        """What a terminal shows of all that was written, and why there is no more."""
+        shown = screen_text("".join(self._shown)).rstrip()
         return f"{shown}\n[{note}]" if shown else f"[{note}]"
 
     def next_frame(self) -> OutputFrame | None:

@@ -1,11 +1,180 @@
-const SEQUENCE = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\-_])/g
+const ESCAPE = '\u001b'
+const UNSEEN =
+  /\u001b\[[0-9;:]*m|\u001b[\]P_^X][^\u0007\u0018\u001a\u001b\n]*(?:\u001b\\|[\u0007\u0018\u001a]|(?=[\n\u001b])|$)|\u001b[ -/]+[0-~]|\u001b\[[0-?]*[ -/]+[@-~]|\u0007/g
+const TOKEN = /[^\b\n\r\u001b]+|\n|\r|\u0008+|\u001b\[([<=>?]?)([0-?]*)([@-~])|\u001b([0-~])|\u001b/g
+const WIDE =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u
+const MARK = /^[\p{Mn}\p{Me}\p{Cf}]$/u
+const ROWS = 40
+const COLUMNS = 160
+const TAB = 8
 
-/** What a terminal would leave on the page: no escape sequences, and only the last state of a line written over. */
+type Line = string | string[]
+
+/** Text from a program as a terminal would leave it: no colours, and progress drawn again and again as it ended. */
 export function plainOutput(text: string): string {
-  const clean = text.replace(SEQUENCE, '').replace(/\r\n/g, '\n')
-  if (!clean.includes('\r')) return clean
-  return clean
-    .split('\n')
-    .map((line) => line.replace(/\r+$/, '').split('\r').at(-1) ?? '')
-    .join('\n')
+  if (!text.includes('\r') && !text.includes(ESCAPE) && !text.includes('\b') && !text.includes('\u0007')) return text
+  const clean = text.replace(UNSEEN, '').replace(/\r+\n/g, '\n')
+  if (!clean.includes('\r') && !clean.includes(ESCAPE) && !clean.includes('\b')) return clean
+  const terminal = new Terminal()
+  for (const token of clean.matchAll(TOKEN)) terminal.take(token)
+  return terminal.text()
+}
+
+/** The lines of a terminal of any width with its cursor; a line nobody wrote over is kept as it came. */
+class Terminal {
+  private lines: Line[] = ['']
+  private row = 0
+  private column = 0
+  private top = 0
+  private saved: [number, number] = [0, 0]
+  private behind: Terminal | null = null
+
+  text(): string {
+    const shown = this.lines.map((line) => (typeof line === 'string' ? line : line.join('').replace(/ +$/, '')))
+    while (shown.length - 1 > this.row && shown.at(-1) === '') shown.pop()
+    const before = this.behind?.text() ?? ''
+    return before + (before && !before.endsWith('\n') ? '\n' : '') + shown.join('\n')
+  }
+
+  take(token: RegExpMatchArray): void {
+    const [whole, mode = '', given = '', final, escape] = token
+    if (whole === '\n') this.feedLine()
+    else if (whole === '\r') this.column = 0
+    else if (whole.startsWith('\b')) this.column = Math.max(0, this.column - whole.length)
+    else if (final !== undefined && mode) this.setMode(mode + final, given)
+    else if (final !== undefined) this.control(given, final)
+    else if (escape === '7') this.saved = [this.row - this.top, this.column]
+    else if (escape === '8') this.place(...this.saved)
+    else if (!whole.startsWith(ESCAPE)) this.write(whole)
+  }
+
+  private control(given: string, final: string): void {
+    const [first = '', second = ''] = given.split(';')
+    const number = Math.min(Number.parseInt(first, 10) || 0, 9999)
+    const count = Math.max(number, 1)
+    const lowest = Math.max(this.top + ROWS - 1, this.row)
+    if ('AF'.includes(final)) this.row = Math.max(0, this.row - count)
+    if ('BEe'.includes(final)) this.row = Math.min(this.row + count, lowest)
+    if ('EF'.includes(final)) this.column = 0
+    if ('Ca'.includes(final)) this.column = Math.min(this.column + count, Math.max(this.column, COLUMNS - 1))
+    if (final === 'D') this.column = Math.max(0, this.column - count)
+    if ('G`'.includes(final)) this.column = count - 1
+    if (final === 'd') this.place(count - 1, this.column)
+    if ('Hf'.includes(final)) this.place(count - 1, Math.max(Number.parseInt(second, 10) || 1, 1) - 1)
+    if (final === 's') this.saved = [this.row - this.top, this.column]
+    if (final === 'u') this.place(...this.saved)
+    if (final === 'K') this.eraseLine(number)
+    if (final === 'J') this.eraseScreen(number)
+    if (final === 'P') this.cells().splice(this.column, count)
+    if (final === 'X') this.cells().splice(this.column, count, ...this.blanks(count))
+    if (final === '@') this.cells().splice(this.column, 0, ...this.blanks(count))
+  }
+
+  private setMode(mode: string, given: string): void {
+    if (!['47', '1047', '1049'].some((number) => given.split(';').includes(number))) return
+    if (mode === '?h' && !this.behind) {
+      const behind = Object.assign(new Terminal(), this)
+      Object.assign(this, new Terminal(), { behind })
+    } else if (mode === '?l' && this.behind) Object.assign(this, this.behind)
+  }
+
+  private place(row: number, column: number): void {
+    this.row = this.top + Math.min(Math.max(row, 0), ROWS - 1)
+    this.column = Math.min(column, COLUMNS - 1)
+  }
+
+  private feedLine(): void {
+    this.row += 1
+    this.column = 0
+    this.reach()
+  }
+
+  private reach(): void {
+    while (this.lines.length <= this.row) this.lines.push('')
+    this.top = Math.max(this.top, this.lines.length - ROWS)
+  }
+
+  private write(text: string): void {
+    this.reach()
+    const line = this.lines[this.row] ?? ''
+    if (this.column === widthOf(line) && typeof line === 'string') {
+      this.lines[this.row] = line + text
+      this.column = widthOf(line + text)
+      return
+    }
+    this.column = writeCells(this.cells(), this.column, text)
+  }
+
+  private cells(): string[] {
+    this.reach()
+    const line = this.lines[this.row] ?? ''
+    if (typeof line !== 'string') return line
+    const cells: string[] = []
+    writeCells(cells, 0, line)
+    this.lines[this.row] = cells
+    return cells
+  }
+
+  private blanks(count: number): string[] {
+    return Array<string>(Math.min(count, COLUMNS)).fill(' ')
+  }
+
+  private eraseLine(how: number): void {
+    const cells = this.cells()
+    if (how === 1) cells.fill(' ', 0, this.column + 1)
+    else cells.length = how === 0 ? Math.min(cells.length, this.column) : 0
+  }
+
+  private eraseScreen(how: number): void {
+    if (how === 0) {
+      this.eraseLine(0)
+      this.lines.length = this.row + 1
+    } else if (how === 3) {
+      const gone = Math.min(this.top, this.row)
+      this.lines.splice(0, gone)
+      this.row -= gone
+      this.top -= gone
+    } else {
+      if (how === 1) this.eraseLine(1)
+      const end = how === 1 ? this.row : this.lines.length
+      for (let row = this.top; row < end; row += 1) this.lines[row] = []
+      if (how === 2) this.lines.length = Math.min(this.lines.length, this.row + 1)
+    }
+  }
+}
+
+function widthOf(line: Line): number {
+  if (typeof line !== 'string') return line.length
+  if (/^[ -~\u2500-\u259f]*$/.test(line)) return line.length
+  return writeCells([], 0, line)
+}
+
+/** Writes over what stands from a column on; the column after it. A wide character and a tab have empty cells after them. */
+function writeCells(cells: string[], start: number, text: string): number {
+  let column = start
+  while (cells.length < column) cells.push(' ')
+  for (const character of text) {
+    const width = character === '\t' ? TAB - (column % TAB) : WIDE.test(character) ? 2 : 1
+    if (MARK.test(character)) {
+      const at = cells[column - 1] === '' ? column - 2 : column - 1
+      if (cells[at] !== undefined) cells[at] += character
+      continue
+    }
+    if (character !== '\t' || column >= cells.length) {
+      clearLead(cells, column)
+      for (let at = column; at < column + width; at += 1) cells[at] = at === column ? character : ''
+      for (let at = column + width; cells[at] === ''; at += 1) cells[at] = ' '
+    }
+    column += width
+  }
+  return column
+}
+
+/** A wide character or a tab of which a part is written over becomes spaces. */
+function clearLead(cells: string[], column: number): void {
+  if (cells[column] !== '') return
+  let first = column
+  while (first > 0 && cells[first] === '') first -= 1
+  cells.fill(' ', first, column)
 }

@@ -27,6 +27,25 @@ describe('plainOutput', () => {
   it('shows the last state of a line written over', () => {
     expect(plainOutput('10%\r50%\r100%\nend\r\n')).toBe('100%\nend\n')
   })
+  it.each([
+    ['abc\rX', 'Xbc'],
+    ['abc\b\bX', 'aXc'],
+    ['one\ntwo\n\u001b[2A\u001b[Kone: done\n\u001b[2Ktwo: done\n', 'one: done\ntwo: done\n'],
+    ['a\nb\nc\n\u001b[2A\u001b[Jend', 'a\nend'],
+    ['junk\n\u001b[H\u001b[2Jnow', 'now'],
+    ['a\u001b[?1049heditor\u001b[?1049lb', 'ab'],
+    ['你好\rX', 'X 好'],
+    ['a\tb\rXY', 'XY      b'],
+    ['a\tb\n\u001b[32mc\u001b[0m', 'a\tb\nc'],
+    ['a\u001b[5Bx', `a${'\n'.repeat(5)} x`],
+    [`${'x'.repeat(500)}\n`, `${'x'.repeat(500)}\n`],
+  ])('shows %j as a terminal does at its end', (written, shown) => {
+    expect(plainOutput(written)).toBe(shown)
+  })
+  it('is soon done with whatever is written', () => {
+    expect(plainOutput(`a\u001b[999999999B\u001b[999999999C\u001b[999999999@x`)).toContain('x')
+    expect(plainOutput(`\r${' 50% |#####     |'.repeat(3)}`.repeat(20_000)).length).toBe(51)
+  })
 })
 
 describe('formats', () => {

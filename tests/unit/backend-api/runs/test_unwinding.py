@@ -163,3 +163,23 @@ async def test_a_call_whose_result_is_being_stored_while_its_agent_is_cut_gets_n
     ledger.go_on.set()
     await asyncio.gather(storing, cutting)
     assert [one.preview for one in stage.payloads(session, ToolFinished)] == ["seen"]
+
+
+async def test_a_call_that_is_cut_is_told_as_a_terminal_shows_what_it_wrote() -> None:
+    stage = Stage(MemoryStore())
+    session = await stage.open_session()
+    await stage.say(session, "go")
+    lease = await stage.ledger.claim("w", lease_s=30, model="m")
+    assert lease is not None
+    stream = RunStream(stage.stream, session, lease.run.id, may_show=lambda: True)
+    journal = RunJournal(lease, stage.ledger, stage.log, stream)
+    await journal.load()
+    called = ToolCalled(call_id="c", name="look", arguments={}, phrase="Look", turn=1)
+    await journal.record([called])
+    with journal.tool_call(called, lambda *_: hold()) as call:
+        call.mark_begun(True)
+        for done in range(1, 101):
+            await call.on_output(f"\r\x1b[K\x1b[32m{done} %\x1b[0m")
+        await journal.cut("Stopped.", handled=0)
+    (finished,) = stage.payloads(session, ToolFinished)
+    assert finished.preview.startswith("100 %\nStopped.")

@@ -13,6 +13,7 @@ from contracts.tools import (
     CodePicture,
     CodeTable,
     CodeText,
+    ShellDisplay,
     ToolResult,
 )
 from support.photographs import jpeg, png
@@ -77,3 +78,19 @@ def test_no_more_pictures_are_kept_than_code_may_show() -> None:
     assert done.body == large + png()
     assert done.display is not None
     assert [one["part"] for one in done.display["outputs"]] == [0, None, 1]
+
+
+def test_what_was_written_is_kept_where_the_output_is_a_screen() -> None:
+    raw = "\r1 %\r100 %"
+    shell = ShellDisplay(command="make", shell="main", exit_code=0)
+    done = outcome_of(ToolResult(success=True, output="100 %", raw_output=raw, display=shell))
+    assert (done.output, done.body, done.body_media_type) == ("100 %", raw.encode(), "text/plain")
+
+    with_picture = result(picture(png()), text="100 %").model_copy(update={"raw_output": raw})
+    done = outcome_of(with_picture)
+    assert done.output == "100 %"
+    assert done.body == raw.encode() + png()
+    assert [part.media_type for part in done.body_parts] == ["text/plain", "image/png"]
+
+    alone = result(CodeText(text="100 %"), text="100 %").model_copy(update={"raw_output": raw})
+    assert outcome_of(alone).body == raw.encode()

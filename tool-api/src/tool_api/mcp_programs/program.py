@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from contracts.mcp_programs import MAX_LINE_BYTES, McpProgramStart
+from service_kit.terminal.screen import screen_text
 from tool_api.mcp_programs import launcher
 from tool_api.tools.shell import processes
 
@@ -76,7 +77,7 @@ class McpProgram:
         except TimeoutError:
             ended = "it neither reads nor writes any more"
         await asyncio.wait({self._listening}, timeout=0.1)
-        said = self._said.decode(errors="replace").strip()
+        said = screen_text(self._said.decode(errors="replace")).strip()
         for text in self._hidden:
             said = said.replace(text, "***")
         return ended + (f": {said}" if said else "")

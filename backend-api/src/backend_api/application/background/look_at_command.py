@@ -117,8 +117,8 @@ def finished_of(
 ) -> Recorded:
     """What tells how it ended. What it wrote stands beside that where it is long."""
     output, body = outcome.output, None
-    if len(output) > MAX_PREVIEW_CHARACTERS:
-        body = Body(content=output.encode("utf-8", "replace"), media_type="text/plain")
+    if outcome.body is not None or len(output) > MAX_PREVIEW_CHARACTERS:
+        body = Body(content=outcome.body or output.encode("utf-8", "replace"), media_type="text/plain")
     exit_code = (outcome.display or {}).get("exit_code")
     finished = BackgroundFinished(
         background_id=command.id,

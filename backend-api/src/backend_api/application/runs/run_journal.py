@@ -59,6 +59,7 @@ from backend_api.domain.conversation.kept_calls import KeptCallsOfSession
 from backend_api.domain.conversation.live_text import MESSAGE, OUTPUT, THINKING
 from backend_api.domain.conversation.ports import EventLog, RunLedger
 from service_kit.observation.spans import span
+from service_kit.terminal.screen import screen_text
 
 logger = logging.getLogger(__name__)
 
@@ -432,7 +433,7 @@ class RunJournal:
 
     def _interrupted_output(self, call_id: str, reason: str) -> str:
         """What is told of a call that was cut while it ran."""
-        written = self.live.open_texts(OUTPUT).get(call_id, "")
+        written = screen_text(self.live.open_texts(OUTPUT).get(call_id, ""))
         return "".join(
             [written, "\n" if written and not written.endswith("\n") else "", f"{reason} {MAY_HAVE_HAPPENED}"]
         )

@@ -21,6 +21,7 @@ from backend_api.domain.agent.pictures import MAX_PICTURE_BYTES, PICTURE_TYPES
 from backend_api.domain.agent.shortening import shorten
 from backend_api.domain.agent.tools import Done
 from backend_api.domain.sandbox.picture_heads import sides_of
+from service_kit.terminal.screen import screen_text
 
 NOTHING = "(It answered nothing.)"
 MAX_REASON_CHARACTERS = 2_000
@@ -34,6 +35,8 @@ def to_done(result: CallToolResult, mask: Mask) -> Done:
         output = json.dumps(result.structured_content, ensure_ascii=False)
     success = not result.is_error
     output = mask.known(output) or NOTHING
+    if picture is None and "\x1b" in output:
+        return Done(success=success, output=screen_text(output) or NOTHING, body=output.encode("utf-8", "replace"))
     if picture is None:
         return Done(success=success, output=output)
     media_type, content = picture

@@ -35,22 +35,29 @@ class Shown:
 
 
 def shown_of(result: ToolResult) -> Shown:
-    """The body is the picture of the view; of a view with several, all of them, and the text where it is long."""
+    """The body is the picture of the view; of a view with several, all of them, and the text where it is long; without
+    any, what a program wrote where the output is what a terminal shows of it."""
     match result.display:
         case BrowserDisplay() | DesktopDisplay() | ImageDisplay() as display:
             image, media_type = _image(display.image)
             display = display.model_copy(update={"image": None, "image_media_type": media_type})
             return Shown(display=display, body=image, media_type=media_type or "text/plain")
         case CodeDisplay() as display:
-            return _of_code(display, result.output)
+            return _of_code(display, result)
         case display:
-            return Shown(display=display)
+            return Shown(display=display, body=_raw(result))
 
 
-def _of_code(display: CodeDisplay, text: str) -> Shown:
+def _raw(result: ToolResult) -> bytes | None:
+    """What a program wrote, where the output is what a terminal shows of it."""
+    return result.raw_output.encode("utf-8", "replace") if result.raw_output is not None else None
+
+
+def _of_code(display: CodeDisplay, result: ToolResult) -> Shown:
     contents: list[tuple[bytes, str]] = []
-    if len(text) > MAX_PREVIEW_CHARACTERS:
-        contents.append((text.encode("utf-8", "replace"), "text/plain"))
+    raw = _raw(result)
+    if raw is not None or len(result.output) > MAX_PREVIEW_CHARACTERS:
+        contents.append((raw or result.output.encode("utf-8", "replace"), "text/plain"))
     outputs, room, pictures = [*display.outputs], MAX_CODE_PICTURES_BYTES, 0
     for index, output in enumerate(outputs):
         if not isinstance(output, CodePicture):
@@ -65,7 +72,7 @@ def _of_code(display: CodeDisplay, text: str) -> Shown:
             pictures += 1
     display = display.model_copy(update={"outputs": outputs})
     if not pictures:
-        return Shown(display=display)  # a long text alone is kept as that of any other tool
+        return Shown(display=display, body=raw)  # a long text alone is kept as that of any other tool
     parts: list[BodyPart] = []
     offset = 0
     for content, media_type in contents:

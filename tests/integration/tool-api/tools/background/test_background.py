@@ -136,3 +136,10 @@ async def test_a_start_that_takes_longer_than_its_call_may_is_told_as_failed_and
                 await asyncio.sleep(0.02)
     assert one.state == "stopped"
     assert processes_with("sleep 97.5") == []
+
+
+def test_progress_of_one_is_told_as_it_ended(endpoint: RunningEndpoint) -> None:
+    background_id = started(endpoint, r"for i in 1 2 3; do printf '\r\033[K%d of 3' $i; done; echo")
+    ended = endpoint.call("check_background", background_id=background_id, wait_s=10)
+    assert ended.output == "3 of 3\n[exit code 0]"
+    assert ended.raw_output == "".join(f"\r\x1b[K{number} of 3" for number in (1, 2, 3)) + "\n"

@@ -180,3 +180,33 @@ def test_true_comes_back_in_under_ten_milliseconds(endpoint: RunningEndpoint) ->
 
         taken()
         assert_median([taken() for _ in range(50)], below_s=0.010)
+
+
+def test_progress_is_told_as_it_ended_and_shown_live_as_it_is_written(endpoint: RunningEndpoint) -> None:
+    loop = r"""for i in $(seq 2000); do printf '\r\033[K\033[32m%4d of 2000\033[0m' $i; done; echo; echo done"""
+    frames, result = endpoint.frames("shell_exec", command=f"echo start; {loop}")
+    assert result.output == "start\n2000 of 2000\ndone\n"
+    written = "".join(frame["text"] for frame in frames)
+    assert written.count("\x1b[32m") == 2000
+    assert result.raw_output == written
+    assert endpoint.call("shell_view").output == result.output
+
+
+def test_several_lines_of_progress_are_told_as_they_ended(endpoint: RunningEndpoint) -> None:
+    draw = r"for i in 1 2 3; do printf 'a: %d\nb: %d\n\033[2A' $i $((i * 2)); done; printf '\033[2B'"
+    result = endpoint.call("shell_exec", command=f"{draw}; (exit 1)")
+    assert result.output == "a: 3\nb: 6\n[exit code 1]"
+
+
+def test_text_without_moves_is_told_as_it_is(endpoint: RunningEndpoint) -> None:
+    result = endpoint.call(
+        "shell_exec", command=r"""printf 'a\tb\n'; head -c 3000 /dev/zero | tr '\0' x; printf '\0'"""
+    )
+    assert result.output == "a\tb\n" + "x" * 3000 + "\0"
+    assert result.raw_output is None
+
+
+def test_what_a_command_that_was_ended_had_drawn_is_told_as_it_was(endpoint: RunningEndpoint) -> None:
+    result = endpoint.call("shell_exec", command=r"printf '1 %%\r2 %%\n'; sleep 60", timeout_s=1)
+    assert result.output.startswith("2 %\n")
+    assert "[The command was ended" in result.output

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 
-import pytest
-
 from contracts.tools import (
     MAX_CODE_PICTURES,
     MAX_OUTPUT_CHARACTERS,
@@ -15,7 +13,7 @@ from contracts.tools import (
     CodeText,
     ToolResult,
 )
-from tool_api.tools.code.execution import Execution, Passage, readable
+from tool_api.tools.code.execution import Execution, Passage
 from tool_api.tools.code.kernels import Context
 from tool_api.tools.code.kernelspecs import KernelSpec
 from tool_api.tools.code.lines import Cleared, Shown, Written
@@ -159,21 +157,20 @@ async def test_the_end_of_a_kernel_is_told_with_its_reason() -> None:
     assert "variables are gone" in found.output
 
 
-@pytest.mark.parametrize(
-    ("text", "read"),
-    [
-        ("\x1b[31mred\x1b[0m", "red"),
-        ("  1 %\r 50 %\r100 %\nnext", "100 %\nnext"),
-        ("a\r\nb\r\n", "a\nb\n"),
-        ("\x1b]0;title\x07x", "x"),
-    ],
-)
-def test_colours_and_what_was_written_over_are_left_out(text: str, read: str) -> None:
-    assert readable(text) == read
+async def test_progress_is_told_as_it_ended_and_kept_as_it_was_written() -> None:
+    execution = Execution("...")
+    bars = [f"\r\x1b[32m{done:4} of 2000\x1b[0m" for done in range(1, 2001)]
+    for bar in bars:
+        execution.add(written(bar))
+    execution.add(written("\ndone\n"))
+    assert execution.take_unread() == "".join(bars) + "\ndone\n"
+    found, display = result(execution)
+    assert found.output == "2000 of 2000\ndone"
+    assert display.outputs == [CodeText(text="2000 of 2000\ndone\n")]
+    assert found.raw_output == "".join(bars) + "\ndone\n"
 
 
-@pytest.mark.parametrize("text", ["x" * 1_000_000, "x\r" * 500_000, "\x1b[" * 500_000, "\x1b]" * 500_000])
-def test_whatever_is_written_is_soon_readable(text: str) -> None:
-    started = time.process_time()
-    readable(text)
-    assert time.process_time() - started < 3
+async def test_text_that_a_terminal_shows_as_it_is_has_no_raw_output() -> None:
+    execution = Execution("...")
+    execution.add(written("plain\n"))
+    assert result(execution)[0].raw_output is None

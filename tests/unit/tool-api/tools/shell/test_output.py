@@ -1,26 +1,13 @@
-"""Bounded text and the terminal's bytes."""
+"""The terminal's bytes."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tool_api.tools.shell.output import BoundedText, TerminalDecoder
+from tool_api.tools.shell.output import TerminalDecoder
 
 SENTINEL = b"\x1eend\x1e"
-
-
-@given(st.lists(st.text(max_size=30)), st.integers(2, 60))
-def test_bounded_text_keeps_head_and_tail(pieces: list[str], limit: int) -> None:
-    bounded, whole = BoundedText(limit), "".join(pieces)
-    for piece in pieces:
-        bounded.append(piece)
-    if len(whole) <= limit:
-        assert bounded.text() == whole
-    else:
-        assert bounded.text().startswith(whole[: limit // 2] + "\n[... ")
-        assert bounded.text().endswith(" ...]\n" + whole[len(whole) - (limit - limit // 2) :])
-        assert f"{len(whole) - limit} characters" in bounded.text()
 
 
 @given(st.text(alphabet=st.characters(exclude_characters="\x1e", exclude_categories=["Cs"])), st.integers(1, 7))

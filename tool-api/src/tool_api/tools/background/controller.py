@@ -77,7 +77,8 @@ class BackgroundController:
 def _result(one: BackgroundCommand) -> ToolResult:
     """What it wrote, and a line that says how it stands: a failed command is no failure of who looked at it."""
     output = one.command.output.rstrip() or "[no output]"
-    return done(f"{output}\n[{_describe(one)}]", display=_display(one))
+    result = done(f"{output}\n[{_describe(one)}]", display=_display(one))
+    return result.model_copy(update={"raw_output": one.command.raw_output})
 
 
 def _describe(one: BackgroundCommand) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from contracts.tools import MAX_CODE_OUTPUTS, MAX_OUTPUT_CHARACTERS
@@ -11,7 +10,6 @@ from tool_api.tools.followed import Followed
 
 _ROOM = MAX_OUTPUT_CHARACTERS + 50_000
 """Characters of all texts that are kept; a bridge that is one says less."""
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _PICTURES_ROOM = 12_000_000
 
 
@@ -79,7 +77,7 @@ class Execution(Followed):
             passage = Passage(is_error=line.type == "error", pieces=[text])
             self._append(passage)
             self._last = passage if line.type == "text" else None
-        self._add_unread(readable(text))
+        self._add_unread(text)
 
     def _show(self, line: Shown) -> None:
         at = self._keys.get(line.key) if line.key else None
@@ -103,17 +101,9 @@ class Execution(Followed):
             self._keys[line.key] = self._next
         self._append(shown)
         self._last = None
-        self._add_unread(f"{readable(text)}\n" if text else "")
+        self._add_unread(f"{text}\n" if text else "")
 
     def _append(self, one: Passage | Shown) -> None:
         if len(self._said) < MAX_CODE_OUTPUTS:
             self._said[self._next] = one
             self._next += 1
-
-
-def readable(text: str) -> str:
-    """Without colours, and of a line that was written over and over again, as by a progress bar, the last state."""
-    text = _ANSI.sub("", text)
-    if "\r" not in text:
-        return text
-    return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))

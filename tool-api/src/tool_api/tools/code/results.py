@@ -14,7 +14,8 @@ from contracts.tools import (
     CodeText,
     ToolResult,
 )
-from tool_api.tools.code.execution import Execution, Passage, readable
+from service_kit.terminal.screen import screen_text
+from tool_api.tools.code.execution import Execution, Passage
 from tool_api.tools.code.kernels import Context
 from tool_api.tools.code.lines import Shown
 from tool_api.tools.tool import done, failed
@@ -39,7 +40,8 @@ def result_of(context: Context, execution: Execution, note: str | None = None) -
     outputs = [*rendered.outputs[: MAX_CODE_OUTPUTS - len(notes)], *(CodeText(text=f"[{one}]") for one in notes)]
     display = CodeDisplay(language=context.spec.language, context=context.name, outputs=outputs, is_cut=rendered.is_cut)
     make = done if execution.success and note is None else failed
-    return make("\n".join(parts), display=display)
+    result = make("\n".join(parts), display=display)
+    return result.model_copy(update={"raw_output": "".join(rendered.raw)}) if rendered.is_redrawn else result
 
 
 @dataclass(slots=True)
@@ -48,6 +50,10 @@ class _Rendered:
     outputs: list[CodeText | CodeTable | CodePicture] = field(default_factory=list[CodeText | CodeTable | CodePicture])
     is_cut: bool = False
     notes: list[str] = field(default_factory=list[str])
+    raw: list[str] = field(default_factory=list[str])
+    """What was written, with all that a terminal does not show."""
+    is_redrawn: bool = False
+    """Whether a terminal shows something else."""
     _room: int = MAX_DISPLAYED
     _cells: int = MAX_CELLS
     _cell_characters: int = MAX_CELL_CHARACTERS
@@ -57,7 +63,9 @@ class _Rendered:
 
     def add(self, one: Passage | Shown) -> None:
         """In the order it was shown."""
-        text = readable(one.text)
+        text = screen_text(one.text)
+        self.raw.append(one.text if isinstance(one, Passage) else f"{one.text}\n")
+        self.is_redrawn = self.is_redrawn or text != one.text
         if isinstance(one, Passage):
             self._write(text, is_error=one.is_error)
         elif one.picture is not None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from contracts.tools import MAX_OUTPUT_CHARACTERS
+from service_kit.terminal.screen import TerminalScreen
 from tool_api.tools.followed import Followed
-from tool_api.tools.shell.output import BoundedText
 
 
 class Command(Followed):
@@ -15,14 +15,20 @@ class Command(Followed):
         self.text = text
         self.folder = folder
         self.exit_code: int | None = None
-        self._output = BoundedText(MAX_OUTPUT_CHARACTERS)
+        self._screen = TerminalScreen(MAX_OUTPUT_CHARACTERS)
 
     @property
     def output(self) -> str:
-        return self._output.text()
+        """What a terminal shows of what it wrote."""
+        return self._screen.text()
+
+    @property
+    def raw_output(self) -> str | None:
+        """What it wrote, where a terminal shows something else."""
+        return self._screen.raw
 
     def add_output(self, text: str) -> None:
-        self._output.append(text)
+        self._screen.feed(text)
         self._add_unread(text)
 
     def finish(self, exit_code: int | None, folder: str) -> None:

@@ -144,7 +144,7 @@ def _failed_result(shell: Shell, command: Command, note: str) -> ToolResult:
 
 
 def _with_display(shell: Shell, command: Command, result: ToolResult) -> ToolResult:
-    return result.model_copy(update={"display": _display(shell, command)})
+    return result.model_copy(update={"display": _display(shell, command), "raw_output": command.raw_output})
 
 
 def _display(shell: Shell, command: Command) -> ShellDisplay:

@@ -1,45 +1,8 @@
-"""Bounded text: the head and the tail of what a command wrote."""
+"""The bytes of a terminal as text."""
 
 from __future__ import annotations
 
 import codecs
-from collections import deque
-
-
-class BoundedText:
-    """Keeps the first and the last half of `limit` characters, with a marker for what is missing between."""
-
-    def __init__(self, limit: int) -> None:
-        self._head_limit = limit // 2
-        self._tail_limit = limit - self._head_limit
-        self._head: list[str] = []
-        self._head_size = 0
-        self._tail: deque[str] = deque()
-        self._tail_size = 0
-        self._dropped = 0
-
-    def append(self, text: str) -> None:
-        room = self._head_limit - self._head_size
-        if room > 0:
-            self._head.append(text[:room])
-            self._head_size += min(room, len(text))
-            text = text[room:]
-        if not text:
-            return
-        self._tail.append(text)
-        self._tail_size += len(text)
-        while self._tail_size > self._tail_limit:
-            excess = self._tail_size - self._tail_limit
-            first = self._tail.popleft()
-            cut = min(excess, len(first))
-            if cut < len(first):
-                self._tail.appendleft(first[cut:])
-            self._tail_size -= cut
-            self._dropped += cut
-
-    def text(self) -> str:
-        marker = f"\n[... {self._dropped} characters left out ...]\n" if self._dropped else ""
-        return "".join(self._head) + marker + "".join(self._tail)
 
 
 class TerminalDecoder:

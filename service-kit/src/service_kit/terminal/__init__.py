@@ -1,0 +1,1 @@
+"""What a terminal shows of what a program wrote."""

@@ -1,0 +1,124 @@
+"""A line as the cells of a terminal: a character each, with the marks that combine with it. A wide character and a tab
+are followed by empty cells for the columns they cover."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+Cells = list[str]
+TAB_WIDTH = 8
+MOST_MARKS = 32
+"""Characters in one cell; what would be more is left out of a line that is written over."""
+_SINGLE = re.compile("[ -~\u00a1-\u00ac\u00ae-\u02ff\u0391-\u03ff\u0400-\u0482\u2010-\u2027\u2030-\u205e\u2190-\u2319"
+                     "\u2500-\u25fc\u2800-\u28ff]*")  # fmt: skip
+"""Characters of one column each, which is most of what is ever written."""
+_TABS = re.compile("(\t)")
+
+
+@lru_cache(maxsize=4096)
+def _columns(character: str) -> int:
+    if unicodedata.east_asian_width(character) in "WF":
+        return 2
+    return 0 if unicodedata.category(character) in ("Mn", "Me", "Cc", "Cf") and character != "\u00ad" else 1
+
+
+def cells_of(text: str) -> Cells:
+    """The cells of a line."""
+    cells: Cells = []
+    write(cells, 0, text)
+    return cells
+
+
+def width(text: str) -> int:
+    """How many columns a line has."""
+    return len(text) if _SINGLE.fullmatch(text) else len(cells_of(text))
+
+
+def shown(cells: Cells) -> str:
+    """The line as text. Spaces at its end, with which programs write over what stood there, are not seen."""
+    return "".join(cells).rstrip(" ")
+
+
+def write(cells: Cells, column: int, text: str) -> int:
+    """Write over what stands from a column on; answers the column after it."""
+    for piece in _TABS.split(text) if "\t" in text else (text,):
+        if piece == "\t":
+            column = _tab(cells, column)
+        elif piece:
+            column = _put(cells, column, piece)
+    return column
+
+
+def clear(cells: Cells, start: int, end: int | None = None) -> None:
+    """Erase from a column on, up to another one or to the end of the line."""
+    split_at(cells, start)
+    if end is None:
+        del cells[start:]
+        return
+    end = min(end, len(cells))
+    split_at(cells, end)
+    cells[start:end] = [" "] * max(0, end - start)
+
+
+def split_at(cells: Cells, column: int) -> None:
+    """What covers a column and the one before it, a wide character or a tab, becomes spaces."""
+    if not 0 < column < len(cells) or cells[column] != "":
+        return
+    first, last = column, column
+    while first > 0 and cells[first] == "":
+        first -= 1
+    while last < len(cells) and cells[last] == "":
+        last += 1
+    cells[first:last] = [" "] * (last - first)
+
+
+def _tab(cells: Cells, column: int) -> int:
+    stop = (column // TAB_WIDTH + 1) * TAB_WIDTH
+    if column >= len(cells):
+        cells.extend(" " * (column - len(cells)))
+        cells += ["\t", *[""] * (stop - column - 1)]
+    return stop
+
+
+def _put(cells: Cells, column: int, text: str) -> int:
+    if column > len(cells):
+        cells.extend(" " * (column - len(cells)))
+    if _SINGLE.fullmatch(text):
+        new = list(text)
+    else:
+        new, marks = _new_cells(text)
+        _combine(cells, column, marks)
+    end = column + len(new)
+    split_at(cells, column)
+    split_at(cells, end)
+    cells[column:end] = new
+    return end
+
+
+def _new_cells(text: str) -> tuple[Cells, str]:
+    """The cells, and the marks that come first and belong to what stands before."""
+    new: Cells = []
+    marks: list[str] = []
+    for character in text:
+        match _columns(character):
+            case 0 if new:
+                at = len(new) - (2 if new[-1] == "" else 1)
+                if len(new[at]) < MOST_MARKS:
+                    new[at] += character
+            case 0:
+                marks.append(character)
+            case 1:
+                new.append(character)
+            case _:
+                new += [character, ""]
+    return new, "".join(marks[:MOST_MARKS])
+
+
+def _combine(cells: Cells, column: int, marks: str) -> None:
+    at = column - 1
+    while at > 0 and cells[at] == "":
+        at -= 1
+    if marks and 0 <= at < len(cells) and len(cells[at]) < MOST_MARKS:
+        cells[at] += marks

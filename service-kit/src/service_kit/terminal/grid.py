@@ -1,0 +1,351 @@
+"""The lines of a terminal with its cursor. Lines have no largest width, and those above the screen stay in reach of the
+cursor for some while: what is written in order is kept as it is, what is written over is as it ended."""
+
+from __future__ import annotations
+
+from service_kit.terminal.bounded_text import BoundedText
+from service_kit.terminal.cells import Cells, cells_of, clear, shown, split_at, width, write
+
+ROWS, COLUMNS = 40, 160
+LIVE_LINES = 1_000
+"""So many the cursor may go back to."""
+LIVE_CHARACTERS = 250_000
+MOST_EDITED = 20_000
+"""Columns of a line that is written over; what was written in order may have any number."""
+_KEPT_CHARACTERS = 60_000
+
+
+class Grid:
+    """Lines from the first one that can still change, in `history` those before. The cursor's column is None at the end
+    of its line. A grid without a history, as of a full-screen program, has `ROWS` lines of `COLUMNS` and forgets what
+    is scrolled out."""
+
+    def __init__(self, history: BoundedText | None) -> None:
+        self._history = history
+        self._lines: list[str | Cells] = [""]
+        self._plain: list[str] = []
+        self._plain_size: int = 0
+        """What comes after the last line and was not looked at yet."""
+        self._written: int = 0
+        self._top: int = 0
+        self._row: int = 0
+        self._column: int | None = None
+        self._region: tuple[int, int] | None = None
+        self._saved: tuple[int, int] = (0, 0)
+
+    def write(self, text: str) -> None:
+        """Text with line breaks and tabs, and nothing else that moves the cursor."""
+        if self._column is None and self._history is not None and self._region is None:
+            self._plain.append(text)
+            self._plain_size += len(text)
+            if self._plain_size > LIVE_CHARACTERS:
+                self._shed()
+            return
+        first, *others = text.split("\n")
+        self._put(first)
+        for index, line in enumerate(others):
+            self.feed_line()
+            if self._column is None and self._history is not None and self._region is None:
+                self.write("\n".join(others[index:]))
+                return
+            self._put(line)
+
+    def text(self) -> str:
+        """All lines, as they are now."""
+        history = self._history
+        if history is None:
+            return "\n".join(self._shown_lines()).rstrip("\n")
+        whole = history.copy()
+        whole.append("\n".join(self._shown_lines()))
+        return whole.text()
+
+    def so_far(self) -> BoundedText:
+        """The same, to go on from."""
+        whole = self._history.copy() if self._history is not None else BoundedText(LIVE_CHARACTERS)
+        whole.append("\n".join(self._shown_lines()))
+        return whole
+
+    def _shown_lines(self) -> list[str]:
+        self._settle()
+        lines = [line if isinstance(line, str) else shown(line) for line in self._lines]
+        while len(lines) - 1 > self._row and not lines[-1]:
+            lines.pop()
+        return lines
+
+    # The cursor
+
+    @property
+    def column(self) -> int:
+        self._settle()
+        if self._column is not None:
+            return self._column
+        line = self._lines[self._row]
+        return width(line) if isinstance(line, str) else len(line)
+
+    @property
+    def screen_row(self) -> int:
+        """The row of the cursor on the screen."""
+        self._settle()
+        return self._row - self._top
+
+    def move_to(self, row: int | None = None, column: int | None = None) -> None:
+        """To a row of the screen and a column, or within either."""
+        self._settle()
+        column = self.column if column is None else column
+        if row is not None:
+            self._row = self._top + min(max(row, 0), ROWS - 1)
+        self._place(column)
+
+    def move_by(self, rows: int = 0, columns: int = 0) -> None:
+        """Up beyond the screen as far as lines can still change, down to the screen's last row."""
+        column = self.column
+        if rows:
+            lowest = max(self._top + ROWS - 1, self._row)
+            self._row = min(max(self._row + rows, 0), lowest)
+        self._place(min(column + columns, max(column, COLUMNS - 1)))
+
+    def feed_line(self) -> None:
+        """To the beginning of the next line, a new one below the last."""
+        self._settle()
+        if self._row + 1 < len(self._lines) and self._region is None:
+            self._row += 1
+            self._place(0)
+            return
+        self._touch()
+        if self._region is not None and self.screen_row == self._region[1]:
+            self._scroll_region()
+        else:
+            self._row += 1
+        self._touch()
+        self._place(0)
+
+    def feed_line_back(self) -> None:
+        """A row up; at the top of the screen, all go down."""
+        column = self.column
+        top = self._region[0] if self._region is not None else 0
+        if self.screen_row == top:
+            self.insert_lines(1)
+        else:
+            self._row = max(0, self._row - 1)
+        self._place(column)
+
+    def save_cursor(self) -> None:
+        column = self.column
+        self._saved = (self.screen_row, column)
+
+    def restore_cursor(self) -> None:
+        self.move_to(*self._saved)
+
+    def set_region(self, first: int, last: int) -> None:
+        """Rows that are scrolled by themselves; all of the screen's are none."""
+        self._settle()
+        first, last = max(first, 0), min(last, ROWS - 1)
+        self._region = (first, last) if first < last and (first, last) != (0, ROWS - 1) else None
+        self.move_to(0, 0)
+
+    # Erasing
+
+    def erase_line(self, how: int) -> None:
+        """From the cursor to the end (0), from the beginning to the cursor (1), or all (2)."""
+        column = self.column
+        if self._row < len(self._lines):
+            cells = self._cells()
+            if how == 1:
+                clear(cells, 0, column + 1)
+            else:
+                clear(cells, column if how == 0 else 0)
+        self._place(column)
+
+    def erase_screen(self, how: int) -> None:
+        """From the cursor on (0), up to the cursor (1), the screen (2), or what was scrolled out of it (3)."""
+        column = self.column
+        if how == 3:
+            if self._history is not None:
+                self._history.clear()
+            gone = min(self._top, self._row)
+            del self._lines[:gone]
+            self._row, self._top = self._row - gone, self._top - gone
+        elif how == 0:
+            self.erase_line(0)
+            del self._lines[self._row + 1 :]
+        else:
+            above = min(self._row, len(self._lines)) if how == 1 else len(self._lines)
+            for row in range(self._top, above):
+                self._lines[row] = []
+            if how == 1:
+                self.erase_line(1)
+            else:
+                del self._lines[max(self._row + 1, 1) :]
+        self._place(column)
+
+    def erase_characters(self, count: int) -> None:
+        column = self.column
+        if self._row < len(self._lines):
+            clear(self._cells(), column, column + count)
+        self._place(column)
+
+    # Moving what stands there
+
+    def delete_characters(self, count: int) -> None:
+        column = self.column
+        if self._row < len(self._lines):
+            cells = self._cells()
+            split_at(cells, column)
+            split_at(cells, column + count)
+            del cells[column : column + count]
+        self._place(column)
+
+    def insert_characters(self, count: int) -> None:
+        column = self.column
+        if self._row < len(self._lines) and column < len(cells := self._cells()):
+            split_at(cells, column)
+            cells[column:column] = [" "] * min(count, COLUMNS)
+            del cells[max(MOST_EDITED, column) :]
+        self._place(column)
+
+    def insert_lines(self, count: int) -> None:
+        """Empty ones before the cursor's; the screen's last ones go."""
+        self._settle()
+        last = self._top + (self._region[1] if self._region is not None else ROWS - 1)
+        for _ in range(min(count, ROWS)):
+            self._touch()
+            self._lines.insert(self._row, [])
+            if last + 1 < len(self._lines):
+                del self._lines[last + 1]
+        self._place(0)
+
+    def delete_lines(self, count: int) -> None:
+        """From the cursor's on; what is below comes up."""
+        self._settle()
+        last = self._top + (self._region[1] if self._region is not None else ROWS - 1)
+        for _ in range(min(count, ROWS)):
+            if self._row < len(self._lines):
+                del self._lines[self._row]
+                if last <= len(self._lines):
+                    self._lines.insert(last, [])
+        self._touch()
+        self._place(0)
+
+    def scroll(self, count: int) -> None:
+        """The screen's lines go up, or down where it is below zero."""
+        row, column = self.screen_row, self.column
+        first, last = self._region if self._region is not None else (0, ROWS - 1)
+        for _ in range(min(abs(count), ROWS)):
+            self.move_to(last if count > 0 else first, 0)
+            self.feed_line() if count > 0 else self.feed_line_back()
+        self.move_to(row, column)
+
+    def _scroll_region(self) -> None:
+        assert self._region is not None
+        first, last = self._region
+        if first == 0 and self._history is not None:
+            self._lines.insert(self._row + 1, "")
+            self._row, self._top = self._row + 1, self._top + 1
+        else:
+            del self._lines[self._top + first]
+            self._lines.insert(self._top + last, "")
+
+    # Bookkeeping
+
+    def _put(self, text: str) -> None:
+        if not text:
+            return
+        if self._column is None and self._history is not None and self._region is None:
+            self.write(text)
+            return
+        column = self.column
+        if self._row >= len(self._lines):
+            self._touch()
+        if self._history is None:
+            column = self._put_wrapped(text, column)
+        else:
+            cells = self._cells()
+            most = max(MOST_EDITED, len(cells))
+            column = min(write(cells, column, text[:most]), most)
+            if len(cells) > most:
+                del cells[most:]
+        self._place(column)
+        self._count(len(text))
+
+    def _put_wrapped(self, text: str, column: int) -> int:
+        while text:
+            if column >= COLUMNS:
+                self.feed_line()
+                column = 0
+            piece, text = text[: COLUMNS - column], text[COLUMNS - column :]
+            column = write(self._cells(), column, piece)
+        return column
+
+    def _place(self, column: int) -> None:
+        """The cursor's column; where it is the end of the last line, what comes is plain again."""
+        self._column = max(0, column)
+        if self._row == len(self._lines) - 1:
+            line = self._lines[self._row]
+            if column == (width(line) if isinstance(line, str) else len(line)):
+                self._column = None
+
+    def _cells(self) -> Cells:
+        line = self._lines[self._row]
+        if isinstance(line, str):
+            line = self._lines[self._row] = cells_of(line)
+        return line
+
+    def _touch(self) -> None:
+        """The cursor's row is there, and the last rows are the screen."""
+        while len(self._lines) <= self._row:
+            self._lines.append("")
+        over = len(self._lines) - ROWS - self._top
+        if over > 0:
+            if self._history is not None:
+                self._top += over
+            else:
+                del self._lines[:over]
+                self._row = max(0, self._row - over)
+        if len(self._lines) > LIVE_LINES:
+            self._freeze(len(self._lines) - LIVE_LINES // 2)
+
+    def _settle(self) -> None:
+        """Make lines of what was not looked at yet."""
+        if not self._plain:
+            return
+        text = "".join(self._plain)
+        self._plain, self._plain_size = [], 0
+        first, *others = text.split("\n")
+        last = self._lines[-1]
+        if isinstance(last, str):
+            self._lines[-1] = last + first
+        else:
+            write(last, len(last), first)
+        self._lines += others
+        self._row, self._column = len(self._lines) - 1, None
+        self._touch()
+        self._count(len(text))
+
+    def _shed(self) -> None:
+        """Give most of what was not looked at to the history."""
+        assert self._history is not None
+        text = "".join(self._plain)
+        at = text.rfind("\n", 0, len(text) - _KEPT_CHARACTERS) + 1 or len(text) - _KEPT_CHARACTERS
+        self._plain, self._plain_size = [], 0
+        self._history.append("\n".join(self._shown_lines()))
+        self._history.append(text[:at])
+        self._lines, self._row, self._top, self._column = [""], 0, 0, None
+        self._plain, self._plain_size = [text[at:]], len(text) - at
+
+    def _count(self, size: int) -> None:
+        self._written += size
+        if self._written > LIVE_CHARACTERS:
+            self._written = sum(map(len, self._lines))
+            if self._written > LIVE_CHARACTERS // 2:
+                self._freeze(min(self._top, self._row))
+                self._written = 0
+
+    def _freeze(self, count: int) -> None:
+        """The first lines can't change any more."""
+        count = min(count, self._row, self._top)
+        if self._history is None or count <= 0:
+            return
+        gone = [line if isinstance(line, str) else shown(line) for line in self._lines[:count]]
+        self._history.append("\n".join([*gone, ""]))
+        del self._lines[:count]
+        self._row, self._top = self._row - count, self._top - count
