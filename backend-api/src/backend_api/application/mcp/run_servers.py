@@ -31,7 +31,7 @@ from backend_api.domain.conversation.entity import Lease
 from backend_api.domain.conversation.ports import EventLog
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.mcp.entity import MAX_TOOLS, Listing, McpTarget, McpTool, prefix_of, within_bound
-from backend_api.domain.mcp.ports import McpConnection, McpConnector, McpServerError, Place
+from backend_api.domain.mcp.ports import McpConnection, McpConnector, McpNotCalledError, McpServerError, Place
 
 T = TypeVar("T")
 
@@ -40,6 +40,8 @@ START_ALLOWANCE_MS = 60_000
 """Of one that is a program: its sandbox may have to be started."""
 MAX_FAILURES = 3
 """Of a server in one run: after these nothing more is tried."""
+MAX_DROPPED = 5
+"""Connections of no use that are left open for calls that still wait there."""
 GONE = "Nothing was run: the MCP server {name} can't be used. {reason}"
 FORBIDDEN = "The MCP server {name} refused it. {reason}"
 MAY_HAVE_RUN = "The MCP server {name} can't be used any more. {reason} Part of it may have happened."
@@ -105,6 +107,8 @@ class _Run:
     journal: RunJournal
     targets: Mapping[str, McpTarget]
     _connections: dict[str, McpConnection] = field(default_factory=dict[str, McpConnection])
+    _dropped: list[McpConnection] = field(default_factory=list[McpConnection])
+    """Those that nothing more is asked over."""
     _connecting: dict[str, asyncio.Lock] = field(default_factory=dict[str, asyncio.Lock])
     _failures: dict[str, int] = field(default_factory=dict[str, int])
     _reported: set[str] = field(default_factory=set[str])
@@ -157,14 +161,22 @@ class _Run:
         if pinned is not None and (is_fresh or self.lease.has_begun_before):
             return Found(listing=pinned)
         try:
-            connection = await self._connected(target)
-            listing = await self._with_timeout(target, connection.listing())
+            listing = await self._listing(target)
         except McpServerError as error:
             if pinned is not None:
                 # What is offered stays so, told anew; whether it can be called, a call shows.
                 return Found(listing=pinned, items=kept(target, pinned, known))
             return Found(items=failed(target, error, known))
         return Found(listing=listing, items=ready(target, listing, known))
+
+    async def _listing(self, target: McpTarget) -> Listing:
+        """Asked for once more over a new connection, where the first one was of no use."""
+        connection = await self._connected(target)
+        try:
+            return await self._with_timeout(target, connection.listing())
+        except McpNotCalledError:
+            await self._drop(target, connection)
+            return await self._with_timeout(target, (await self._connected(target)).listing())
 
     async def _pinned(self, known: KnownMcpServer | None) -> Listing | None:
         return await pinned_listing(self.servers.log, self.lease.run.session_id, known)
@@ -173,16 +185,21 @@ class _Run:
         return Tool(spec=spec_of(target, tool), run_call=partial(self._call, target, tool.name))
 
     async def _call(self, target: McpTarget, name: str, call: ToolCall) -> Done:
-        call.mark_begun(False)
         said: list[McpUpdated | Notice] = []
         try:
-            is_new = target.name not in self._connections
-            connection = await self._connected(target)
-            if is_new:
-                said = await self._changed(target, connection)
-            call.mark_begun(True)
-            done = await connection.call(name, call)
+            connection = await self._ready_for(call, target, said)
+            try:
+                done = await connection.call(name, call)
+            except McpNotCalledError:
+                # Once more over a new connection, and with a new session: nothing was done.
+                call.mark_begun(False)
+                await self._drop(target, connection)
+                connection = await self._ready_for(call, target, said)
+                done = await connection.call(name, call)
         except McpServerError as error:
+            if isinstance(error, McpNotCalledError):
+                call.mark_begun(False)
+                self._count_failure(target)
             said_of = MAY_HAVE_RUN if call.has_begun else GONE
             if error.cause in ("needs_sign_in", "needs_scope", "scope_refused"):
                 said_of = FORBIDDEN
@@ -193,6 +210,32 @@ class _Run:
         self._changed_ones |= {target.name} if said else set()
         return replace(done, events=said)
 
+    async def _ready_for(self, call: ToolCall, target: McpTarget, said: list[McpUpdated | Notice]) -> McpConnection:
+        """The connection that a call is made over, and in `said` whether the server lists other tools by now."""
+        call.mark_begun(False)
+        is_new = target.name not in self._connections
+        connection = await self._connected(target)
+        if is_new and not said:
+            said += await self._changed(target, connection)
+        call.mark_begun(True)
+        return connection
+
+    async def _drop(self, target: McpTarget, connection: McpConnection) -> None:
+        """Forgets one that is of no use, unless another call already did. Calls that still wait for their answers over
+        it are not cut off."""
+        async with self._connecting.setdefault(target.name, asyncio.Lock()):
+            if self._connections.get(target.name) is not connection:
+                return
+            del self._connections[target.name]
+            if not connection.is_open:
+                self._count_failure(target)
+            self._dropped.append(connection)
+            if len(self._dropped) > MAX_DROPPED:
+                await self._dropped.pop(0).close()
+
+    def _count_failure(self, target: McpTarget) -> None:
+        self._failures[target.name] = self._failures.get(target.name, 0) + 1
+
     async def _connected(self, target: McpTarget) -> McpConnection:
         """The run's one connection to it, made anew where it is gone."""
         async with self._connecting.setdefault(target.name, asyncio.Lock()):
@@ -200,7 +243,7 @@ class _Run:
             if connection is not None and connection.is_open:
                 return connection
             if connection is not None:
-                self._failures[target.name] = self._failures.get(target.name, 0) + 1
+                self._count_failure(target)
                 await connection.close()
             if self._failures.get(target.name, 0) >= MAX_FAILURES:
                 raise McpServerError("It failed too often in this run; nothing more is tried.", "too_often")
@@ -208,7 +251,7 @@ class _Run:
             try:
                 connection = await self._with_timeout(target, self.servers.connector.connect(target, place))
             except McpServerError:
-                self._failures[target.name] = self._failures.get(target.name, 0) + 1
+                self._count_failure(target)
                 raise
             self._connections[target.name] = connection
             return connection
@@ -243,5 +286,7 @@ class _Run:
 
     async def close(self) -> None:
         """All at once, and whatever happens."""
-        await asyncio.gather(*(connection.close() for connection in self._connections.values()))
+        connections = [*self._connections.values(), *self._dropped]
+        await asyncio.gather(*(connection.close() for connection in connections))
         self._connections.clear()
+        self._dropped.clear()
