@@ -16,6 +16,7 @@ from backend_api.application.mcp.pinned import (
     is_other,
     kept,
     notice_of_failure,
+    notice_of_too_large,
     notice_of_too_many,
     pinned_listing,
     ready,
@@ -30,7 +31,7 @@ from backend_api.domain.agent.tools import Done, Tool, ToolCall, ToolSpec
 from backend_api.domain.conversation.entity import Lease
 from backend_api.domain.conversation.ports import EventLog
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.mcp.entity import MAX_TOOLS, Listing, McpTarget, McpTool, prefix_of, within_bound
+from backend_api.domain.mcp.entity import MAX_TOOLS, Listing, McpTarget, McpTool, prefix_of, room_in, within_bound
 from backend_api.domain.mcp.ports import McpConnection, McpConnector, McpNotCalledError, McpServerError, Place
 
 T = TypeVar("T")
@@ -79,8 +80,11 @@ class McpServers:
     retried_after: timedelta = timedelta(minutes=1)
 
     @asynccontextmanager
-    async def of_run(self, lease: Lease, journal: RunJournal, preset: Preset) -> AsyncGenerator[Sequence[Tool]]:
-        """The tools of a run's agents, of servers of which the preset has any. They stay what they are; connections are
+    async def of_run(
+        self, lease: Lease, journal: RunJournal, preset: Preset, context_window: int
+    ) -> AsyncGenerator[Sequence[Tool]]:
+        """The tools of a run's agents, of servers of which the preset has any, as many as have room in a context of so
+        many tokens. They stay what they are; connections are
         made when one is called, and closed at the end. Who has no servers is asked for nothing. Raises
         `StoreUnavailableError`, `DrainedError`."""
         targets = [*self.shared]
@@ -93,7 +97,13 @@ class McpServers:
             return
         if self.sign_ins is not None and lease.has_settings:
             targets = await with_sign_ins(self.sign_ins, lease.run.user_id, targets)
-        run = _Run(servers=self, lease=lease, journal=journal, targets={target.name: target for target in targets})
+        run = _Run(
+            servers=self,
+            lease=lease,
+            journal=journal,
+            context_window=context_window,
+            targets={target.name: target for target in targets},
+        )
         try:
             yield await run.tools()
         finally:
@@ -105,6 +115,7 @@ class _Run:
     servers: McpServers
     lease: Lease
     journal: RunJournal
+    context_window: int
     targets: Mapping[str, McpTarget]
     _connections: dict[str, McpConnection] = field(default_factory=dict[str, McpConnection])
     _dropped: list[McpConnection] = field(default_factory=list[McpConnection])
@@ -132,15 +143,18 @@ class _Run:
         if items := [item for one in found for item in one.items]:
             await self.journal.record_items(items)
         self._listings = {name: one.listing for name, one in zip(self.targets, found, strict=True)}
-        offered = within_bound(self._listings.items())
+        offered = [*within_bound(self._listings.items(), room_in(self.context_window))]
         if is_new:
-            await self._report_too_many()
+            await self._report_left_out([tool.public_name for _, listing in offered for tool in listing.tools])
         return [self._tool(self.targets[name], tool) for name, listing in offered for tool in listing.tools]
 
-    async def _report_too_many(self) -> None:
+    async def _report_left_out(self, offered: Sequence[str]) -> None:
         listed = [tool.public_name for listing in self._listings.values() for tool in listing.tools]
-        if len(listed) > MAX_TOOLS:
-            await self.journal.record_items([Recorded(payload=notice_of_too_many(listed))])
+        notices = [notice_of_too_many(listed)] if len(listed) > MAX_TOOLS else []
+        if too_large := [name for name in listed[:MAX_TOOLS] if name not in offered]:
+            notices.append(notice_of_too_large(too_large, self.context_window))
+        if notices:
+            await self.journal.record_items([Recorded(payload=notice) for notice in notices])
 
     async def _find_tools(self, target: McpTarget, known: KnownMcpServer | None) -> Found:
         if known is not None and known.told.config != target.server.config:

@@ -109,21 +109,21 @@ class SessionConnection:
 
     async def listing(self) -> Listing:
         self.has_changed = False
-        try:
-            with self._refusals.of_call() as (_, sent):
+        with self._refusals.of_call() as (_, sent):
+            try:
                 listed = [tool async for tool in self._list_tools()]
-        except McpServerError as error:
-            if error.cause != "ended":
-                raise
-            # A list is read: asking for it once more changes nothing.
-            raise McpNotCalledError(str(error), error.cause) from error
-        except (MCPError, ValidationError, RuntimeError) as error:
-            if sent.lost_session:
-                raise self._forgotten(sent) from error
-            if str(error).startswith(_BROKEN_OFF[0]) and not self._refusals.said:
-                self._closing.set()
-                raise self._not_called() from error
-            raise self._fault("It does not list its tools as the protocol says.") from error
+            except McpServerError as error:
+                if error.cause != "ended":
+                    raise
+                # A list is read: asking for it once more changes nothing.
+                raise McpNotCalledError(str(error), error.cause) from error
+            except (MCPError, ValidationError, RuntimeError) as error:
+                if sent.lost_session:
+                    raise self._forgotten(sent) from error
+                if str(error).startswith(_BROKEN_OFF[0]) and not self._refusals.said:
+                    self._closing.set()
+                    raise self._not_called() from error
+                raise self._fault("It does not list its tools as the protocol says.") from error
         return listing_of(self._server, listed, self._mask)
 
     async def call(self, name: str, call: ToolCall) -> Done:
