@@ -27,9 +27,10 @@ async def serving(server: uvicorn.Server, *listeners: socket.socket) -> AsyncGen
 
 
 @asynccontextmanager
-async def on_loopback(server: uvicorn.Server) -> AsyncGenerator[str]:
-    """Its address, with a free port."""
+async def on_loopback(server: uvicorn.Server, *, port: int = 0) -> AsyncGenerator[str]:
+    """Its address, with a free port or one that was."""
     with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", port))
         async with serving(server, listener):
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"

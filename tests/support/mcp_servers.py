@@ -71,12 +71,13 @@ class Ordinary:
 
 
 @asynccontextmanager
-async def ordinary_server(transport: str = "http") -> AsyncGenerator[Ordinary]:
+async def ordinary_server(transport: str = "http", *, port: int = 0) -> AsyncGenerator[Ordinary]:
+    """With `port`, where another one was."""
     ordinary = Ordinary()
     server = ordinary.server()
     app = server.sse_app() if transport == "sse" else server.streamable_http_app()
     running = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))
-    async with on_loopback(running) as address:
+    async with on_loopback(running, port=port) as address:
         ordinary.url = f"{address}/{'sse' if transport == 'sse' else 'mcp'}"
         yield ordinary
 

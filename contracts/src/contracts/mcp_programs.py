@@ -3,7 +3,7 @@
 The first message is `McpProgramStart`. From then on each message is one line, without its end, to the program's
 standard input or from its standard output
 (https://modelcontextprotocol.io/specification/2025-06-18/basic/transports#stdio). The program ends with the socket, and
-the socket with the program; why is the reason of its close.
+the socket with the program; why is the reason of its close, and at greater length the last message (`ENDING`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ ENDED = 1000
 NOT_STARTED = 4400
 UNAUTHENTICATED = 4401
 TOO_MUCH = 4413
+
+ENDING = "\x00ending: "
+"""Begins the last message, which is none of the program: why it ended, as the reason of a close has 123 bytes alone."""
 
 _Text = Annotated[str, StringConstraints(max_length=16_384, pattern=r"^[^\x00]*$")]
 

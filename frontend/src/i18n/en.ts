@@ -440,6 +440,8 @@ export default {
     mcp_needs_scope:
       'The MCP server {server} asks for more than you allowed it: sign in again in Settings, MCP servers. It is used from your next message on.',
     mcp_too_many: 'The MCP servers have {count} tools together, more than {most}. Left out: {tools}',
+    mcp_too_large:
+      'Together the tools of the MCP servers would fill more than a quarter of the model’s context ({tokens} tokens). Left out: {tools}. Name in “tools” of a server those you need, or choose a model with a larger context.',
     mcp_left_out: 'Some tools of the MCP server {server} are left out: {tools}',
     agent_kind_gone: 'There are no agents of the kind {kind} any more. This one goes on, and only looks.',
     unknown_preset: 'The preset {preset} is no longer available. {instead} is used instead.',
@@ -826,7 +828,8 @@ export default {
     commandHint: 'Such as npx or uvx: it has to be there in the computer, or is fetched by it.',
     commandMissing: 'Say which command starts it.',
     args: 'Arguments',
-    argsHint: "One a line. ${'{'}NAME{'}'} stands for a variable below.",
+    argsHint:
+      "One a line; one of several lines in double quotes, as in JSON. ${'{'}NAME{'}'} stands for a variable below.",
     env: 'Variables',
     envHint:
       "One a line, such as “TOKEN=…”: ${'{'}TOKEN{'}'} stands for it in address and headers. Values are kept sealed.",

@@ -423,6 +423,8 @@ const zh: typeof en = {
     mcp_needs_scope:
       'MCP 服务器 {server} 需要你尚未授予的权限：请前往“设置 → MCP 服务器”重新登录。登录后从下一条消息起可用。',
     mcp_too_many: 'MCP 服务器共有 {count} 个工具，超过 {most} 个，未提供：{tools}',
+    mcp_too_large:
+      'MCP 服务器的工具合计会占用模型上下文（{tokens} 个 token）的四分之一以上，未提供：{tools}。可在服务器的 tools 中只列出需要的工具，或选择上下文更大的模型。',
     mcp_left_out: 'MCP 服务器 {server} 的部分工具未提供：{tools}',
     agent_kind_gone: '已经没有 {kind} 这种子智能体。它会继续，但只能查看。',
     unknown_preset: '预设 {preset} 已不可用，改用 {instead}。',
@@ -806,7 +808,7 @@ const zh: typeof en = {
     commandHint: '例如 npx 或 uvx：电脑中须已有，或由它下载。',
     commandMissing: '请填写启动它的命令。',
     args: '参数',
-    argsHint: "每行一个。${'{'}NAME{'}'} 代表下面的变量。",
+    argsHint: "每行一个；含多行的按 JSON 的写法放在双引号里。${'{'}NAME{'}'} 代表下面的变量。",
     env: '变量',
     envHint: "每行一个，例如“TOKEN=…”：地址和请求头中的 ${'{'}TOKEN{'}'} 代表它。值会加密保存。",
     envHintProgram: '每行一个，例如“API_KEY=…”。值会加密保存并交给该程序：那台电脑中的智能体可以读到。',

@@ -7,7 +7,7 @@ import type { McpServer } from '@/api/types'
 import { i18n, setLanguage } from '@/i18n'
 import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
 import { routerAt } from '@/shared/testing/routerAt'
-import { valuesIn } from './mcpServers'
+import { argumentsIn, argumentsText, valuesIn } from './mcpServers'
 import McpPage from './McpPage.vue'
 
 const wiki: McpServer = {
@@ -231,4 +231,12 @@ describe('the page of MCP servers', () => {
 
 it('reads headers one a line, each with its value or none', () => {
   expect(valuesIn(' A: b:c \n\nD:\nE', ':')).toEqual({ A: 'b:c', D: null, E: null })
+})
+
+it('keeps arguments of several lines as they are, and others as they are written', () => {
+  const args = ['-c', 'import sys\nprint("a")', '"quoted"', ' ', '--x=1']
+  expect(argumentsIn(argumentsText(args))).toEqual(args)
+  expect(argumentsText(args).split('\n')).toHaveLength(args.length)
+  expect(argumentsIn('"a b"\n"c\\nd"\n"')).toEqual(['"a b"', 'c\nd', '"'])
+  expect(valuesIn('KEY="a\\nb"', '=')).toEqual({ KEY: 'a\nb' })
 })

@@ -12,13 +12,31 @@ export const linesIn = (text: string): string[] =>
     .map((line) => line.trim())
     .filter(Boolean)
 
+/** A text of several lines in one line: in double quotes, as in JSON. Others are written as they are. */
+const quoted = (text: string): string => (isPlain(text) ? text : JSON.stringify(text))
+const isPlain = (text: string): boolean => text !== '' && text === text.trim() && !/[\n\r]/.test(text)
+
+function unquoted(line: string): string {
+  if (!/^".*"$/.test(line)) return line
+  try {
+    const text: unknown = JSON.parse(line)
+    return typeof text === 'string' && !isPlain(text) ? text : line
+  } catch {
+    return line
+  }
+}
+
+/** Arguments as a person writes them, one a line. */
+export const argumentsText = (args: readonly string[]): string => args.map(quoted).join('\n')
+export const argumentsIn = (text: string): string[] => linesIn(text).map(unquoted)
+
 /** Headers or variables as a person writes them, one a line; one without a value keeps the value that is saved. */
 export function valuesIn(text: string, separator: ':' | '='): Record<string, string | null> {
   return Object.fromEntries(
     linesIn(text).map((line) => {
       const at = line.indexOf(separator)
       const name = (at < 0 ? line : line.slice(0, at)).trim()
-      return [name, at < 0 ? null : line.slice(at + 1).trim() || null]
+      return [name, at < 0 ? null : unquoted(line.slice(at + 1).trim()) || null]
     }),
   )
 }

@@ -14,7 +14,7 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from contracts.mcp_programs import ENDED, MAX_LINE_BYTES, NOT_STARTED, PATH, TOO_MUCH, UNAUTHENTICATED
+from contracts.mcp_programs import ENDED, ENDING, MAX_LINE_BYTES, NOT_STARTED, PATH, TOO_MUCH, UNAUTHENTICATED
 from support.endpoint import RunningEndpoint, await_true, processes_with
 
 ECHO = "import sys\nfor line in sys.stdin: print('heard', line.strip(), flush=True)"
@@ -184,3 +184,22 @@ async def test_there_are_so_many_and_no_more(endpoint: RunningEndpoint) -> None:
         may_end.set()
     async with asyncio.timeout(20), running(endpoint):
         """There is room again, also for the tests that come next."""
+
+
+async def test_a_long_reason_is_told_whole_before_the_close_without_where_its_log_lies(
+    endpoint: RunningEndpoint,
+) -> None:
+    lines = [
+        "npm error code E404",
+        "npm error 404 Not Found - GET https://registry.example.org/no-such-server - Not found",
+        "npm error 404  'no-such-server@*' is not in this registry.",
+        "npm error A complete log of this run can be found in: /home/user/.npm/_logs/2026-01-01T00_00_00-debug-0.log",
+    ]
+    script = "import sys\nsys.stderr.write(sys.argv[1])\nsys.exit(1)"
+    async with opened(endpoint) as one:
+        await start(one, "python3", "-c", script, "\n".join(lines))
+        last = await asyncio.wait_for(one.recv(), 20)
+        code, reason = await closed(one)
+    told = "it ended with the exit code 1: " + "\n".join(lines[:3])
+    assert last == f"{ENDING}{told}"
+    assert (code, reason.startswith("..."), "debug-0.log" in reason) == (ENDED, True, False)

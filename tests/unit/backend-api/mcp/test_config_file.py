@@ -106,7 +106,16 @@ def test_what_one_is_known_by_says_nothing_of_a_secret_and_changes_with_what_it_
         ({"a": {"url": "https://${HOST:-}/mcp"}}, "a: its url can't be used: .* stands the host"),
         ({"a": {"url": "https://x.example.org", "headers": {"Host": "b"}}}, "not set by hand"),
         ({"a": {"url": "https://x.example.org", "headers": {"A": "b\r\nC: d"}}}, "headers.A: it has more than one"),
-        ({"a": {"command": "x", "args": ["-c", "a\nb"]}}, r"args\.1: it has more than one line, or a NUL in it$"),
+        (
+            {"a": {"command": "x", "args": ["-c", "a\0b"]}},
+            r"args\.1: it has a NUL in it, which no program can be given",
+        ),
+        ({"a": {"command": "x", "env": {"K": "a\0b"}}}, r"env\.K: it has a NUL in it, which no program can be given"),
+        ({"a": {"command": "x\ny"}}, r"command: it has more than one line, or a NUL in it$"),
+        (
+            {"a": {"url": "https://x.example.org", "env": {"K": "a\nb"}}},
+            "a variable of a server with a url has one line",
+        ),
         ({"a": {"url": "https://x.example.org", "headers": {"A b": "c"}}}, "a header's name has"),
         ({"a": {"url": "https://x.example.org", "oauth": {"client_id": "\u5b57"}}}, "client_id: it has other"),
         ({"a": {"command": "x", "cwd": "/"}}, "cwd"),
@@ -194,3 +203,10 @@ def test_an_address_where_no_server_can_be_is_no_users(url: str, fault: str) -> 
 )
 def test_an_address_where_a_server_can_be_is_taken_as_it_is(url: str) -> None:
     assert own_server("a", {"url": url}).url == url
+
+
+def test_arguments_and_variables_of_a_program_may_have_several_lines() -> None:
+    script = "import sys\nprint(1)\r\n"
+    server = own_server("a", {"command": "python3", "args": ["-c", script], "env": {"KEY": "a\nb"}})
+    filled = McpTarget(server=server, values=server.env).filled
+    assert ([*filled.args], filled.env) == (["-c", script], {"KEY": "a\nb"})

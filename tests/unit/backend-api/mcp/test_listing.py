@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from backend_api.application.runs.masking import Mask
-from backend_api.domain.mcp.entity import MAX_TOOLS, Listing, McpServer, within_bound
+from backend_api.domain.mcp.entity import MAX_TOOLS, Listing, McpServer, room_in, within_bound
 from backend_api.domain.mcp.known import from_body, to_body
 from backend_api.infrastructure.mcp.listing import ListedTool, listing_of
 
@@ -52,12 +52,21 @@ GOOD: list[dict[str, Any]] = [
         },
     },
     nested(15),
+    {"type": "object", "properties": {"$filter": {"type": "string"}, "$top": {"type": "integer"}, "$top.x": {}}},
+    {"type": "object", "properties": {"a b": PLAIN, "x" * 65: PLAIN, "odata.$skip": PLAIN}, "required": ["a b"]},
+    {"type": "object", "properties": {"a": {"description": "x" * 60_000}}},
+    {"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": {"$ref": "#/$defs/B"}, "B": {}}},
+    {"type": "object", "properties": {"a": {"items": {}}, "b": {"$ref": "#/properties/a/items"}}},
+    {"type": "object", "properties": {"a": {"anyOf": [PLAIN, {"$ref": "#/properties/a/anyOf/0"}]}}},
+    {"type": "object", "properties": {"below": {"$ref": "#"}}},
 ]
 BAD: list[dict[str, Any]] = [
     {"type": "array"},
     {"type": "object", "properties": []},
-    {"type": "object", "properties": {"a b": PLAIN}},
-    {"type": "object", "properties": {"x" * 65: PLAIN}},
+    {"type": "object", "properties": {"": PLAIN}},
+    {"type": "object", "properties": {"a\nb": PLAIN}},
+    {"type": "object", "properties": {"a\u200bb": PLAIN}},
+    {"type": "object", "properties": {"x" * 201: PLAIN}},
     {"type": "object", "properties": {"a": {"type": "text"}}},
     {"type": "object", "properties": {"a": {"type": 7}}},
     {"type": "object", "properties": {"a": "string"}},
@@ -71,7 +80,12 @@ BAD: list[dict[str, Any]] = [
     {"type": "object", "properties": {"a": {"pattern": 7}}},
     {"type": "object", "properties": {"a": {"anyOf": []}}},
     {"type": "object", "properties": {"a": {"minimum": "1"}}},
-    {"type": "object", "properties": {"a": {"description": "x" * 20_000}}},
+    {"type": "object", "properties": {"a": {"description": "x" * 450_000}}},
+    {
+        "type": "object",
+        "properties": {"a": {"$ref": "#/$defs/A"}},
+        "$defs": {"A": {"$ref": "#/$defs/B"}, "B": {"$ref": "#/$defs/A"}},
+    },
     {"type": "object", "properties": {"a": {"maximum": float("inf")}}},
     {"type": "object", "properties": {"a": {"pattern": "(?i)x"}}},
     {"type": "object", "properties": {"a": {"patternProperties": {"(": {}}}}},
@@ -203,6 +217,15 @@ def test_all_servers_together_offer_no_more_than_providers_take() -> None:
     many = taken(*(ListedTool(f"t{number}", "", PLAIN) for number in range(MAX_TOOLS - 1)))
     some = dict(within_bound([("a", many), ("b", taken(*(ListedTool(f"u{n}", "", PLAIN) for n in range(3))))]))
     assert (len(some["a"].tools), len(some["b"].tools)) == (MAX_TOOLS - 1, 1)
+
+
+def test_all_servers_together_fill_no_more_of_the_context_than_a_part_of_it() -> None:
+    large: dict[str, Any] = {"type": "object", "properties": {"a": {"description": "x" * 30_000}}}
+    box = taken(*(ListedTool(name, "", large) for name in "abc"), ListedTool("small", "", PLAIN))
+    some = dict(within_bound([("box", box), ("other", taken(ListedTool("d", "", PLAIN)))], room_in(100_000)))
+    assert [tool.name for tool in some["box"].tools] == ["a", "b", "small"]
+    assert [tool.name for tool in some["other"].tools] == ["d"]
+    assert sum(tool.size for listing in some.values() for tool in listing.tools) < 75_000
 
 
 def test_where_a_long_description_is_cut_no_part_of_a_secret_is_told() -> None:

@@ -20,7 +20,7 @@ from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.errors import StoreUnavailableError
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.mcp.entity import Listing, McpServer, McpTarget, McpTool, public_name
-from backend_api.domain.mcp.ports import McpCause, McpServerError, Place
+from backend_api.domain.mcp.ports import McpCause, McpNotCalledError, McpServerError, Place
 from backend_api.domain.mcp.sign_in import Grant, OAuthClient
 from backend_api.domain.settings.entity import StoredSettings
 from backend_api.infrastructure.memory.mcp_sign_ins import MemorySignIns
@@ -368,6 +368,56 @@ async def test_one_that_dies_in_a_call_is_told_tried_anew_and_then_left_alone() 
     assert told[1].startswith("Nothing was run")
     assert "failed too often" in told[-1]
     assert len(stage.payloads(session, Notice)) == 1
+
+
+async def test_a_call_in_a_session_that_is_forgotten_is_made_once_more_in_a_new_one() -> None:
+    stage, server = Stage(), Server()
+
+    async def forget(_: ToolCall) -> None:
+        if len(server.calls) % 2:
+            raise McpNotCalledError("It does not know the session any more.", "ended")
+
+    server.answer = forget
+    model = ScriptedModel(calls("get"), calls("put"), calls("get"), calls("put"), DONE)
+    async with working(worker(stage, model, server)):
+        session = await stage.open_session(title="named")
+        await stage.until_finished(await stage.say(session, "go"))
+    assert [turn.output for turn in results(model)] == ["get done", "put done"] * 2
+    assert server.calls == ["get", "get", "put", "put"] * 2
+    assert (len(server.connected), server.open) == (5, 0)
+    assert stage.payloads(session, Notice) == []
+
+
+async def test_where_the_new_session_is_of_no_use_either_the_model_is_told_that_nothing_was_run() -> None:
+    stage, server = Stage(), Server()
+
+    async def forget(_: ToolCall) -> None:
+        raise McpNotCalledError("It does not know the session any more.", "ended")
+
+    server.answer = forget
+    model = ScriptedModel(calls("get"), DONE)
+    async with working(worker(stage, model, server)):
+        session = await stage.open_session(title="named")
+        await stage.until_finished(await stage.say(session, "go"))
+    [turn] = results(model)
+    assert turn.output.startswith("Nothing was run: the MCP server box can't be used.")
+    assert server.calls == ["get", "get"]
+
+
+async def test_a_call_that_may_have_happened_is_never_made_twice() -> None:
+    stage, server = Stage(), Server()
+
+    async def break_off(_: ToolCall) -> None:
+        raise McpServerError("Its connection ended.", "ended")
+
+    server.answer = break_off
+    model = ScriptedModel(calls("get"), DONE)
+    async with working(worker(stage, model, server)):
+        session = await stage.open_session(title="named")
+        await stage.until_finished(await stage.say(session, "go"))
+    [turn] = results(model)
+    assert "Part of it may have happened." in turn.output
+    assert server.calls == ["get"]
 
 
 async def test_a_call_that_is_refused_for_its_scopes_is_told_as_that_and_people_are_told_once() -> None:

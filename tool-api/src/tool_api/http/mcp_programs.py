@@ -12,8 +12,9 @@ from fastapi import APIRouter, WebSocket
 from pydantic import ValidationError
 from starlette.websockets import WebSocketDisconnect
 
-from contracts.mcp_programs import ENDED, NOT_STARTED, PATH, TOO_MUCH, UNAUTHENTICATED, McpProgramStart
+from contracts.mcp_programs import ENDED, ENDING, NOT_STARTED, PATH, TOO_MUCH, UNAUTHENTICATED, McpProgramStart
 from contracts.sandboxes import Scope
+from service_kit.amounts import duration_text
 from tool_api.access import Access
 from tool_api.errors import ClaimedError, UnauthenticatedError
 from tool_api.mcp_programs.program import END_S, LineTooLongError, McpProgram, mcp_program
@@ -93,7 +94,7 @@ async def _read_start(websocket: WebSocket) -> McpProgramStart:
         async with asyncio.timeout(START_S):
             return McpProgramStart.model_validate_json(await websocket.receive_text())
     except TimeoutError as error:
-        raise _NotStartedError(f"nothing to start came within {START_S:g} s") from error
+        raise _NotStartedError(f"nothing to start came within {duration_text(START_S)}") from error
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         raise _NotStartedError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
@@ -151,4 +152,6 @@ async def _close(websocket: WebSocket, code: int, reason: str) -> None:
     short = encoded if len(encoded) <= _MAX_REASON_BYTES else b"..." + encoded[3 - _MAX_REASON_BYTES :]
     with suppress(RuntimeError, OSError, WebSocketDisconnect, TimeoutError):
         async with asyncio.timeout(SEND_S):
+            if short is not encoded:
+                await websocket.send_text(f"{ENDING}{reason}")
             await websocket.close(code, short.decode(errors="ignore"))

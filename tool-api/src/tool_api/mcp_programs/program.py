@@ -15,6 +15,7 @@ from pathlib import Path
 from contracts.mcp_programs import MAX_LINE_BYTES, McpProgramStart
 from service_kit.terminal.screen import screen_text
 from tool_api.mcp_programs import launcher
+from tool_api.mcp_programs.complaints import complaint
 from tool_api.tools.shell import processes
 
 MAX_SAID_BYTES = 2_000
@@ -80,7 +81,8 @@ class McpProgram:
         said = screen_text(self._said.decode(errors="replace")).strip()
         for text in self._hidden:
             said = said.replace(text, "***")
-        return ended + (f": {said}" if said else "")
+        told = complaint(said)
+        return ended + (f": {told}" if told else "")
 
     async def close(self) -> None:
         """End it with all that it started."""

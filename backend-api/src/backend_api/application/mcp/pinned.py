@@ -16,6 +16,11 @@ from backend_api.domain.mcp.known import MEDIA_TYPE, from_body, to_body
 from backend_api.domain.mcp.ports import McpServerError
 
 TOO_MANY = "Together the MCP servers have {count} tools, more than {most}: these are left out: {tools}."
+TOO_LARGE = (
+    "Together the tools of the MCP servers would fill more than a quarter of the model's context ({tokens:,} tokens): "
+    "these are left out: {tools}. Name in `tools` of a server those that you need, or choose a model with a larger "
+    "context."
+)
 FAILED = "The MCP server {name} can't be used. {reason}"
 _MAX_NAMED = 5
 LEFT_OUT = "Of the MCP server {name} some tools are left out: {tools}."
@@ -80,6 +85,14 @@ def notice_of_too_many(listed: Sequence[str]) -> Notice:
     text = TOO_MANY.format(count=count, most=MAX_TOOLS, tools=tools)
     params: dict[str, str | int] = {"count": count, "most": MAX_TOOLS, "tools": tools}
     return Notice(text=text, code="mcp_too_many", params=params)
+
+
+def notice_of_too_large(names: Sequence[str], context_window: int) -> Notice:
+    """For people: which tools have no room in the model's context."""
+    more = len(names) - _MAX_NAMED
+    tools = ", ".join(names[:_MAX_NAMED]) + (f", {more} more" if more > 0 else "")
+    params: dict[str, str | int] = {"tokens": context_window, "tools": tools}
+    return Notice(text=TOO_LARGE.format(tokens=context_window, tools=tools), code="mcp_too_large", params=params)
 
 
 def is_other(items: Sequence[Recorded], known: KnownMcpServer | None) -> bool:

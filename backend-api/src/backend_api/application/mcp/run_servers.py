@@ -16,6 +16,7 @@ from backend_api.application.mcp.pinned import (
     is_other,
     kept,
     notice_of_failure,
+    notice_of_too_large,
     notice_of_too_many,
     pinned_listing,
     ready,
@@ -30,8 +31,8 @@ from backend_api.domain.agent.tools import Done, Tool, ToolCall, ToolSpec
 from backend_api.domain.conversation.entity import Lease
 from backend_api.domain.conversation.ports import EventLog
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.mcp.entity import MAX_TOOLS, Listing, McpTarget, McpTool, prefix_of, within_bound
-from backend_api.domain.mcp.ports import McpConnection, McpConnector, McpServerError, Place
+from backend_api.domain.mcp.entity import MAX_TOOLS, Listing, McpTarget, McpTool, prefix_of, room_in, within_bound
+from backend_api.domain.mcp.ports import McpConnection, McpConnector, McpNotCalledError, McpServerError, Place
 
 T = TypeVar("T")
 
@@ -40,6 +41,8 @@ START_ALLOWANCE_MS = 60_000
 """Of one that is a program: its sandbox may have to be started."""
 MAX_FAILURES = 3
 """Of a server in one run: after these nothing more is tried."""
+MAX_DROPPED = 5
+"""Connections of no use that are left open for calls that still wait there."""
 GONE = "Nothing was run: the MCP server {name} can't be used. {reason}"
 FORBIDDEN = "The MCP server {name} refused it. {reason}"
 MAY_HAVE_RUN = "The MCP server {name} can't be used any more. {reason} Part of it may have happened."
@@ -77,8 +80,11 @@ class McpServers:
     retried_after: timedelta = timedelta(minutes=1)
 
     @asynccontextmanager
-    async def of_run(self, lease: Lease, journal: RunJournal, preset: Preset) -> AsyncGenerator[Sequence[Tool]]:
-        """The tools of a run's agents, of servers of which the preset has any. They stay what they are; connections are
+    async def of_run(
+        self, lease: Lease, journal: RunJournal, preset: Preset, context_window: int
+    ) -> AsyncGenerator[Sequence[Tool]]:
+        """The tools of a run's agents, of servers of which the preset has any, as many as have room in a context of so
+        many tokens. They stay what they are; connections are
         made when one is called, and closed at the end. Who has no servers is asked for nothing. Raises
         `StoreUnavailableError`, `DrainedError`."""
         targets = [*self.shared]
@@ -91,7 +97,13 @@ class McpServers:
             return
         if self.sign_ins is not None and lease.has_settings:
             targets = await with_sign_ins(self.sign_ins, lease.run.user_id, targets)
-        run = _Run(servers=self, lease=lease, journal=journal, targets={target.name: target for target in targets})
+        run = _Run(
+            servers=self,
+            lease=lease,
+            journal=journal,
+            context_window=context_window,
+            targets={target.name: target for target in targets},
+        )
         try:
             yield await run.tools()
         finally:
@@ -103,8 +115,11 @@ class _Run:
     servers: McpServers
     lease: Lease
     journal: RunJournal
+    context_window: int
     targets: Mapping[str, McpTarget]
     _connections: dict[str, McpConnection] = field(default_factory=dict[str, McpConnection])
+    _dropped: list[McpConnection] = field(default_factory=list[McpConnection])
+    """Those that nothing more is asked over."""
     _connecting: dict[str, asyncio.Lock] = field(default_factory=dict[str, asyncio.Lock])
     _failures: dict[str, int] = field(default_factory=dict[str, int])
     _reported: set[str] = field(default_factory=set[str])
@@ -128,15 +143,18 @@ class _Run:
         if items := [item for one in found for item in one.items]:
             await self.journal.record_items(items)
         self._listings = {name: one.listing for name, one in zip(self.targets, found, strict=True)}
-        offered = within_bound(self._listings.items())
+        offered = [*within_bound(self._listings.items(), room_in(self.context_window))]
         if is_new:
-            await self._report_too_many()
+            await self._report_left_out([tool.public_name for _, listing in offered for tool in listing.tools])
         return [self._tool(self.targets[name], tool) for name, listing in offered for tool in listing.tools]
 
-    async def _report_too_many(self) -> None:
+    async def _report_left_out(self, offered: Sequence[str]) -> None:
         listed = [tool.public_name for listing in self._listings.values() for tool in listing.tools]
-        if len(listed) > MAX_TOOLS:
-            await self.journal.record_items([Recorded(payload=notice_of_too_many(listed))])
+        notices = [notice_of_too_many(listed)] if len(listed) > MAX_TOOLS else []
+        if too_large := [name for name in listed[:MAX_TOOLS] if name not in offered]:
+            notices.append(notice_of_too_large(too_large, self.context_window))
+        if notices:
+            await self.journal.record_items([Recorded(payload=notice) for notice in notices])
 
     async def _find_tools(self, target: McpTarget, known: KnownMcpServer | None) -> Found:
         if known is not None and known.told.config != target.server.config:
@@ -157,14 +175,22 @@ class _Run:
         if pinned is not None and (is_fresh or self.lease.has_begun_before):
             return Found(listing=pinned)
         try:
-            connection = await self._connected(target)
-            listing = await self._with_timeout(target, connection.listing())
+            listing = await self._listing(target)
         except McpServerError as error:
             if pinned is not None:
                 # What is offered stays so, told anew; whether it can be called, a call shows.
                 return Found(listing=pinned, items=kept(target, pinned, known))
             return Found(items=failed(target, error, known))
         return Found(listing=listing, items=ready(target, listing, known))
+
+    async def _listing(self, target: McpTarget) -> Listing:
+        """Asked for once more over a new connection, where the first one was of no use."""
+        connection = await self._connected(target)
+        try:
+            return await self._with_timeout(target, connection.listing())
+        except McpNotCalledError:
+            await self._drop(target, connection)
+            return await self._with_timeout(target, (await self._connected(target)).listing())
 
     async def _pinned(self, known: KnownMcpServer | None) -> Listing | None:
         return await pinned_listing(self.servers.log, self.lease.run.session_id, known)
@@ -173,16 +199,21 @@ class _Run:
         return Tool(spec=spec_of(target, tool), run_call=partial(self._call, target, tool.name))
 
     async def _call(self, target: McpTarget, name: str, call: ToolCall) -> Done:
-        call.mark_begun(False)
         said: list[McpUpdated | Notice] = []
         try:
-            is_new = target.name not in self._connections
-            connection = await self._connected(target)
-            if is_new:
-                said = await self._changed(target, connection)
-            call.mark_begun(True)
-            done = await connection.call(name, call)
+            connection = await self._ready_for(call, target, said)
+            try:
+                done = await connection.call(name, call)
+            except McpNotCalledError:
+                # Once more over a new connection, and with a new session: nothing was done.
+                call.mark_begun(False)
+                await self._drop(target, connection)
+                connection = await self._ready_for(call, target, said)
+                done = await connection.call(name, call)
         except McpServerError as error:
+            if isinstance(error, McpNotCalledError):
+                call.mark_begun(False)
+                self._count_failure(target)
             said_of = MAY_HAVE_RUN if call.has_begun else GONE
             if error.cause in ("needs_sign_in", "needs_scope", "scope_refused"):
                 said_of = FORBIDDEN
@@ -193,6 +224,32 @@ class _Run:
         self._changed_ones |= {target.name} if said else set()
         return replace(done, events=said)
 
+    async def _ready_for(self, call: ToolCall, target: McpTarget, said: list[McpUpdated | Notice]) -> McpConnection:
+        """The connection that a call is made over, and in `said` whether the server lists other tools by now."""
+        call.mark_begun(False)
+        is_new = target.name not in self._connections
+        connection = await self._connected(target)
+        if is_new and not said:
+            said += await self._changed(target, connection)
+        call.mark_begun(True)
+        return connection
+
+    async def _drop(self, target: McpTarget, connection: McpConnection) -> None:
+        """Forgets one that is of no use, unless another call already did. Calls that still wait for their answers over
+        it are not cut off."""
+        async with self._connecting.setdefault(target.name, asyncio.Lock()):
+            if self._connections.get(target.name) is not connection:
+                return
+            del self._connections[target.name]
+            if not connection.is_open:
+                self._count_failure(target)
+            self._dropped.append(connection)
+            if len(self._dropped) > MAX_DROPPED:
+                await self._dropped.pop(0).close()
+
+    def _count_failure(self, target: McpTarget) -> None:
+        self._failures[target.name] = self._failures.get(target.name, 0) + 1
+
     async def _connected(self, target: McpTarget) -> McpConnection:
         """The run's one connection to it, made anew where it is gone."""
         async with self._connecting.setdefault(target.name, asyncio.Lock()):
@@ -200,7 +257,7 @@ class _Run:
             if connection is not None and connection.is_open:
                 return connection
             if connection is not None:
-                self._failures[target.name] = self._failures.get(target.name, 0) + 1
+                self._count_failure(target)
                 await connection.close()
             if self._failures.get(target.name, 0) >= MAX_FAILURES:
                 raise McpServerError("It failed too often in this run; nothing more is tried.", "too_often")
@@ -208,7 +265,7 @@ class _Run:
             try:
                 connection = await self._with_timeout(target, self.servers.connector.connect(target, place))
             except McpServerError:
-                self._failures[target.name] = self._failures.get(target.name, 0) + 1
+                self._count_failure(target)
                 raise
             self._connections[target.name] = connection
             return connection
@@ -243,5 +300,7 @@ class _Run:
 
     async def close(self) -> None:
         """All at once, and whatever happens."""
-        await asyncio.gather(*(connection.close() for connection in self._connections.values()))
+        connections = [*self._connections.values(), *self._dropped]
+        await asyncio.gather(*(connection.close() for connection in connections))
         self._connections.clear()
+        self._dropped.clear()

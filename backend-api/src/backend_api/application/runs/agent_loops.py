@@ -45,7 +45,8 @@ async def agent_loop(services: RunServices, lease: Lease, journal: RunJournal) -
             effective = await stack.enter_async_context(services.effective_settings(lease.run.user_id))
         defaults = defaults_of(services.defaults, effective.options)
         preset, options, below = services.presets.layered(defaults, lease.options)
-        tools = await stack.enter_async_context(services.mcp_tools(lease, journal, preset))
+        model = await _choose(options.model, journal, effective)
+        tools = await stack.enter_async_context(services.mcp_tools(lease, journal, preset, model.info.context_window))
         # Who has skills, memories or kinds of sub-agents has settings, too: nobody else costs the store a look.
         user_id, has_own = lease.run.user_id, lease.has_settings
         setup = Setup(
@@ -64,7 +65,7 @@ async def agent_loop(services: RunServices, lease: Lease, journal: RunJournal) -
             lease=lease,
             journal=journal,
             catalogue=effective.catalogue,
-            model=await _choose(options.model, journal, effective),
+            model=model,
             setup=setup,
             pictures=services.pictures.of(lease.run.session_id, services.log),
         )

@@ -60,9 +60,11 @@ async def _no_memories(user_id: UserId) -> Sequence[MemoryFile]:
 
 
 @asynccontextmanager
-async def no_mcp_tools(lease: Lease, journal: RunJournal, preset: Preset) -> AsyncGenerator[Sequence[Tool]]:
+async def no_mcp_tools(
+    lease: Lease, journal: RunJournal, preset: Preset, context_window: int
+) -> AsyncGenerator[Sequence[Tool]]:
     """There is no such server."""
-    del lease, journal, preset
+    del lease, journal, preset, context_window
     yield ()
 
 
@@ -107,7 +109,7 @@ class RunServices:
     want_title: Callable[[SessionId], None] = _no_title
     """Told where a run ended whose session is to have a better title."""
     memories_of: Callable[[UserId], Awaitable[Sequence[MemoryFile]]] = _no_memories
-    mcp_tools: Callable[[Lease, RunJournal, Preset], AbstractAsyncContextManager[Sequence[Tool]]] = no_mcp_tools
+    mcp_tools: Callable[[Lease, RunJournal, Preset, int], AbstractAsyncContextManager[Sequence[Tool]]] = no_mcp_tools
     """Those of MCP servers that a run's agents have by this preset; connections are open for the length of a block."""
     keep_sandbox: KeepSandbox = no_sandbox
     keep_sandbox_every_s: float = EVERY_S

@@ -23,6 +23,10 @@ MAX_VARIABLES = 50
 MAX_TOOL_NAME_CHARACTERS = 64
 MAX_TOOLS = 60
 """Of all servers of an agent together: some providers take 128 tools, and the product has 60."""
+SHARE_OF_CONTEXT = 4
+"""The definitions of the servers' tools fill at most this part of a model's context: a quarter."""
+CHARACTERS_OF_TOKEN = 3
+"""Of JSON and English, rather too few: so that no more than the share is filled."""
 _SECRET_NAME = re.compile(r"key|token|secret|passw|pwd|auth|credential|cookie", re.IGNORECASE)
 _MARK_CHARACTERS = 8
 
@@ -130,6 +134,11 @@ class McpTool:
     description: str
     parameters: dict[str, Any]
 
+    @property
+    def size(self) -> int:
+        """Characters of its definition, as models are sent it."""
+        return len(self.public_name) + len(self.description) + len(json.dumps(self.parameters))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
@@ -156,9 +165,25 @@ def public_name(server: str, tool: str) -> str:
     return f"{prefix}{clean[: room - _MARK_CHARACTERS - 1]}_{mark}"
 
 
-def within_bound(listings: Iterable[tuple[str, Listing]]) -> Iterator[tuple[str, Listing]]:
-    """As many tools as an agent may have, the first ones, by the names of their servers."""
+def within_bound(
+    listings: Iterable[tuple[str, Listing]], characters: int | None = None
+) -> Iterator[tuple[str, Listing]]:
+    """As many tools as an agent may have, the first ones, by the names of their servers; with `characters`, those whose
+    definitions together have no more of them. One that is too large takes no room from those behind it."""
     room = MAX_TOOLS
     for name, listing in listings:
-        yield name, replace(listing, tools=listing.tools[:room])
+        kept: list[McpTool] = []
+        for tool in listing.tools[:room]:
+            size = tool.size if characters is not None else 0
+            if characters is not None and size > characters:
+                continue
+            characters = characters - size if characters is not None else None
+            kept.append(tool)
+        yield name, replace(listing, tools=kept)
         room = max(room - len(listing.tools), 0)
+
+
+def room_in(context_window: int) -> int:
+    """How many characters the definitions of all servers' tools may have, of a model with a window of so many
+    tokens."""
+    return context_window // SHARE_OF_CONTEXT * CHARACTERS_OF_TOKEN

@@ -40,6 +40,11 @@ class McpServerError(Exception):
         self.cause: McpCause = cause
 
 
+class McpNotCalledError(McpServerError):
+    """The server can't be used over this connection, and what was asked of it has not happened: it may be asked once
+    more over a new one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Whose session a server is connected for. One that is a program runs in its sandbox."""
@@ -62,12 +67,12 @@ class McpConnection(Protocol):
         ...
 
     async def listing(self) -> Listing:
-        """What the server lists by now. Raises `McpServerError`."""
+        """What the server lists by now. Raises `McpServerError`, `McpNotCalledError`."""
         ...
 
     async def call(self, name: str, call: ToolCall) -> Done:
         """One of its tools, by the server's own name; cancelling tells the server. Raises `McpServerError` where the
-        connection broke."""
+        connection broke, `McpNotCalledError` where it can't have reached the tool."""
         ...
 
     async def close(self) -> None:

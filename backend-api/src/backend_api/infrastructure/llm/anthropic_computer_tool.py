@@ -86,6 +86,10 @@ def _call_of_action(given: Json) -> tuple[str, Json | None]:
 
 def written(call: ToolRequest, form: ComputerForm | None) -> Json:
     """A call as a block of the conversation."""
+    kept = as_object(arguments_of(call.opaque or ""))
+    if kept.get("name") == call.name and isinstance(kept.get("input"), dict):
+        # As the model wrote it, under the names that it was told.
+        return {"type": "tool_use", "id": call.call_id, "name": call.name, "input": kept["input"]}
     if form == toolset.TOOLSET:
         return toolset.written(call)
     fields = _input(call, form) if form is not None else None

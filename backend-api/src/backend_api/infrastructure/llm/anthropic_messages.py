@@ -22,6 +22,7 @@ from backend_api.infrastructure.llm.bounds import MOST_CALLS, TIMEOUTS, Timeouts
 from backend_api.infrastructure.llm.endpoint import CONNECTIONS, Endpoint, ProviderApi, custom_headers
 from backend_api.infrastructure.llm.faults import fault_in_stream
 from backend_api.infrastructure.llm.model_facts import FactsOf, ModelFacts, elsewhere
+from backend_api.infrastructure.llm.property_names import PropertyNames
 from backend_api.infrastructure.llm.surrogates import json_of
 from backend_api.infrastructure.llm.thinking import claude_fields
 from backend_api.infrastructure.llm.tool_calls import given_arguments
@@ -79,7 +80,8 @@ class AnthropicModel:
         facts = self._facts(request.model)
         form = form_of(request, facts)
         betas = BETAS.get(form, "") if form is not None else ""
-        return ask(self.endpoint, _body(request, facts, form), _State(self._api, form), betas=betas)
+        names = PropertyNames(request.tools)
+        return ask(self.endpoint, _body(request, facts, form, names), _State(self._api, form, names), betas=betas)
 
 
 @dataclass(slots=True)
@@ -97,6 +99,7 @@ class _State:
     api: ProviderApi
     computer: ComputerForm | None = None
     """The computer tool that is declared."""
+    names: PropertyNames = field(default_factory=lambda: PropertyNames([]))
     blocks: dict[int, _Block] = field(default_factory=dict[int, _Block])
     usage: dict[str, int] = field(default_factory=dict[str, int])
     reason: str = ""
@@ -168,7 +171,7 @@ class _State:
         raw = "".join(block.pieces)
         if block.given is not None and not raw:
             raw = given_arguments(block.given)
-        return [call_of(block.id, block.name, block.toolset, raw, self.computer)]
+        return [self.names.restored(call_of(block.id, block.name, block.toolset, raw, self.computer))]
 
     def _count(self, usage: dict[str, Any] | None) -> list[Part]:
         if not usage:
@@ -181,7 +184,7 @@ class _State:
         return [UsagePart(Usage(input=sent, cached=read, cache_write=written, output=output))]
 
 
-def _body(request: ModelRequest, facts: ModelFacts, computer: ComputerForm | None) -> bytes:
+def _body(request: ModelRequest, facts: ModelFacts, computer: ComputerForm | None, names: PropertyNames) -> bytes:
     spoken = spoken_in(request, computer)
     body: dict[str, Any] = {
         "model": request.model,
@@ -196,5 +199,5 @@ def _body(request: ModelRequest, facts: ModelFacts, computer: ComputerForm | Non
         ),
     }
     if request.tools:
-        body["tools"] = declared(request.tools, computer)
+        body["tools"] = declared(names.tools, computer)
     return body_of(body, "messages", messages_of(spoken, request, computer))

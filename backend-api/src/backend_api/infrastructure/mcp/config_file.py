@@ -48,6 +48,10 @@ def _match(pattern: str, otherwise: str) -> AfterValidator:
 Text = Annotated[
     str, StringConstraints(max_length=4_096), _match(r"[^\x00\r\n]*", "it has more than one line, or a NUL in it")
 ]
+ProgramText = Annotated[
+    str, StringConstraints(max_length=16_384), _match(r"[^\x00]*", "it has a NUL in it, which no program can be given")
+]
+"""An argument or a variable of a program, which may have several lines."""
 _ASCII = _match(r"[\x20-\x7e]*", "it has other characters than those of ASCII")
 
 
@@ -94,8 +98,8 @@ class ServerConfig(BaseModel):
 
     type: Literal["stdio", "http", "streamable-http", "streamable_http", "streamableHttp", "sse"] | None = None
     command: Text = ""
-    args: list[Text] = Field(default_factory=list, max_length=100)
-    env: dict[Annotated[str, _VARIABLE_NAME], Text] = Field(default_factory=dict, max_length=MAX_VALUES)
+    args: list[ProgramText] = Field(default_factory=list, max_length=100)
+    env: dict[Annotated[str, _VARIABLE_NAME], ProgramText] = Field(default_factory=dict, max_length=MAX_VALUES)
     url: Text = ""
     headers: dict[Annotated[str, _HEADER_NAME], Text] = Field(default_factory=dict, max_length=MAX_VALUES)
     enabled: bool = True
@@ -127,6 +131,8 @@ class ServerConfig(BaseModel):
             raise ValueError("a server has either a command or a url")
         if self.command and (self.headers or self.oauth or self.type not in (None, "stdio")):
             raise ValueError("a command has neither headers nor a type other than stdio, nor oauth")
+        if self.url and any("\n" in text or "\r" in text for text in self.env.values()):
+            raise ValueError("a variable of a server with a url has one line, as it is put into the url and headers")
         if self.url and (self.args or self.type == "stdio"):
             raise ValueError("a url has neither args nor the type stdio")
         return self

@@ -3,11 +3,13 @@ answer and of all of them."""
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Generator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import Any
 
 import httpx
 import httpx2
@@ -16,6 +18,7 @@ from backend_api.domain.mcp.ports import McpCause
 from backend_api.infrastructure.fetch.errors import AddressRefusedError, FetchFailedError, HostRefusedError
 from backend_api.infrastructure.fetch.resolver import lookups_of
 from backend_api.infrastructure.fetch.rules import FetchRules
+from backend_api.infrastructure.mcp.lost_sessions import SESSION_HEADER, forgets_session
 from backend_api.infrastructure.mcp.traffic import CountedAnswer, TooMuchError, Traffic
 
 _BEARER = re.compile(r"\bbearer\b", re.IGNORECASE)
@@ -26,6 +29,9 @@ NOT_ALLOWED = (
 )
 
 NO_SERVER = "No server can be reached there."
+REFUSAL_S = 5.0
+"""Until an answer that is an error has said what it has to say."""
+_KEPT_HEADERS = frozenset({"content-type", "www-authenticate", "retry-after"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +40,22 @@ class ScopeRefusal:
 
     scopes: str
     may_help: bool
+
+
+@dataclass(slots=True)
+class SentCall:
+    """What became of a call's request on its way to the server."""
+
+    was_sent: bool = False
+    """Whether all of the request was written: before that the server can't have acted on it."""
+    status: int | None = None
+    """Of the server's answer to it, where that was an error."""
+    lost_session: bool = False
+    """Whether the server refused it because it knows nothing of the session (any more)."""
+
+    @property
+    def can_not_have_happened(self) -> bool:
+        return self.lost_session or not self.was_sent
 
 
 @dataclass(slots=True)
@@ -49,6 +71,7 @@ class SignInRefusal:
 
 
 _of_call: ContextVar[SignInRefusal | None] = ContextVar("sign_in_refusal_of_call", default=None)
+_sent_call: ContextVar[SentCall | None] = ContextVar("sent_call", default=None)
 
 
 @dataclass(slots=True)
@@ -64,6 +87,8 @@ class Refusals:
     """Whether that status came with a challenge (RFC 6750)."""
     own: SignInRefusal = field(default_factory=SignInRefusal)
     """Of the connection's own requests, such as those that open it."""
+    on_broken: Callable[[], None] = lambda: None
+    """Called once nothing more can be sent over the connection, though it may still be open."""
 
     def refuse(self, said: str, cause: McpCause) -> None:
         """Why it can't be used, for people."""
@@ -76,25 +101,36 @@ class Refusals:
         return self.own if of_call is None else of_call
 
     @contextmanager
-    def of_call(self) -> Generator[SignInRefusal]:
+    def of_call(self) -> Generator[tuple[SignInRefusal, SentCall]]:
         """Of what is asked within: calls of one connection are made at the same time, and what is refused to one is
         no other's."""
-        refusal = SignInRefusal()
-        before = _of_call.set(refusal)
+        refusal, sent = SignInRefusal(), SentCall()
+        before, sent_before = _of_call.set(refusal), _sent_call.set(sent)
         try:
-            yield refusal
+            yield refusal, sent
         finally:
             _of_call.reset(before)
+            _sent_call.reset(sent_before)
 
 
 class GuardedTransport(httpx2.AsyncBaseTransport):
-    """Of one connection to one server; `inner` is shared, and stays open."""
+    """Of one connection to one server; `inner` is shared, and stays open. `has_stream`: answers come over one stream
+    that was opened first (the older protocol), so a request that is refused is never answered there."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport, rules: FetchRules, refusals: Refusals, owner: str) -> None:
+    def __init__(
+        self,
+        inner: httpx.AsyncBaseTransport,
+        rules: FetchRules,
+        refusals: Refusals,
+        owner: str,
+        *,
+        has_stream: bool = False,
+    ) -> None:
         self._inner = inner
         self._rules = rules
         self._refusals = refusals
         self._owner = owner
+        self._has_stream = has_stream
         self._traffic = Traffic()
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -104,17 +140,21 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         except AddressRefusedError as error:
             self._refusals.refuse(_reason(error), "address_refused")
             raise httpx2.UnsupportedProtocol("refused", request=request) from error
+        sent = _sent_call.get() if request.method == "POST" else None
         asked = httpx.Request(
             request.method,
             str(request.url),
             headers=request.headers.raw,
             content=await request.aread(),
-            extensions={"timeout": request.extensions.get("timeout", {})},
+            extensions={"timeout": request.extensions.get("timeout", {}), **_tracing(sent)},
         )
         with self._faults(request):
             await self._traffic.ask(request.method)
             with lookups_of(self._owner):
                 answer = await self._inner.handle_async_request(asked)
+        if sent is not None:
+            # Whatever answered has read it, also where nothing told that it was written.
+            sent.was_sent, sent.status = True, answer.status_code if answer.status_code >= 400 else None
         if answer.status_code >= 400:
             self._refusals.status = answer.status_code
             challenges = answer.headers.get("www-authenticate", "")
@@ -123,6 +163,8 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             await answer.aclose()
             self._refusals.refuse("What it sends is packed in a way nobody asked for.", "bad_answer")
             raise httpx2.DecodingError("packed", request=request)
+        if request.method == "POST" and answer.status_code >= 400:
+            return await self._refused(answer, request, sent)
         kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
         is_stream = kind == "text/event-stream"
         headers = answer.headers.copy()
@@ -131,6 +173,24 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             headers["content-type"] = kind
         body = self._pieces(answer, request, is_stream=is_stream)
         return httpx2.Response(answer.status_code, headers=headers.raw, stream=_Body(answer, body))
+
+    async def _refused(self, answer: httpx.Response, request: httpx2.Request, sent: SentCall | None) -> httpx2.Response:
+        """An answer that is an error, with what it says of the session."""
+        body = b""
+        try:
+            async with asyncio.timeout(REFUSAL_S):
+                async for piece in self._pieces(answer, request, is_stream=False):
+                    body += piece
+        except TimeoutError:
+            body = b""
+        finally:
+            await answer.aclose()
+        if sent is not None and (self._has_stream or SESSION_HEADER in request.headers):
+            sent.lost_session = forgets_session(answer.status_code, body)
+        if self._has_stream and answer.status_code != 401:
+            self._refusals.on_broken()
+        headers = {name: value for name, value in answer.headers.items() if name in _KEPT_HEADERS}
+        return httpx2.Response(answer.status_code, headers=headers, content=body)
 
     async def _pieces(
         self, answer: httpx.Response, request: httpx2.Request, *, is_stream: bool
@@ -165,7 +225,21 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             self._refusals.refuse(NO_SERVER, "unreachable")
             raise httpx2.ConnectError("no server", request=request) from error
         except httpx.TransportError as error:
+            if self._has_stream and request.method == "POST":
+                self._refusals.on_broken()
             raise httpx2.ReadError(type(error).__name__, request=request) from error
+
+
+def _tracing(sent: SentCall | None) -> dict[str, Any]:
+    """Has the pool say when all of a call's request was written (httpcore's extension `trace`)."""
+    if sent is None:
+        return {}
+
+    async def note(event: str, _: object) -> None:
+        if event.endswith(".send_request_body.complete"):
+            sent.was_sent = True
+
+    return {"trace": note}
 
 
 def _reason(error: AddressRefusedError | FetchFailedError) -> str:

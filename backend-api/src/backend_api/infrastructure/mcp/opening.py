@@ -35,7 +35,9 @@ async def http_streams(
     ) -> httpx2.AsyncClient:
         del headers, timeout, auth
         return httpx2.AsyncClient(
-            transport=GuardedTransport(network.transport, network.rules, refusals, owner),
+            transport=GuardedTransport(
+                network.transport, network.rules, refusals, owner, has_stream=server.transport == "sse"
+            ),
             auth=user,
             headers={**server.headers, "Accept-Encoding": "identity"},
             timeout=httpx2.Timeout(None, connect=CONNECT_S, write=SEND_S),

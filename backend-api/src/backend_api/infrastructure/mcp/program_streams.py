@@ -23,6 +23,7 @@ from backend_api.infrastructure.tool_api.sockets import BoundedConnection
 from contracts import mcp_programs as wire
 
 SEND_S = 30.0
+MAX_REASON_CHARACTERS = 2_000
 
 
 @asynccontextmanager
@@ -58,10 +59,13 @@ async def _read(
     socket: BoundedConnection, read_writer: MemoryObjectSendStream[SessionMessage | Exception], refusals: Refusals
 ) -> None:
     """Until there is nothing more to be read, which ends the connection: an error, so that all else of it ends."""
-    traffic = Traffic()
+    traffic, told = Traffic(), ""
     try:
         while True:
             content = await socket.recv(decode=False)
+            if content.startswith(wire.ENDING.encode()):
+                told = content.decode(errors="replace").removeprefix(wire.ENDING)[:MAX_REASON_CHARACTERS]
+                continue
             traffic.take_message(content)
             if (message := _message(content)) is not None:
                 await read_writer.send(message)
@@ -69,7 +73,7 @@ async def _read(
         refusals.refuse(str(error), "too_large")
         raise
     except ConnectionClosed as error:
-        reason = _reason(socket, error)
+        reason = _reason(socket, error, told)
         refusals.refuse(reason, "too_large" if reason == TOO_MUCH else "program_ended")
         raise
 
@@ -82,11 +86,11 @@ def _message(content: bytes) -> SessionMessage | None:
         return None
 
 
-def _reason(socket: BoundedConnection, error: ConnectionClosed) -> str:
+def _reason(socket: BoundedConnection, error: ConnectionClosed, told: str) -> str:
     if socket.refused is not None or (error.rcvd is not None and error.rcvd.code == wire.TOO_MUCH):
         return TOO_MUCH
-    told = " ".join((error.rcvd.reason if error.rcvd is not None else "").split())
-    return f"The program is not running: {told or 'the connection to its computer ended'}."
+    said = " ".join((told or (error.rcvd.reason if error.rcvd is not None else "")).split())
+    return f"The program is not running: {(said or 'the connection to its computer ended').removesuffix('.')}."
 
 
 async def _write(socket: BoundedConnection, write_reader: MemoryObjectReceiveStream[SessionMessage]) -> None:

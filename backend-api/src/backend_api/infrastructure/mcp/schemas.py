@@ -7,8 +7,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
+from urllib.parse import unquote
 
-MAX_SCHEMA_BYTES = 16_000
+from backend_api.domain.unseen import UNSEEN
+from service_kit.amounts import size_text
+
 MAX_LOOKED_AT_BYTES = 400_000
 """Of all schemas and descriptions of a listing, those that are left out too: each value costs time, and nobody else has
 it meanwhile."""
@@ -16,7 +19,7 @@ MAX_PATTERN_CHARACTERS = 500
 MAX_PATTERNS_CHARACTERS = 10_000
 """Of all schemas of a listing together, each counted once: some patterns take a millisecond a character."""
 MAX_DEPTH = 20
-_PROPERTY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
+MAX_PROPERTY_CHARACTERS = 200
 _FLAGS_INSIDE = re.compile(r"(?<!\\)(?:\\\\)*\(\?[^:=!<]")
 """Python has them, and the schemas' own language has not. With them even short patterns take long."""
 _KEPT = ("properties", "required", "$defs", "definitions", "additionalProperties")
@@ -41,6 +44,8 @@ _REFUSED = (
 )
 """They change what others mean, or are of drafts that providers don't know."""
 _NONE = "its schema is none"
+_UNREADABLE_BYTES = 16_000
+"""What one counts for whose size is not known."""
 
 
 class UnusableError(Exception):
@@ -69,11 +74,11 @@ class SchemaReader:
         try:
             size = len(json.dumps(schema, allow_nan=False))
         except (ValueError, RecursionError) as error:
-            self._looked_at += MAX_SCHEMA_BYTES
+            self._looked_at += _UNREADABLE_BYTES
             raise UnusableError("its schema is no JSON") from error
-        self._looked_at += size
-        if size > MAX_SCHEMA_BYTES:
-            raise UnusableError(f"its schema has more than {MAX_SCHEMA_BYTES} characters")
+        self._looked_at += size if size <= MAX_LOOKED_AT_BYTES else _UNREADABLE_BYTES
+        if size > MAX_LOOKED_AT_BYTES:
+            raise UnusableError(f"its schema has more than {size_text(MAX_LOOKED_AT_BYTES)}")
         kept: dict[str, Any] = {
             "type": "object",
             "properties": {},
@@ -96,8 +101,8 @@ class SchemaReader:
             if not isinstance(below, dict):
                 raise UnusableError(_NONE)
             for name, what in cast("dict[str, Any]", below).items():
-                if word == "properties" and not _PROPERTY.fullmatch(name):
-                    raise UnusableError("an argument has a name that providers refuse")
+                if word == "properties":
+                    _check_name(name)
                 if word == "patternProperties":
                     self._check_pattern(name)
                 self._check(what, whole, depth + 1)
@@ -123,6 +128,12 @@ class SchemaReader:
             self._patterns[pattern] = _is_pattern(pattern)
         if not self._patterns[pattern]:
             raise refused
+
+
+def _check_name(name: str) -> None:
+    """Which signs it may have, each provider's adapter knows, which gives it another name where it has to."""
+    if not name or len(name) > MAX_PROPERTY_CHARACTERS or not name.isprintable() or UNSEEN.search(name):
+        raise UnusableError("an argument has no name, or one that is too long or has signs that nobody sees")
 
 
 def _is_pattern(text: str) -> bool:
@@ -173,10 +184,30 @@ def _is_count(value: Any) -> bool:
 
 
 def _resolves(reference: Any, whole: dict[str, Any]) -> bool:
-    """Only within itself, to what is no reference: so none leads in a circle of them alone."""
-    if not isinstance(reference, str) or not reference.startswith(("#/$defs/", "#/definitions/")):
-        return False
+    """Only within itself, and by no more references than `MAX_DEPTH` to what is none: so none leads in a circle of
+    them alone."""
+    for _ in range(MAX_DEPTH):
+        found = _found(reference, whole)
+        if not isinstance(found, dict):
+            return False
+        schema = cast("dict[str, Any]", found)
+        if "$ref" not in schema:
+            return True
+        reference = schema["$ref"]
+    return False
+
+
+def _found(reference: Any, whole: dict[str, Any]) -> Any:
+    """What a pointer (RFC 6901) within the schema leads to, None where it leads nowhere."""
+    if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
+        return None
     found: Any = whole
-    for part in reference[2:].split("/"):
-        found = cast("dict[str, Any]", found).get(part) if isinstance(found, dict) else None
-    return isinstance(found, dict) and "$ref" not in found
+    for part in reference.split("/")[1:]:
+        key = unquote(part).replace("~1", "/").replace("~0", "~")
+        if isinstance(found, dict):
+            found = cast("dict[str, Any]", found).get(key)
+        elif isinstance(found, list) and key.isdecimal() and len(key) < 6:
+            found = dict(enumerate(cast("list[Any]", found))).get(int(key))
+        else:
+            return None
+    return found

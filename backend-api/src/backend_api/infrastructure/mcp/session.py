@@ -23,9 +23,9 @@ from pydantic import ValidationError
 from backend_api.application.runs.masking import Mask
 from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.mcp.entity import Listing, McpServer
-from backend_api.domain.mcp.ports import McpCause, McpServerError
+from backend_api.domain.mcp.ports import McpCause, McpNotCalledError, McpServerError
 from backend_api.domain.mcp.sign_in import may_sign_in
-from backend_api.infrastructure.mcp.guarded_transport import Refusals, ScopeRefusal, SignInRefusal
+from backend_api.infrastructure.mcp.guarded_transport import Refusals, ScopeRefusal, SentCall, SignInRefusal
 from backend_api.infrastructure.mcp.listing import ListedTool, listing_of
 from backend_api.infrastructure.mcp.progress import ProgressLines
 from backend_api.infrastructure.mcp.results import refused, to_done
@@ -49,10 +49,15 @@ WANTS_TOKEN = (
     "It wants a token (status 401), and does not say that one can sign in: give it one in its headers, such as "
     "Authorization."
 )
+FORGETS = "It does not know the session any more that it opened itself (status {})."
+STATUS = "The server answered the call with the status {}."
+MAY_HAVE = " The call may have happened."
 BROKE_OFF = "The server's answer broke off, or is too large. The call may have happened."
 ODD = "The server answered with something that is no result of a tool."
 _BROKEN_OFF = ("Connection closed", "SSE stream ended", "SSE stream failed")
 """How the package's own words for that begin: its number for it, -32000, servers use for whatever fails there."""
+_STATUS_WORDS = ("Server returned an error response", "Not Found")
+"""The package's own words for an answer that is an error of HTTP and says nothing."""
 MAX_SAID_SCOPES = 300
 T = TypeVar("T")
 Streams = AbstractAsyncContextManager[Any]
@@ -73,6 +78,7 @@ class SessionConnection:
         self._mask = mask
         self._refusals = refusals
         self._closing = asyncio.Event()
+        refusals.on_broken = self._closing.set
         self._session: ClientSession | None = None
         self._opened = asyncio.Event()
         self._owner: asyncio.Task[None] | None = None
@@ -80,35 +86,62 @@ class SessionConnection:
 
     @property
     def is_open(self) -> bool:
-        return self._session is not None and self._owner is not None and not self._owner.done()
+        is_held = self._owner is not None and not self._owner.done() and not self._closing.is_set()
+        return is_held and self._session is not None
 
     async def open(self, streams: Streams) -> None:
         """Raises `McpServerError`. Cancelling closes it."""
         self._owner = asyncio.create_task(self._hold_session(streams), name="mcp")
         opened = asyncio.create_task(self._opened.wait())
+        broken = asyncio.create_task(self._closing.wait())
         try:
-            await asyncio.wait({self._owner, opened}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({self._owner, opened, broken}, return_when=asyncio.FIRST_COMPLETED)
+            if not opened.done():
+                await self.close()
         except asyncio.CancelledError:
             await self.close()
             raise
         finally:
             opened.cancel()
+            broken.cancel()
         if not self.is_open:
             raise self._fault(NO_ANSWER)
 
     async def listing(self) -> Listing:
         self.has_changed = False
-        try:
-            listed = [tool async for tool in self._list_tools()]
-        except (MCPError, ValidationError, RuntimeError) as error:
-            raise self._fault("It does not list its tools as the protocol says.") from error
+        with self._refusals.of_call() as (_, sent):
+            try:
+                listed = [tool async for tool in self._list_tools()]
+            except McpServerError as error:
+                if error.cause != "ended":
+                    raise
+                # A list is read: asking for it once more changes nothing.
+                raise McpNotCalledError(str(error), error.cause) from error
+            except (MCPError, ValidationError, RuntimeError) as error:
+                if sent.lost_session:
+                    raise self._forgotten(sent) from error
+                if str(error).startswith(_BROKEN_OFF[0]) and not self._refusals.said:
+                    self._closing.set()
+                    raise self._not_called() from error
+                raise self._fault("It does not list its tools as the protocol says.") from error
         return listing_of(self._server, listed, self._mask)
 
     async def call(self, name: str, call: ToolCall) -> Done:
-        with self._refusals.of_call() as refusal:
-            return await self._call(name, call, refusal)
+        """Raises `McpNotCalledError` where it was not sent, or refused as one of a session that is not known."""
+        if not self.is_open:
+            raise self._not_called()
+        with self._refusals.of_call() as (refusal, sent):
+            if self._server.transport == "stdio":
+                # What a program has read of it is not known.
+                sent.was_sent = True
+            try:
+                return await self._call(name, call, refusal, sent)
+            except McpServerError as error:
+                if refusal.is_told or not sent.can_not_have_happened:
+                    raise
+                raise (self._forgotten(sent) if sent.lost_session else self._not_called()) from error
 
-    async def _call(self, name: str, call: ToolCall, refusal: SignInRefusal) -> Done:
+    async def _call(self, name: str, call: ToolCall, refusal: SignInRefusal, sent: SentCall) -> Done:
         progress = ProgressLines(call.on_output, self._mask)
         try:
             asked = self._opened_session().call_tool(name, call.arguments, progress_callback=progress)
@@ -116,10 +149,16 @@ class SessionConnection:
         except MCPError as error:
             if refusal.is_told:
                 raise self._fault(ENDED) from error
-            if not self.is_open:
+            if sent.can_not_have_happened or not self.is_open:
                 raise self._fault(ENDED, "ended") from error
+            if error.code == CONNECTION_CLOSED and str(error).startswith(_BROKEN_OFF[0]):
+                # Nothing more can be sent over it.
+                self._closing.set()
             if error.code == CONNECTION_CLOSED and str(error).startswith(_BROKEN_OFF):
                 return Done(success=False, output=f"{BROKE_OFF} {self._fault('')}".strip())
+            if sent.status is not None and str(error) in _STATUS_WORDS:
+                said = STATUS.format(sent.status) + (MAY_HAVE if sent.status >= 500 else "")
+                return Done(success=False, output=said)
             return refused(str(error), self._mask)
         except (ValidationError, RuntimeError):
             return Done(success=False, output=ODD)
@@ -191,6 +230,13 @@ class SessionConnection:
         if self._session is None:
             raise self._fault(ENDED, "ended")
         return self._session
+
+    def _forgotten(self, sent: SentCall) -> McpNotCalledError:
+        return McpNotCalledError(FORGETS.format(sent.status), "ended")
+
+    def _not_called(self) -> McpNotCalledError:
+        fault = self._fault(ENDED, "ended")
+        return McpNotCalledError(str(fault), fault.cause)
 
     def _fault(self, otherwise: str, cause: McpCause = "bad_answer") -> McpServerError:
         """As far as its answers said so, or this."""

@@ -17,7 +17,8 @@ from backend_api.interfaces.http.use_cases import Calls
 router = APIRouter(prefix="/api/mcp", tags=["mcp"])
 Name = Annotated[str, Path(max_length=100)]
 Text = Annotated[str, Field(max_length=4_096)]
-Values = dict[Annotated[str, Field(max_length=100)], Text | None]
+ProgramText = Annotated[str, Field(max_length=16_384)]
+Values = dict[Annotated[str, Field(max_length=100)], ProgramText | None]
 
 McpCode = Literal[
     "mcp_needs_sign_in",
@@ -86,7 +87,9 @@ class ChangeMcpServerBody(RequestBody):
     type: Literal["stdio", "http", "streamable-http", "sse"] | None = None
     url: Text = ""
     command: Text = ""
-    args: list[Text] = Field(default_factory=list, max_length=100)
+    args: list[ProgramText] = Field(
+        default_factory=list, max_length=100, description="Each may have several lines, and no NUL."
+    )
     env: Values = Field(default_factory=dict, max_length=50)
     headers: Values = Field(default_factory=dict, max_length=50)
     enabled: bool = True

@@ -1,0 +1,51 @@
+"""Amounts as people say them: "4 seconds", "10 MB"."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+_UNITS = ("bytes", "KB", "MB", "GB", "TB")
+_STEP = 1024
+
+
+def size_text(size: float) -> str:
+    """A number of bytes: whole as long as there are few of them, then in the unit in which it has the fewest digits,
+    with one decimal where that is not zero. 1 KB is 1,024 bytes."""
+    if abs(size) < _STEP:
+        return f"{size:,.0f} {'byte' if round(size) == 1 else 'bytes'}"
+    unit = 0
+    while unit + 1 < len(_UNITS) and round(abs(size), 1) >= _STEP:
+        size, unit = size / _STEP, unit + 1
+    return f"{_short(size)} {_UNITS[unit]}"
+
+
+def duration_text(span: float | timedelta) -> str:
+    """A span of time, of seconds where it is a number: the two largest units of those it is made of."""
+    seconds = span.total_seconds() if isinstance(span, timedelta) else float(span)
+    if 0 < abs(seconds) < 0.1:
+        return _counted(round(seconds * 1000), "millisecond")
+    if abs(seconds) < 10 and seconds != round(seconds):
+        return f"{_short(seconds)} seconds"
+    return _whole(round(seconds))
+
+
+def _whole(seconds: int) -> str:
+    parts: list[str] = []
+    rest = abs(seconds)
+    for unit, of_unit in (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1)):
+        count, rest = divmod(rest, of_unit)
+        if count:
+            parts.append(_counted(count, unit))
+        elif parts:
+            break
+        if len(parts) == 2:
+            break
+    return " and ".join(parts) or "0 seconds"
+
+
+def _counted(count: int, unit: str) -> str:
+    return f"{count:,} {unit}{'' if count == 1 else 's'}"
+
+
+def _short(number: float) -> str:
+    return f"{number:,.1f}".removesuffix(".0")

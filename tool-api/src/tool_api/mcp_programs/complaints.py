@@ -1,0 +1,22 @@
+"""What a program that ended complained of, without what says nothing of why."""
+
+from __future__ import annotations
+
+import re
+
+MAX_CHARACTERS = 1_000
+_NPM = r"npm (?:error|ERR!)(?:\s+\S*\d{3})?\s*"
+_SAYS_NOTHING = re.compile(
+    rf"(?:{_NPM}|npm (?:notice|warn|WARN)\b.*|\[notice\].*|{_NPM}A complete log of this run can be found in:?.*"
+    rf"|{_NPM}/\S+\.log|{_NPM}Note that you can also install from a|{_NPM}tarball, folder, http url, or git folder\.)"
+)
+"""Of npm and pip: lines that are empty but for who writes, news of versions, and where a log lies in the sandbox, which
+hardly anybody can read."""
+
+
+def complaint(said: str) -> str:
+    """The end of it, where errors stand; all of it, where nothing of it is told apart."""
+    lines = [line.rstrip() for line in said.splitlines() if line.strip()]
+    telling = "\n".join(line for line in lines if not _SAYS_NOTHING.fullmatch(line.strip()))
+    text = (telling or "\n".join(lines)).strip()
+    return text if len(text) <= MAX_CHARACTERS else f"...{text[3 - MAX_CHARACTERS :]}"
