@@ -2,7 +2,7 @@ import { onScopeDispose, watch } from 'vue'
 import { readAtMost } from '@/api/bounded'
 import { callRaw } from '@/api/client'
 import { offerPictures, type FoundPicture } from '@/shared/lib/pictures'
-import { workspacePath } from '@/shared/lib/render'
+import { workspacePath } from '@/shared/lib/workspacePath'
 import { pictureUrl } from '@/shared/lib/shownContent'
 import { isImage } from './kinds'
 
