@@ -52,7 +52,7 @@ LOCAL_DOMAIN = "localhost"
 Names = Annotated[tuple[str, ...], NoDecode]
 
 
-_ANY_ADDRESS = ("0.0.0.0", "::", "*")  # noqa: S104 -- compared with, not listened at
+_ANY_ADDRESS = ("0.0.0.0", "::", "*")
 
 
 class Settings(BaseSettings):

@@ -274,7 +274,7 @@ def test_what_is_no_domain_stops_the_start(monkeypatch: pytest.MonkeyPatch, said
         ),
         ({}, "http://127.0.0.1:8000"),
         ({"HOST": "192.0.2.7", "PORT": "9000"}, "http://192.0.2.7:9000"),
-        ({"HOST": "0.0.0.0,::"}, "http://127.0.0.1:8000"),  # noqa: S104 -- what a person may write
+        ({"HOST": "0.0.0.0,::"}, "http://127.0.0.1:8000"),
         ({"HOST": "::1"}, "http://[::1]:8000"),
         ({"HOST": "gateway-edge", "BIND_ADDRESS": "0.0.0.0", "FRONTEND_PORT": "5173"}, "http://127.0.0.1:5173"),
         ({"PORT": "0"}, ""),
