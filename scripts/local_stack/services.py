@@ -179,6 +179,9 @@ def _backend_environ(stack: Stack) -> dict[str, str]:
         "AUTH_MODE": settings.auth_mode,
         "HOST": settings.host,
         "PORT": str(stack.port),
+        # Those of compose do not count here.
+        "BIND_ADDRESS": settings.host.partition(",")[0].strip(),
+        "FRONTEND_PORT": str(stack.port),
         "MONGO_URI": stack.mongo_uri,
         "REDIS_URL": stack.redis_url,
         "SANDBOX_MANAGER_URL": stack.manager_url,

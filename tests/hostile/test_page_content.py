@@ -64,6 +64,10 @@ FILES: dict[str, Evil] = {
 }
 INERT = {
     "text/plain; charset=utf-8",
+    "application/json",
+    # Only ever saved, and no script of them runs where they are not.
+    "text/html; charset=utf-8",
+    "image/svg+xml",
     "application/octet-stream",
     "application/pdf",
     "image/png",
@@ -373,7 +377,7 @@ async def test_links_have_an_origin_of_their_own_where_one_is_set(
         # And at the page's own they are saved as before.
         elsewhere = await gateway.client.get(urlsplit(addresses["evil.html"]).path)
         assert elsewhere.headers["content-disposition"].startswith("attachment")
-        assert elsewhere.headers["content-type"] == "text/plain; charset=utf-8"
+        assert elsewhere.headers["content-security-policy"] == "sandbox; default-src 'none'"
 
         async def pass_on(route: Route) -> None:
             asked = urlsplit(route.request.url)

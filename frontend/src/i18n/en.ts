@@ -584,6 +584,9 @@ export default {
     hideKeyboard: 'Hide keyboard',
     typing: 'Type on the desktop',
   },
+  prose: {
+    missing: 'there is no such file',
+  },
   files: {
     label: 'Files',
     workspace: 'Workspace',

@@ -566,6 +566,9 @@ const zh: typeof en = {
     hideKeyboard: '隐藏键盘',
     typing: '在桌面上输入',
   },
+  prose: {
+    missing: '没有这个文件',
+  },
   files: {
     label: '文件',
     workspace: '工作区',

@@ -105,6 +105,27 @@ def _escaped_name(name: str) -> str:
     return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
+def numbered(name: str, number: int) -> str:
+    """The name with a number before its ending, and still no longer than a name may be: `chart (2).png`."""
+    stem, suffix = _parts(name)
+    mark = f" ({number})"
+    room = _MAX_NAME_BYTES - len(f"{mark}{suffix}".encode())
+    if room < 1:
+        return _cut(name, _MAX_NAME_BYTES - len(mark)) + mark
+    return _cut(stem, room) + mark + suffix
+
+
+def _parts(name: str) -> tuple[str, str]:
+    """What a name is, and its ending: one that begins with its only dot has none, and an archive has two."""
+    stem, dot, last = name.rpartition(".")
+    if not stem:
+        return name, ""
+    suffix = dot + last
+    if stem[-4:].lower() == ".tar" and len(stem) > len(".tar"):
+        return stem[:-4], stem[-4:] + suffix
+    return stem, suffix
+
+
 def _cut(text: str, size: int) -> str:
     """The beginning of a text that is at most so many bytes of UTF-8."""
     return text.encode()[:size].decode("utf-8", "ignore")

@@ -86,7 +86,7 @@ async def open_agent(
     async with catalogue:
         own = users.effective_settings.open_settings
         web = web_tools(search_settings(settings), own, ports.search_http, ports.fetcher)
-        sign = _link_signer(ports.link_file, settings.user_content_origin or settings.public_url)
+        sign = _link_signer(ports.link_file, settings.link_origin)
         local = _local_tools(now, sign, web)
         files = AgentFiles(sandbox.sandboxes, sandbox.workspace)
         mirrored = AgentFiles(sandbox.sandboxes, sandbox.workspace, within_s=MIRROR_WITHIN_S)

@@ -52,6 +52,9 @@ LOCAL_DOMAIN = "localhost"
 Names = Annotated[tuple[str, ...], NoDecode]
 
 
+_ANY_ADDRESS = ("0.0.0.0", "::", "*")
+
+
 class Settings(BaseSettings):
     """One field a variable, of the same name in capitals. An empty variable is as good as none."""
 
@@ -59,6 +62,8 @@ class Settings(BaseSettings):
 
     host: Names = ("127.0.0.1",)
     port: int = Field(default=8000, ge=0, le=65535)
+    bind_address: str = ""
+    frontend_port: int = Field(default=0, ge=0, le=65535)
     data_dir: Path = Path(".data")
     frontend_dist: Path | None = None
     cors_origins: Names = ()
@@ -265,6 +270,17 @@ class Settings(BaseSettings):
         if not self.preview_domain:
             return LOCAL_DOMAIN if self.is_local else ""
         return "" if self.preview_domain == "off" else self.preview_domain
+
+    @property
+    def link_origin(self) -> str:
+        """With which links begin that are made for nobody's request: as the settings have it, else where the page
+        answers, on this machine where that is any address of it. Empty where the port is not known."""
+        host = self.bind_address or self.host[0]
+        port = self.frontend_port or self.port
+        if self.user_content_origin or self.public_url or not port:
+            return self.user_content_origin or self.public_url
+        host = "127.0.0.1" if host in _ANY_ADDRESS else host
+        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
     @property
     def redis_address(self) -> str:

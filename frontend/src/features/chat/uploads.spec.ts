@@ -6,16 +6,20 @@ import { useUploads } from './uploads'
 
 let refused: Set<string>
 let sentTo: Record<string, string>
+let uploaded: Record<string, number>
 vi.mock('@/api/upload', () => ({
   uploadFiles: (sessionId: string, files: readonly File[]) => {
     const name = files[0]?.name ?? ''
     sentTo[name] = sessionId
+    const count = (uploaded[name] = (uploaded[name] ?? 0) + 1)
+    if (count > 1) return Promise.resolve([`in/${name.replace('.', ` (${count}).`)}`])
     return refused.has(name) ? Promise.reject(new ApiError(503, 'unavailable', '')) : Promise.resolve([`in/${name}`])
   },
 }))
 beforeEach(() => {
   refused = new Set(['bad.txt'])
   sentTo = {}
+  uploaded = {}
 })
 const named = (...names: string[]): File[] => names.map((name) => new File(['x'], name))
 
@@ -33,9 +37,20 @@ describe('useUploads', () => {
     ])
 
     refused.clear()
+    uploaded = {}
     await uploads.start(uploads.list.value[0]!)
     expect(uploads.takeAll()).toEqual(['in/bad.txt'])
     expect(uploads.list.value).toEqual([])
+  })
+  it('are called by the names they got, of which none is there twice', async () => {
+    const tray = trayOf('u', 'twice')
+    const uploads = useUploads(
+      () => tray,
+      () => Promise.reject(new Error('has begun')),
+    )
+    await uploads.add(named('image.png', 'image.png'))
+    expect(uploads.list.value.map(({ name }) => name)).toEqual(['image.png', 'image (2).png'])
+    expect(uploads.takeAll()).toEqual(['in/image.png', 'in/image (2).png'])
   })
   it('uploads to the conversation they were attached in, whichever is looked at meanwhile', async () => {
     let looksAt = trayOf('u', 'first')

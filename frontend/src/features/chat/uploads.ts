@@ -1,6 +1,7 @@
 import { computed } from 'vue'
 import { uploadFiles } from '@/api/upload'
 import { refuseTooLarge } from '@/api/uploadLimit'
+import { baseName } from '@/shared/lib/format'
 import { createId } from '@/shared/lib/ids'
 import type { Upload, UploadTray } from './drafts'
 
@@ -25,7 +26,9 @@ export function useUploads(tray: () => UploadTray, begin: () => Promise<string>)
         signal: abort.signal,
         onProgress: (progress) => change(where, upload.id, { progress }),
       })
-      change(where, upload.id, { path: paths[0] ?? upload.name, progress: 1 })
+      const path = paths[0] ?? upload.name
+      // Another file may have had its name: it is called as everything else calls it.
+      change(where, upload.id, { path, name: baseName(path), progress: 1 })
     } catch (error) {
       if (!abort.signal.aborted) change(where, upload.id, { problem: error })
     }

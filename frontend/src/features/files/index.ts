@@ -1,1 +1,2 @@
+export { offerAnswerPictures } from './answerPictures'
 export { default as FilesPanel } from './FilesPanel.vue'

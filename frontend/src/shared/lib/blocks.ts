@@ -1,8 +1,12 @@
 import MarkdownIt from 'markdown-it'
+import { withBareLinks } from './bareLinks'
+import { withEmphasis } from './emphasis'
+import { withLineBreaks } from './lineBreaks'
 import { withFormulas } from './mathSyntax'
 import { withAlignedCells } from './tables'
 import { withTaskLists } from './taskLists'
 import { withTextDirection } from './textDirection'
+import { withWorkspacePaths } from './workspacePath'
 
 export interface Block {
   readonly start: number
@@ -15,11 +19,13 @@ export interface Block {
 }
 
 export const markdown = new MarkdownIt({ html: false, linkify: true, breaks: false })
-// Names such as notes.md are files here, not hosts.
-markdown.linkify.set({ fuzzyLink: false })
+withBareLinks(markdown)
 // Blocks are rendered one by one, so that definitions would define nothing and only be out of sight.
 markdown.disable('reference')
+withEmphasis(markdown)
 withFormulas(markdown)
+withWorkspacePaths(markdown)
+withLineBreaks(markdown)
 withAlignedCells(markdown)
 withTaskLists(markdown)
 withTextDirection(markdown)

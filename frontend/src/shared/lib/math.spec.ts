@@ -33,6 +33,9 @@ describe('a formula', () => {
     'a \\[note\\] in brackets',
     'US$5 to US$6',
     '$ x $',
+    '价格$5和$10',
+    '约$5，共10$。',
+    '从$5到10$不等',
     '\\(\\)',
   ])('is not seen in %s', (text) => expect(texOf(text)).toEqual([]))
   it('keeps its lines together, whatever they begin with', () => {

@@ -18,6 +18,7 @@ const PAIRS = [
 ] as const
 /** What a text between escaped brackets needs to be a formula, and one that begins with a number, as an amount does. */
 const IS_MATH = /[\\^_={}+<>]/
+const BETWEEN_WORDS = /[\s\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}、。，]/u
 const BEGINS = /`+[^`]*`+|\\\\|\$\$|\\\[|\\\(/g
 
 /** The formula that begins at `at`, as models write them: `$…$`, `$$…$$`, `\(…\)` or `\[…\]`; null where none does. */
@@ -41,7 +42,7 @@ function amongWords(text: string, at: number): Formula | null {
     if (text[end] === '\n' && text[end - 1] === '\n') return null
     if (text[end] !== '$' || /[\s\\]/.test(text[end - 1] ?? '') || /[\w$]/.test(text[end + 1] ?? '')) continue
     const tex = text.slice(at + 1, end)
-    const isAmount = /^\d/.test(tex) && /\s/.test(tex) && !IS_MATH.test(tex)
+    const isAmount = /^\d/.test(tex) && BETWEEN_WORDS.test(tex) && !IS_MATH.test(tex)
     return isAmount ? null : { tex, isDisplayed: false, end: end + 1 }
   }
   return null

@@ -1,34 +1,81 @@
-import { inject, onMounted, provide, watch, type InjectionKey, type Ref } from 'vue'
+import { inject, onBeforeUnmount, onMounted, provide, watch, type InjectionKey, type Ref } from 'vue'
 
-/** A picture that lies beside a text: where, and an address of its bytes in this page. */
+/** A picture that lies in the workspace: where, and an address of its bytes in this page. */
 export interface FoundPicture {
   readonly path: string
   readonly url: string
 }
-type FindPicture = (address: string) => Promise<FoundPicture | null>
-const key: InjectionKey<FindPicture> = Symbol('find picture')
+/** `missing` where there is no such file; null where it is not known, or none that is shown. */
+export type Picture = FoundPicture | 'missing' | null
+interface Pictures {
+  readonly find: (address: string) => Promise<Picture>
+  /** Changes when what was not there may be. */
+  readonly version: () => unknown
+}
+const key: InjectionKey<Pictures> = Symbol('pictures')
+/** How far below what is seen a picture is fetched. */
+const NEAR = '800px'
 
-/** Whoever shows a document of the workspace offers to find what lies beside it: nothing else of a text is fetched. */
-export function offerPictures(find: FindPicture): void {
-  provide(key, find)
+/** Whoever knows the workspace offers to find pictures in it: nothing else of a text is fetched. */
+export function offerPictures(find: Pictures['find'], version: Pictures['version']): void {
+  provide(key, { find, version })
 }
 
-/** Puts pictures where the text in `root` has links to them, as far as somebody offers to find them. */
-export function usePictures(root: Readonly<Ref<HTMLElement | null>>, html: () => unknown): void {
-  const find = inject(key, null)
-  if (find === null) return
+/**
+ * Puts pictures where the text in `root` has links to them, as far as somebody offers to find them, once they are about
+ * to be seen. Behind the link to one that is not there stand the words of `missing`.
+ */
+export function usePictures(
+  root: Readonly<Ref<HTMLElement | null>>,
+  html: () => unknown,
+  missing: () => string,
+  isOff: () => boolean,
+): void {
+  const pictures = inject(key, null)
+  if (pictures === null) return
+  const { find, version } = pictures
+  const observer =
+    typeof IntersectionObserver === 'undefined' ? null : new IntersectionObserver(onSeen, { rootMargin: NEAR })
+  function onSeen(entries: readonly IntersectionObserverEntry[]): void {
+    for (const { isIntersecting, target } of entries) {
+      if (!isIntersecting) continue
+      observer?.unobserve(target)
+      void set(target as HTMLElement)
+    }
+  }
   async function set(link: HTMLElement): Promise<void> {
-    const found = await find?.(link.dataset['picture'] ?? '')
-    if (!found) return
+    const found = await find(link.dataset['picture'] ?? '')
+    if (link.querySelector('img')) return
+    tellMissing(link, found === 'missing' ? missing() : '')
+    if (found === null || found === 'missing') return
+    const words = link.textContent
     const picture = document.createElement('img')
+    picture.onerror = () => link.replaceChildren(words)
     picture.src = found.url
-    picture.alt = link.textContent
+    picture.alt = words
     link.dataset['path'] = found.path
     link.replaceChildren(picture)
   }
   function setAll(): void {
-    for (const link of root.value?.querySelectorAll<HTMLElement>('a[data-picture][data-path]') ?? []) void set(link)
+    if (isOff()) return
+    observer?.disconnect()
+    for (const link of root.value?.querySelectorAll<HTMLElement>('a[data-picture][data-path]') ?? []) {
+      if (link.querySelector('img')) continue
+      if (observer) observer.observe(link)
+      else void set(link)
+    }
   }
   onMounted(setAll)
-  watch(html, setAll, { flush: 'post' })
+  onBeforeUnmount(() => observer?.disconnect())
+  watch([html, version], setAll, { flush: 'post' })
+}
+
+function tellMissing(link: HTMLElement, words: string): void {
+  const after = link.nextElementSibling
+  if (after?.classList.contains('missing')) after.remove()
+  if (words === '') return
+  const note = document.createElement('span')
+  note.className = 'missing'
+  note.textContent = ` (${words})`
+  link.after(note)
 }

@@ -1,19 +1,6 @@
 // @vitest-environment jsdom
 import { describe, expect, it } from 'vitest'
-import { renderBlock, workspacePath } from './render'
-
-describe('workspacePath', () => {
-  it.each([
-    ['notes/tour.md', 'notes/tour.md'],
-    ['./a%20b.txt', 'a b.txt'],
-    ['/workspace/x.py', 'x.py'],
-    ['https://example.org', null],
-    ['//example.org', null],
-    ['#top', null],
-    ['mailto:a@b', null],
-    ['/api/files/eyJ.a.b', null],
-  ])('%s is %s', (href, path) => expect(workspacePath(href)).toBe(path))
-})
+import { renderBlock } from './render'
 
 describe('renderBlock', () => {
   it('lets no markup of the text through', () => {

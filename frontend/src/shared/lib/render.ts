@@ -2,18 +2,8 @@ import DOMPurify from 'dompurify'
 import { markdown } from './blocks'
 import { isMathReady, mathHtml } from './math'
 import { withCheckboxes } from './taskLists'
+import { workspacePath } from './workspacePath'
 import { showsAll, withWrittenOut, type WrittenOut } from './writtenOut'
-
-/** A link without a scheme names a file of the workspace, unless it is a signed link to one. */
-export function workspacePath(href: string): string | null {
-  if (href === '' || /^(#|\/api\/files\/)/.test(href) || href.startsWith('//') || /^[a-z][a-z0-9+.-]*:/i.test(href))
-    return null
-  try {
-    return decodeURIComponent(href.replace(/[?#].*$/, '').replace(/^\.?\//, '')).replace(/^workspace\//, '')
-  } catch {
-    return null
-  }
-}
 
 const KEPT = 400
 const rendered = new Map<string, string>()

@@ -3,6 +3,8 @@ import { begunFormula, formulaAt } from './mathSyntax'
 const MARKS_ALONE = /(^|\n)[ \t]*(?:[-+*_=#>`~|]+|\d+[.)]?|(?:[-+*]|\d+[.)])[ \t]+\[[ xX]?\]?)[ \t]*$/
 const LINK_BEGUN = /!?\[([^[\]\n]*)\](?:\([^()\s]*)?$/
 const IN_WORD = /[\p{L}\p{N}_]/u
+/** What emphasis may begin with: words, code, links, and what stands around words. */
+const BEGINS_WORDS = /[\p{L}\p{N}\p{Ps}\p{Pi}\p{Extended_Pictographic}`"*_~]/u
 const LATIN = /[A-Za-z0-9_]/
 /** A new paragraph, item, heading, quote or cell: emphasis does not reach beyond it. */
 const BEGINS = /\n\s*\n|\n[ \t]*(?:[-+*>|#]|\d+[.)])|\|/g
@@ -75,7 +77,8 @@ function endOfCode(text: string, run: string, from: number): number {
 function take(open: Open[], text: string, at: number, run: string): number {
   const mark = run.charAt(0)
   const before = text[at - 1] ?? ' '
-  const next = text[at + run.length]
+  const code = text.codePointAt(at + run.length)
+  const next = code === undefined ? undefined : String.fromCodePoint(code)
   let count = run.length
   if (!/\s/.test(before))
     for (let last = open.at(-1); last?.mark === mark && count > 0; last = open.at(-1)) {
@@ -85,7 +88,7 @@ function take(open: Open[], text: string, at: number, run: string): number {
       if (last.count === 0) open.pop()
     }
   if (next === undefined) return count
-  const opens = count > 0 && (IN_WORD.test(next) || '`[(“"*_~'.includes(next)) && mayOpen(mark, before, count)
+  const opens = count > 0 && BEGINS_WORDS.test(next) && mayOpen(mark, before, count)
   if (opens) open.push({ mark, count })
   return 0
 }

@@ -177,6 +177,29 @@ async def test_what_is_attached_must_be_a_file_of_the_session(
     assert (await gateway.client.post(f"{session}/messages", json=body, headers=anna)).status_code == 202
 
 
+async def test_files_of_one_name_keep_theirs_with_a_number_everywhere(
+    gateway: Gateway, anna: dict[str, str], session: str, endpoint: RunningEndpoint
+) -> None:
+    async def upload(*contents: bytes, query: str = "") -> list[str]:
+        files = [("files", ("pasted 图.png", content)) for content in contents]
+        answer = await gateway.client.post(f"{session}/files?subdir=in{query}", files=files, headers=anna)
+        assert answer.status_code == 201, answer.text
+        return answer.json()["uploaded"]
+
+    names = ["in/pasted 图.png", "in/pasted 图 (2).png", "in/pasted 图 (3).png"]
+    assert await upload(b"one", b"two") == names[:2]
+    assert await upload(b"three") == names[2:]
+    assert [(endpoint.workspace / name).read_bytes() for name in names] == [b"one", b"two", b"three"]
+    body = {"text": "see", "attachments": names}
+    assert (await gateway.client.post(f"{session}/messages", json=body, headers=anna)).status_code == 202
+    events = (await gateway.client.get(f"{session}/events?format=json", headers=anna)).json()["items"]
+    changed = [path for event in events if event["type"] == "files.changed" for path in event["paths"]]
+    assert changed == names
+    assert next(event["attachments"] for event in events if event["type"] == "message.user") == names
+    assert await upload(b"other", query="&replace=true") == names[:1]
+    assert (endpoint.workspace / names[0]).read_bytes() == b"other"
+
+
 async def test_the_agents_tool_tells_that_the_file_is_missing(
     gateway: Gateway, anna: dict[str, str], session: str
 ) -> None:

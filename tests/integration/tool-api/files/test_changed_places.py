@@ -27,7 +27,8 @@ def place(endpoint: RunningEndpoint) -> Path:
 def upload(endpoint: RunningEndpoint, subdir: str, name: str = "call_1.txt") -> tuple[int, list[str]]:
     began = time.monotonic()
     with endpoint.client() as client:
-        answer = client.post("/files", params={"subdir": subdir}, files={"files": (name, b"of the gateway")})
+        params = {"subdir": subdir, "replace": "true"}
+        answer = client.post("/files", params=params, files={"files": (name, b"of the gateway")})
     assert answer.status_code in ANSWERS, answer.text
     assert time.monotonic() - began < AT_ONCE_S
     return answer.status_code, answer.json().get("uploaded", [])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import subprocess
 import sys
 import threading
 from collections.abc import AsyncGenerator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,10 +38,15 @@ async def form(files: list[tuple[str, int]], *, cut: bool = False) -> AsyncGener
 
 
 async def upload(
-    root: Path, watch: DiskWatch, *files: tuple[str, int], cut: bool = False, max_bytes: int = ROOM
+    root: Path,
+    watch: DiskWatch,
+    *files: tuple[str, int],
+    cut: bool = False,
+    max_bytes: int = ROOM,
+    replaces: bool = False,
 ) -> list[str]:
     kind = "multipart/form-data; boundary=B"
-    return await receive(Workspace(root), "", kind, form(list(files), cut=cut), max_bytes, watch)
+    return await receive(Workspace(root), "", kind, form(list(files), cut=cut), max_bytes, watch, replaces=replaces)
 
 
 def on_disk(root: Path) -> int:
@@ -112,7 +119,7 @@ async def test_of_an_upload_that_can_not_be_whole_nothing_appears(tmp_path: Path
     (tmp_path / "folder").mkdir()
     (tmp_path / "old").write_text("as it was")
     with pytest.raises(InvalidUploadError, match="folder is a folder"):
-        await upload(tmp_path, DiskWatch(tmp_path, 0), ("new", 1), ("old", 1), ("folder", 1))
+        await upload(tmp_path, DiskWatch(tmp_path, 0), ("new", 1), ("old", 1), ("folder", 1), replaces=True)
     assert sorted(os.listdir(tmp_path)) == ["folder", "old"]
     assert (tmp_path / "old").read_text() == "as it was"
 
@@ -147,8 +154,77 @@ def test_what_can_not_be_placed_at_last_leaves_all_as_it_was(tmp_path: Path, *, 
     assert os.readlink(tmp_path / "link") == "old"
 
 
-async def test_an_upload_replaces_files_and_leaves_nothing_else(tmp_path: Path) -> None:
+async def test_an_upload_that_is_to_replace_files_leaves_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "old").write_text("as it was")
-    assert await upload(tmp_path, DiskWatch(tmp_path, 0), ("old", 1), ("new", 1), ("old", 2)) == ["old", "new", "old"]
+    paths = await upload(tmp_path, DiskWatch(tmp_path, 0), ("old", 1), ("new", 1), ("old", 2), replaces=True)
+    assert paths == ["old", "new", "old"]
     assert sorted(os.listdir(tmp_path)) == ["new", "old"]
     assert (tmp_path / "old").stat().st_size == 2 * MIB
+
+
+async def test_files_of_one_name_get_numbers_and_none_is_lost(tmp_path: Path) -> None:
+    (tmp_path / "image.png").write_text("as it was")
+    (tmp_path / "a.tar.gz").mkdir()
+    watch = DiskWatch(tmp_path, 0)
+    first = await upload(tmp_path, watch, ("image.png", 1), ("image.png", 2), ("a.tar.gz", 1), ("new.txt", 1))
+    assert first == ["image (2).png", "image (3).png", "a (2).tar.gz", "new.txt"]
+    assert await upload(tmp_path, watch, ("image.png", 3)) == ["image (4).png"]
+    assert (tmp_path / "image.png").read_text() == "as it was"
+    sizes = [(tmp_path / f"image ({number}).png").stat().st_size // MIB for number in (2, 3, 4)]
+    assert sizes == [1, 2, 3]
+    assert not list(tmp_path.glob(".*.part"))
+
+
+async def test_names_that_read_alike_are_one_name(tmp_path: Path) -> None:
+    composed, decomposed = "caf\u00e9.txt", "cafe\u0301.txt"
+    watch = DiskWatch(tmp_path, 0)
+    (tmp_path / os.fsdecode(b"\xb1\xa8.txt")).write_text("not UTF-8")
+    assert await upload(tmp_path, watch, (composed, 1), (decomposed, 1)) == [composed, "cafe\u0301 (2).txt"]
+    # These differ for the file system, and for who reads them.
+    assert await upload(tmp_path, watch, ("A.txt", 1), ("a.txt", 1)) == ["A.txt", "a.txt"]
+
+
+async def test_uploads_of_one_name_at_once_are_all_there(tmp_path: Path) -> None:
+    watch = DiskWatch(tmp_path, 0)
+    answers = await asyncio.gather(*(upload(tmp_path, watch, ("image.png", 1)) for _ in range(12)))
+    names = [path for (path,) in answers]
+    assert sorted(names) == sorted(os.listdir(tmp_path))
+    assert len({*names}) == 12
+
+
+async def test_where_a_file_can_have_no_second_name_it_is_placed_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    (tmp_path / "image.png").write_text("as it was")
+    watch = DiskWatch(tmp_path, 0)
+    assert await upload(tmp_path, watch, ("image.png", 1), ("b", 1)) == ["image (2).png", "b"]
+    assert sorted(os.listdir(tmp_path)) == ["b", "image (2).png", "image.png"]
+    assert (tmp_path / "image (2).png").stat().st_size == MIB
+
+
+async def test_when_one_of_several_can_not_be_placed_none_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    link = os.link
+
+    def refuse_last(source: str, name: str, **fields: Any) -> None:
+        if name == "last":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        link(source, name, **fields)
+
+    opened = os.open
+    monkeypatch.setattr(os, "link", refuse_last)
+
+    def refuse_open(path: Any, *rest: Any, **fields: Any) -> int:
+        if path == "last":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return opened(path, *rest, **fields)
+
+    monkeypatch.setattr(os, "open", refuse_open)
+    (tmp_path / "first").write_text("as it was")
+    with pytest.raises(OSError, match="No space"):
+        await upload(tmp_path, DiskWatch(tmp_path, 0), ("first", 1), ("last", 1))
+    assert os.listdir(tmp_path) == ["first"]
+    assert (tmp_path / "first").read_text() == "as it was"

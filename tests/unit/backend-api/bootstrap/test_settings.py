@@ -23,7 +23,7 @@ GOOD = "Zk3vXq81LmN0pRtYw7uBcD5eFgH2iJ4a"
 
 @pytest.fixture(autouse=True)
 def _clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("JWT_SECRET_KEY", "SECRETS_KEY", "AUTH_MODE", "HOST", "PORT"):
+    for name in ("JWT_SECRET_KEY", "SECRETS_KEY", "AUTH_MODE", "HOST", "PORT", "BIND_ADDRESS", "FRONTEND_PORT"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("DATA_DIR", str(tmp_path))
 
@@ -227,8 +227,9 @@ def test_what_the_example_says_is_the_default(monkeypatch: pytest.MonkeyPatch) -
     for name in Settings.model_fields:
         monkeypatch.delenv(name.upper(), raising=False)
     defaults = Settings()
-    for name, value in said.items():
-        monkeypatch.setenv(name, value)
+    # Of compose, which says them to the gateway; alone it answers where it listens.
+    for name in said.keys() - {"BIND_ADDRESS", "FRONTEND_PORT"}:
+        monkeypatch.setenv(name, said[name])
     assert said["APPROVAL_TIMEOUT"] == "300"
     assert Settings() == defaults
 
@@ -261,3 +262,27 @@ def test_what_is_no_domain_stops_the_start(monkeypatch: pytest.MonkeyPatch, said
     monkeypatch.setenv("PREVIEW_DOMAIN", said)
     with pytest.raises(SettingsError, match="PREVIEW_DOMAIN"):
         load_settings()
+
+
+@pytest.mark.parametrize(
+    ("given", "origin"),
+    [
+        ({"PUBLIC_URL": "https://chat.example.org"}, "https://chat.example.org"),
+        (
+            {"PUBLIC_URL": "https://chat.example.org", "USER_CONTENT_ORIGIN": "https://files.example.org"},
+            "https://files.example.org",
+        ),
+        ({}, "http://127.0.0.1:8000"),
+        ({"HOST": "192.0.2.7", "PORT": "9000"}, "http://192.0.2.7:9000"),
+        ({"HOST": "0.0.0.0,::"}, "http://127.0.0.1:8000"),
+        ({"HOST": "::1"}, "http://[::1]:8000"),
+        ({"HOST": "gateway-edge", "BIND_ADDRESS": "0.0.0.0", "FRONTEND_PORT": "5173"}, "http://127.0.0.1:5173"),
+        ({"PORT": "0"}, ""),
+    ],
+)
+def test_links_that_nobody_asks_for_in_a_request_begin_with_a_whole_address(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str], origin: str
+) -> None:
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    assert load_settings().link_origin == origin

@@ -26,7 +26,10 @@ class Lying(MemoryWorkspace):
         super().__init__()
         self._said = said
 
-    async def upload(self, sandbox: Sandbox, subdir: str, files: AsyncIterable[Upload]) -> list[str]:
+    async def upload(
+        self, sandbox: Sandbox, subdir: str, files: AsyncIterable[Upload], *, replaces: bool = False
+    ) -> list[str]:
+        assert replaces, "what is written anew takes the place of what was there"
         await super().upload(sandbox, subdir, files)
         if self._said is None:
             await asyncio.Event().wait()

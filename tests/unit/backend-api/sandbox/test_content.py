@@ -8,6 +8,7 @@ from backend_api.domain.sandbox.content import HEAD_BYTES, OPAQUE, PDF, TEXT, ac
 from backend_api.interfaces.http.content_origin import is_content_origin
 from backend_api.interfaces.http.user_content import content_headers
 
+OFFICE = "application/vnd.openxmlformats-officedocument"
 PNG = b"\x89PNG\r\n\x1a\n..."
 
 
@@ -33,7 +34,26 @@ PNG = b"\x89PNG\r\n\x1a\n..."
         ("a.txt", b"ID3 is a tag", TEXT),
         ("a.pdf", b"%PDF-1.7", PDF),
         ("a.zip", b"PK\3\4", "application/zip"),
-        ("a.docx", b"PK\3\4\0", OPAQUE),
+        ("a.docx", b"PK\3\4\0", f"{OFFICE}.wordprocessingml.document"),
+        ("a.XLSX", b"PK\3\4\0", f"{OFFICE}.spreadsheetml.sheet"),
+        ("a.pptx", b"PK\3\4\0", f"{OFFICE}.presentationml.presentation"),
+        ("a.odt", b"PK\3\4\0", "application/vnd.oasis.opendocument.text"),
+        ("a.epub", b"PK\3\4\0", "application/epub+zip"),
+        ("a.jar", b"PK\3\4\0", OPAQUE),
+        ("a.docx", b"no archive", TEXT),
+        ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0", "application/vnd.ms-excel"),
+        ("a.tar.gz", b"\x1f\x8b\x08\0", "application/gzip"),
+        ("a.rtf", b"{\\rtf1", "application/rtf"),
+        ("a.csv", b"a,b", "text/csv; charset=utf-8"),
+        ("a.CSV", "城市,租金".encode("gbk"), "text/csv"),
+        ("a.csv", b"a\0b", OPAQUE),
+        ("a.tsv", b"a\tb", "text/tab-separated-values; charset=utf-8"),
+        ("a.md", "# 报告".encode(), "text/markdown; charset=utf-8"),
+        ("a.json", b"{}", "application/json"),
+        ("a.md", PNG, "image/png"),
+        ("a.css", b"body{}", TEXT),
+        ("a.xml", b"<a/>", TEXT),
+        ("a.xhtml", b"<a/>", TEXT),
         ("a.html", b"<!doctype html>", TEXT),
         ("a.svg", b"<svg/>", TEXT),
         ("a.png", b"<script>", TEXT),
@@ -90,6 +110,25 @@ def test_only_what_shows_and_nothing_more_is_shown() -> None:
 
     assert disposition("a.png", PNG) == disposition("a.html", b"<p>") == "inline"
     assert disposition("a.pdf", b"%PDF-1.7") == disposition("a", b"\0") == "attachment"
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "expected"),
+    [
+        ("a.html", b"<p>", "text/html; charset=utf-8"),
+        ("a.svg", b"<svg/>", "image/svg+xml"),
+        ("a.js", b"alert(1)", TEXT),
+        ("a.md", b"# a", "text/markdown; charset=utf-8"),
+    ],
+)
+def test_what_is_saved_has_its_own_type_and_what_is_shown_beside_the_page_none_that_runs(
+    name: str, head: bytes, expected: str
+) -> None:
+    saved = content_headers(name, head)
+    assert (saved["Content-Type"], saved["Content-Disposition"].partition(";")[0]) == (expected, "attachment")
+    assert saved["Content-Security-Policy"].startswith("sandbox; default-src 'none'")
+    shown = content_headers(name, head, shown=True)
+    assert not shown["Content-Type"].startswith(("text/html", "image/svg"))
 
 
 @pytest.mark.parametrize(

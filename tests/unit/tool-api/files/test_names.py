@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tool_api.errors import InvalidUploadError
-from tool_api.file_names import safe_name
+from tool_api.file_names import numbered, safe_name
 from tool_api.files.download import disposition
 from tool_api.files.listing import language_of
 
@@ -67,3 +67,23 @@ def test_a_language_is_told_by_the_name() -> None:
     assert language_of("a.PY") == "python"
     assert language_of("Dockerfile") == "dockerfile"
     assert language_of("a.unknown") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "second"),
+    [
+        ("image.png", "image (2).png"),
+        ("notes", "notes (2)"),
+        (".env", ".env (2)"),
+        (".tar.gz", ".tar (2).gz"),
+        ("a.tar.gz", "a (2).tar.gz"),
+        ("图片.png", "图片 (2).png"),
+        ("a (2).png", "a (2) (2).png"),
+        ("x" * 251 + ".png", "x" * 247 + " (2).png"),
+        ("图" * 83 + ".png", "图" * 82 + " (2).png"),
+        ("a." + "x" * 253, "a." + "x" * 249 + " (2)"),
+    ],
+)
+def test_a_number_stands_before_the_ending_and_always_fits(name: str, second: str) -> None:
+    assert numbered(name, 2) == second
+    assert len(second.encode()) <= 255

@@ -6,9 +6,61 @@ import contextlib
 import os
 import secrets
 import stat
+import unicodedata
 from collections.abc import Sequence
 
 from tool_api.errors import InvalidUploadError
+from tool_api.file_names import numbered
+
+
+def place_beside(folder: int, files: Sequence[tuple[str, str]]) -> list[str]:
+    """Rename each first name in a folder to its second, or to that one with a number where it is taken; answers the
+    names they got. Nothing is replaced, whoever else places files there meanwhile; when one can't be placed, none is.
+
+    Names are compared as people read them (NFC): of two that look alike only one is there.
+    """
+    taken = {unicodedata.normalize("NFC", name) for name in os.listdir(f"/proc/self/fd/{folder}")}
+    placed: list[str] = []
+    try:
+        for temporary, name in files:
+            placed.append(_place_under_free(folder, temporary, name, taken))
+    except BaseException:
+        for name in placed:
+            with contextlib.suppress(OSError):
+                os.unlink(name, dir_fd=folder)
+        raise
+    for temporary, _ in files:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary, dir_fd=folder)
+    return placed
+
+
+def _place_under_free(folder: int, temporary: str, name: str, taken: set[str]) -> str:
+    number, tried = 1, name
+    while True:
+        read_as = unicodedata.normalize("NFC", tried)
+        if read_as not in taken and _place_new(folder, temporary, tried):
+            taken.add(read_as)
+            return tried
+        taken.add(read_as)
+        number += 1
+        tried = numbered(name, number)
+
+
+def _place_new(folder: int, temporary: str, name: str) -> bool:
+    """Whether the file has the name now; not where something has it already."""
+    try:
+        os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+    except FileExistsError:
+        return False
+    except OSError:
+        # Not every file system gives a file two names: an empty one of ours holds the name until it is replaced.
+        try:
+            os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644, dir_fd=folder))
+        except FileExistsError:
+            return False
+        os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+    return True
 
 
 def place_all(folder: int, files: Sequence[tuple[str, str]]) -> None:

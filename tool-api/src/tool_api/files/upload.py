@@ -14,7 +14,7 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 
 from tool_api.errors import DiskFullError, InvalidUploadError, TooLargeError
 from tool_api.file_names import safe_name
-from tool_api.files.placement import place_all
+from tool_api.files.placement import place_all, place_beside
 from tool_api.upkeep.disk import DiskWatch
 from tool_api.workspace import Located, Workspace
 
@@ -34,13 +34,15 @@ class _Part:
 
 
 class Upload:
-    """Receives one multipart body into the folder of a place, by pieces."""
+    """Receives one multipart body into the folder of a place, by pieces. With `replaces` files take the place of those
+    that have their names; else they get names with numbers beside them."""
 
-    def __init__(self, place: Located, max_file_bytes: int, disk: DiskWatch) -> None:
+    def __init__(self, place: Located, max_file_bytes: int, disk: DiskWatch, *, replaces: bool = False) -> None:
         self._fd = os.dup(place.folder)
         self._prefix = place.path.removesuffix(place.name)
         self._max = max_file_bytes
         self._disk = disk
+        self._replaces = replaces
         self._taken = 0
         self._reserved_bytes = self._reserved_files = 0
         self._kept_bytes = self._kept_files = 0
@@ -85,7 +87,12 @@ class Upload:
         return [self._prefix + part.name for part in self._parts]
 
     def _place(self) -> None:
-        place_all(self._fd, [(part.temporary, part.name) for part in self._parts])
+        files = [(part.temporary, part.name) for part in self._parts]
+        if self._replaces:
+            place_all(self._fd, files)
+        else:
+            for part, name in zip(self._parts, place_beside(self._fd, files), strict=True):
+                part.name = name
         self._kept_bytes, self._kept_files = self._taken, len(self._parts)
 
     def close(self) -> None:
@@ -201,14 +208,18 @@ async def receive(
     body: AsyncIterator[bytes],
     max_file_bytes: int,
     disk: DiskWatch,
+    *,
+    replaces: bool = False,
 ) -> list[str]:
-    """Write the files of a multipart body into a folder of the workspace; answers their paths."""
+    """Write the files of a multipart body into a folder of the workspace; answers their paths.
+
+    A name that is taken gets a number, unless the body is to replace what is there."""
     kind, options = parse_options_header(content_type)
     boundary = options.get(b"boundary")
     if kind != b"multipart/form-data" or not boundary:
         raise InvalidUploadError("The body must be multipart/form-data.")
     with workspace.locate(f"{subdir or '.'}/{FIELD}", follow=False, make_folders=True) as place:
-        upload = Upload(place, max_file_bytes, disk)
+        upload = Upload(place, max_file_bytes, disk, replaces=replaces)
     try:
         parser = upload.parser(boundary)
         drained = 0

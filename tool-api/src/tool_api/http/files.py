@@ -82,11 +82,19 @@ async def download_path(services: PresentServices, path: FilePath) -> Response:
 
 
 @router.post("", status_code=201, responses={400: {}, 409: {}, 413: {}}, openapi_extra=_UPLOAD)
-async def upload_files(request: Request, services: PresentServices, subdir: AnyPath = "") -> Uploaded:
+async def upload_files(
+    request: Request, services: PresentServices, subdir: AnyPath = "", *, replace: bool = False
+) -> Uploaded:
     with _explain_faults(subdir):
         content_type = request.headers.get("content-type", "")
         limit = services.max_upload_bytes
         paths = await upload.receive(
-            services.workspace, subdir, content_type, request.stream(), limit, services.keep_alive.disk
+            services.workspace,
+            subdir,
+            content_type,
+            request.stream(),
+            limit,
+            services.keep_alive.disk,
+            replaces=replace,
         )
         return Uploaded(uploaded=paths)

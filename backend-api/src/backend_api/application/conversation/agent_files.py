@@ -43,7 +43,7 @@ class AgentFiles:
                 if (await self.sandboxes.status(session_id)).status not in _LIVING:
                     return False
                 sandbox = await self.sandboxes.ensure(session_id, user_id)
-                paths = await self.workspace.upload(sandbox, folder, _iterate(uploads))
+                paths = await self.workspace.upload(sandbox, folder, _iterate(uploads), replaces=True)
         except (DomainError, TimeoutError) as error:
             reason = error.detail if isinstance(error, DomainError) else f"not written within {self.within_s:g} s"
             fields = {"session_id": session_id, "folder": folder, "names": names[:5], "reason": reason}

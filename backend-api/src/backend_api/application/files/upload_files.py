@@ -59,10 +59,17 @@ class UploadFiles:
         )
 
     async def __call__(
-        self, session_id: SessionId, user_id: UserId, subdir: str, files: AsyncIterable[Upload]
+        self,
+        session_id: SessionId,
+        user_id: UserId,
+        subdir: str,
+        files: AsyncIterable[Upload],
+        *,
+        replaces: bool = False,
     ) -> list[str]:
+        """The paths they got: a name that is taken gets a number, unless what has it is to be replaced."""
         sandbox = await self.own_sandbox(session_id, user_id)
-        paths = await self.workspace.upload(sandbox, subdir, files)
+        paths = await self.workspace.upload(sandbox, subdir, files, replaces=replaces)
         events = await self.log.append(session_id, [FilesChanged(paths=paths, origin="user")])
         await self.stream.append(session_id, events)
         return paths

@@ -28,6 +28,36 @@ _BRANDS = {b"avif": "image/avif", b"avis": "image/avif", b"M4A ": "audio/mp4"}
 _MOVIE_BRANDS = (b"isom", b"iso2", b"iso4", b"iso5", b"iso6", b"mp41", b"mp42", b"avc1", b"M4V ", b"dash")
 # Short marks that a text may begin with as well: the name must say so too.
 _NAMES = {"image/bmp": (".bmp",), "image/x-icon": (".ico",), "audio/mpeg": (".mp3",)}
+# Formats that browsers save, by how they begin and what their names end in: one beginning is that of many.
+_ARCHIVES = {
+    ".zip": "application/zip",
+    ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    ".pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+    ".odt": "application/vnd.oasis.opendocument.text",
+    ".ods": "application/vnd.oasis.opendocument.spreadsheet",
+    ".odp": "application/vnd.oasis.opendocument.presentation",
+    ".epub": "application/epub+zip",
+}
+_FORMATS = (
+    ((b"PK\x03\x04", b"PK\x05\x06"), _ARCHIVES),
+    (
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",),
+        {".doc": "application/msword", ".xls": "application/vnd.ms-excel", ".ppt": "application/vnd.ms-powerpoint"},
+    ),
+    ((b"\x1f\x8b",), {".gz": "application/gzip", ".tgz": "application/gzip"}),
+    ((b"7z\xbc\xaf\x27\x1c",), {".7z": "application/x-7z-compressed"}),
+    ((b"{\\rtf",), {".rtf": "application/rtf"}),
+)
+# Texts of which no browser runs anything.
+_TEXTS = {
+    ".csv": "text/csv",
+    ".tsv": "text/tab-separated-values",
+    ".md": "text/markdown",
+    ".markdown": "text/markdown",
+    ".json": "application/json",
+    ".ics": "text/calendar",
+}
 # What a browser runs or lays out where it is told to: shown on no origin of ours but the one for such content.
 _ACTIVE = {
     ".html": "text/html; charset=utf-8",
@@ -51,16 +81,27 @@ def inert_type(name: str, head: bytes) -> str:
     found = image_type(head) or _played_type(head) or (PDF if head.startswith(b"%PDF-") else None)
     if found is not None and name.lower().endswith(_NAMES.get(found, "")):
         return found
-    if name.lower().endswith(".zip") and head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        return "application/zip"
-    return TEXT if _is_text(head) else OPAQUE
+    ending = _ending(name)
+    for marks, types in _FORMATS:
+        if ending in types and head.startswith(marks):
+            return types[ending]
+    is_text = _is_text(head)
+    if ending in _TEXTS and b"\0" not in head:
+        # In which coding another one is written is not known.
+        return f"{_TEXTS[ending]}; charset=utf-8" if is_text and _TEXTS[ending].startswith("text/") else _TEXTS[ending]
+    return TEXT if is_text else OPAQUE
 
 
 def active_type(name: str, head: bytes) -> str:
-    """The type it claims by its name, for an origin that has nothing to lose; else as `inert_type`."""
+    """The type it claims by its name, for what is only saved or has an origin with nothing to lose; else as
+    `inert_type`."""
     found = inert_type(name, head)
+    return _ACTIVE.get(_ending(name), found) if found == TEXT else found
+
+
+def _ending(name: str) -> str:
     _, dot, ending = name.rpartition(".")
-    return _ACTIVE.get(f".{ending.lower()}", found) if dot and found == TEXT else found
+    return f"{dot}{ending}".lower() if dot else ""
 
 
 def _played_type(head: bytes) -> str | None:

@@ -85,8 +85,11 @@ class Workspace(Protocol):
 
     def download(self, sandbox: Sandbox, path: str) -> AbstractAsyncContextManager[Download]: ...
 
-    async def upload(self, sandbox: Sandbox, subdir: str, files: AsyncIterable[Upload]) -> list[str]:
-        """Write the files; answers their paths. Nothing is left of a file that was over the limit."""
+    async def upload(
+        self, sandbox: Sandbox, subdir: str, files: AsyncIterable[Upload], *, replaces: bool = False
+    ) -> list[str]:
+        """Write the files; answers their paths. A name that is taken gets a number, unless what has it is to be
+        replaced. Nothing is left of a file that was over the limit."""
         ...
 
 

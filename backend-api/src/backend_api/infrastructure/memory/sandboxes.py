@@ -124,14 +124,22 @@ class MemoryWorkspace:
 
         yield Download(name=PurePosixPath(path).name, size=len(content), chunks=chunks())
 
-    async def upload(self, sandbox: Sandbox, subdir: str, files: AsyncIterable[Upload]) -> list[str]:
+    async def upload(
+        self, sandbox: Sandbox, subdir: str, files: AsyncIterable[Upload], *, replaces: bool = False
+    ) -> list[str]:
         """All or nothing."""
         written: dict[str, bytes] = {}
+        there = self.files.get(sandbox.session_id, {})
         async for file in files:
             content = b"".join([chunk async for chunk in file.chunks])
             if len(content) > self._max_bytes:
                 raise UploadTooLargeError(f"A file may have at most {self._max_bytes} bytes.")
-            written[_relative_path(f"{subdir}/{file.name}")] = content
+            path = PurePosixPath(_relative_path(f"{subdir}/{file.name}"))
+            name, number = str(path), 1
+            while not replaces and (name in there or name in written):
+                number += 1
+                name = str(path.with_name(f"{path.stem} ({number}){path.suffix}"))
+            written[name] = content
         self.files.setdefault(sandbox.session_id, {}).update(written)
         return list(written)
 

@@ -83,10 +83,12 @@ class ToolApiWorkspace:
                 is_folder=is_folder,
             )
 
-    async def upload(self, sandbox: Sandbox, subdir: str, files: AsyncIterable[Upload]) -> list[str]:
+    async def upload(
+        self, sandbox: Sandbox, subdir: str, files: AsyncIterable[Upload], *, replaces: bool = False
+    ) -> list[str]:
         boundary = secrets.token_hex(16)
         headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
-        params = {"subdir": subdir}
+        params = {"subdir": subdir, "replace": "true" if replaces else "false"}
         content = _multipart(boundary, files)
         async with self._stream(
             sandbox, "POST", "/files", self._bounds.upload, params=params, headers=headers, content=content

@@ -123,15 +123,26 @@ async def link_file(
     },
 )
 async def upload_files(
-    session_id: str, request: Request, caller: CurrentCaller, calls: Calls, options: Options, subdir: Path = ""
+    session_id: str,
+    request: Request,
+    caller: CurrentCaller,
+    calls: Calls,
+    options: Options,
+    subdir: Path = "",
+    *,
+    replace: bool = False,
 ) -> UploadedBody:
-    """Upload files into the workspace."""
+    """Upload files into the workspace; answers the paths they got.
+
+    A name that is taken gets a number, such as `image (2).png`, so that no file is lost. With `replace=true` a file
+    takes the place of the one that has its name.
+    """
     await calls.sessions.get(SessionId(session_id), caller.user.id)
     async with (
         calls.upload_files.admitted(caller.user.id, address_of(request)),
         uploaded_files(request, max_files=options.max_files, max_file_bytes=options.max_upload_bytes) as files,
     ):
-        paths = await calls.upload_files(SessionId(session_id), caller.user.id, subdir, files)
+        paths = await calls.upload_files(SessionId(session_id), caller.user.id, subdir, files, replaces=replace)
     return UploadedBody(uploaded=paths)
 
 

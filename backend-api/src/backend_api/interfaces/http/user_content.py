@@ -5,24 +5,26 @@ from __future__ import annotations
 import re
 from urllib.parse import quote
 
-from backend_api.domain.sandbox.content import OPAQUE, PDF, active_type, inert_type
+from backend_api.domain.sandbox.content import active_type, inert_type
 
 SANDBOX = "sandbox; default-src 'none'"
 _ON_ITS_OWN = f"{SANDBOX}; style-src 'unsafe-inline'; img-src 'self' data:; media-src 'self'"
 MAX_NAME_CHARACTERS = 150
 # Control characters, and those that turn the direction of what follows: a name shown by them is not the one it is.
 _MISLEADING = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
-_NOT_SHOWN = frozenset({OPAQUE, PDF, "application/zip"})
+_SHOWN = ("image/", "audio/", "video/", "text/plain", "text/html")
+"""What browsers show; PDF is none, as they show it in no sandbox."""
 
 
 def content_headers(name: str, head: bytes, *, shown: bool = False, has_own_origin: bool = False) -> dict[str, str]:
     """For a content that begins with `head`.
 
-    Attachment, unless it is to be shown and is of a kind that only shows. With `has_own_origin`, where nothing but such
-    contents is served, a page is shown as one; no script runs there either.
+    Attachment, unless it is to be shown and is of a kind that only shows. A page is called one where it is only saved,
+    and is shown as one with `has_own_origin`, where nothing but such contents is served; no script runs there either,
+    nor where a browser would show what it is told to save.
     """
-    media_type = active_type(name, head) if has_own_origin else inert_type(name, head)
-    disposition = "inline" if shown and media_type not in _NOT_SHOWN else "attachment"
+    media_type = active_type(name, head) if has_own_origin or not shown else inert_type(name, head)
+    disposition = "inline" if shown and media_type.startswith(_SHOWN) else "attachment"
     return {
         "Content-Type": media_type,
         "Content-Disposition": f"{disposition}; {_file_name(name)}",

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tool_api.errors import InvalidUploadError, PathForbiddenError
-from tool_api.file_names import safe_name
+from tool_api.file_names import numbered, safe_name
 from tool_api.tools.browser.cdp import Payload
 from tool_api.workspace import Located, Workspace
 
@@ -171,13 +171,8 @@ def _name(suggested: str) -> str:
 
 def _link(came: Located, place: Located, name: str) -> str:
     """Its second name: the wished one, or with a number where that is taken. Nothing is ever replaced."""
-    stem, dot, suffix = name.rpartition(".")
     for number in range(_MOST_NAMES):
-        tried = (
-            name
-            if number == 0
-            else safe_name(f"{stem or suffix} ({number}){dot if stem else ''}{suffix if stem else ''}")
-        )
+        tried = name if number == 0 else numbered(name, number)
         with contextlib.suppress(FileExistsError):
             os.link(came.name, tried, src_dir_fd=came.folder, dst_dir_fd=place.folder, follow_symlinks=False)
             return tried
