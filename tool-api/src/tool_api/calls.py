@@ -5,10 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from contracts.tools import MAX_OUTPUT_CHARACTERS, FolderInstructions, OutputFrame, ToolResult
+from contracts.sandboxes import Scope
+from contracts.tools import (
+    MAX_CHANGED_PATHS,
+    MAX_OUTPUT_CHARACTERS,
+    FolderInstructions,
+    OutputFrame,
+    ShellDisplay,
+    ToolResult,
+)
 from service_kit.terminal.screen import screen_text
 from tool_api import measures
 from tool_api.errors import ConflictError
@@ -20,6 +29,16 @@ _CANCEL_WAIT_S = 5.0
 _INSTRUCTIONS_S = 1.0
 InstructionsOf = Callable[[ToolResult], list[FolderInstructions]]
 """Blocking; the instructions that hold for what a call worked on."""
+
+
+class Changes(Protocol):
+    """See `WorkspaceChanges`."""
+
+    def begin(self) -> None: ...
+
+    def take(self) -> list[str]: ...
+
+    def skip(self, paths: Iterable[str]) -> None: ...
 
 
 def no_instructions(_: ToolResult) -> list[FolderInstructions]:
@@ -93,9 +112,10 @@ class Call:
 class Calls:
     """The running calls by id; an async context manager that cancels them at its end."""
 
-    def __init__(self, instructions_of: InstructionsOf = no_instructions) -> None:
+    def __init__(self, instructions_of: InstructionsOf = no_instructions, changes: Changes | None = None) -> None:
         self._running: dict[str, Call] = {}
         self._instructions_of = instructions_of
+        self._changes = changes
 
     async def __aenter__(self) -> Calls:
         return self
@@ -139,7 +159,9 @@ class Calls:
     async def _run(
         self, tool: AnyTool, context: CallContext, arguments: Arguments, limit_s: float, live: LiveOutput
     ) -> ToolResult:
-        result = await _run(tool, context, arguments, limit_s, live)
+        if self._changes is not None and not tool.read_only:
+            await asyncio.to_thread(self._changes.begin)
+        result = await self._with_changes(tool, await _run(tool, context, arguments, limit_s, live))
         try:
             async with asyncio.timeout(_INSTRUCTIONS_S):
                 instructions = await asyncio.to_thread(self._instructions_of, result)
@@ -148,6 +170,20 @@ class Calls:
             logger.exception("the instructions of a call's folders could not be read", extra={"tool": tool.name})
             return result
         return result.model_copy(update={"instructions": instructions}) if instructions else result
+
+    async def _with_changes(self, tool: AnyTool, result: ToolResult) -> ToolResult:
+        """The result with the files that changed since the last call that may write, and with those a command in the
+        background wrote, once that has ended."""
+        state = result.display.background if isinstance(result.display, ShellDisplay) else None
+        has_ended = state in ("ended", "timed_out", "stopped")
+        if self._changes is None or (tool.read_only and not has_ended):
+            return result
+        if tool.scope is Scope.FILES:
+            await asyncio.to_thread(self._changes.skip, result.changed_paths)
+            return result
+        found = await asyncio.to_thread(self._changes.take)
+        paths = list(dict.fromkeys([*result.changed_paths, *found]))[:MAX_CHANGED_PATHS]
+        return result.model_copy(update={"changed_paths": paths}) if found else result
 
 
 async def _run(

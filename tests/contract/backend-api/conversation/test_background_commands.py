@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from backend_api.domain.agent.events import BackgroundFinished, MessageUser, RunFinished, RunQueued
+from backend_api.domain.agent.events import BackgroundFinished, FilesChanged, MessageUser, RunFinished, RunQueued
 from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.conversation.background import (
     MAX_WAKES,
@@ -167,6 +167,22 @@ async def test_a_run_that_ends_otherwise_leaves_it_to_the_next_one(stores: Conve
     queued = (await stores.log.read(session_id, after=0, limit=100))[-1].payload
     assert isinstance(queued, RunQueued)
     assert (await stores.sessions.get(session_id, ANNA)).status == SessionStatus.QUEUED
+
+
+async def test_the_files_it_changed_are_told_after_its_end(stores: ConversationStores) -> None:
+    session_id = await idle(stores)
+    before = (await stores.sessions.get(session_id, ANNA)).last_seq
+    events = await stores.background.settle(
+        await begun(stores, session_id), ENDED, wakes=True, changed=["out/a.csv", "$b"]
+    )
+    assert [event.seq for event in events] == [before + 1, before + 2, before + 3]
+    told, changed, queued = (event.payload for event in events)
+    assert told == FINISHED
+    assert changed == FilesChanged(paths=["out/a.csv", "$b"], origin="agent")
+    assert isinstance(queued, RunQueued)
+    stored = await stores.log.read(session_id, after=before, limit=10)
+    assert [event.payload for event in stored][1:] == [changed, queued]
+    assert (await stores.sessions.get(session_id, ANNA)).last_seq == before + 3
 
 
 async def test_what_a_person_stopped_wakes_nobody(stores: ConversationStores) -> None:

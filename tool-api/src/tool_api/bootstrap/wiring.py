@@ -13,6 +13,7 @@ from tool_api.access import Access
 from tool_api.activity import Activity
 from tool_api.bootstrap.settings import Settings
 from tool_api.calls import Calls
+from tool_api.changes import WorkspaceChanges
 from tool_api.desktop.printer import HeadlessPrinter
 from tool_api.desktop.settings import DesktopSettings
 from tool_api.desktop.supervisor import Desktop
@@ -74,7 +75,8 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             Kernels(settings.workspace, settings.sandbox_kernel_python, Path.home(), display=display)
         )
         background = await stack.enter_async_context(BackgroundCommands(settings.workspace, shells.environment))
-        calls = await stack.enter_async_context(Calls(partial(instructions_for, workspace)))
+        changes = WorkspaceChanges(settings.workspace)
+        calls = await stack.enter_async_context(Calls(partial(instructions_for, workspace), changes))
         programs, printer = DocumentPrograms(), HeadlessPrinter(desktop_settings)
 
         def own_ports() -> frozenset[int]:
@@ -131,6 +133,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             kernels=kernels,
             background=background,
             workspace=workspace,
+            changes=changes,
             desktop=desktop,
             control=control,
             tunnels=Tunnels(PortRules(own_ports=own_ports), TunnelLimits()),

@@ -97,4 +97,5 @@ async def upload_files(
             services.keep_alive.disk,
             replaces=replace,
         )
+        await asyncio.to_thread(services.changes.skip, paths)
         return Uploaded(uploaded=paths)

@@ -11,6 +11,7 @@ from fastapi import Request
 
 from tool_api.access import Access
 from tool_api.calls import Calls
+from tool_api.changes import WorkspaceChanges
 from tool_api.desktop.supervisor import Desktop
 from tool_api.mcp.endpoint import McpEndpoint
 from tool_api.ports.tunnel import Tunnels
@@ -39,6 +40,7 @@ class Services:
     kernels: Kernels
     background: BackgroundCommands
     workspace: Workspace
+    changes: WorkspaceChanges
     desktop: Desktop | None
     control: ViewerControl
     tunnels: Tunnels

@@ -91,7 +91,13 @@ class LookAtCommand:
         """Tell how it ended, once. The model is woken for it, but by what the person stopped or a call has read. False
         where somebody else did so before."""
         told = finished_of(command, outcome, state, self.clock(), read_by)
-        events = await self.commands.settle(command, told, wakes=state != "stopped" and read_by is None)
+        events = await self.commands.settle(
+            command,
+            told,
+            wakes=state != "stopped" and read_by is None,
+            # Those that a call has read are told of with its result.
+            changed=outcome.changed_paths if read_by is None else (),
+        )
         if not events:
             return False
         last = events[-1]

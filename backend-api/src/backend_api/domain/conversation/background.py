@@ -96,8 +96,11 @@ class BackgroundCommands(Protocol):
         """Have it looked at again after so long."""
         ...
 
-    async def settle(self, command: BackgroundCommand, told: Recorded, *, wakes: bool) -> list[Event]:
-        """Store how it ended and tell of it with a `BackgroundFinished`. One that `wakes` is read like a message: a
-        run at work goes on to read it, an idle session gets a run for it, whose event is the last one then; not where
-        somebody wanted it to stop. Nothing where it was settled before, or its session is gone."""
+    async def settle(
+        self, command: BackgroundCommand, told: Recorded, *, wakes: bool, changed: Sequence[str] = ()
+    ) -> list[Event]:
+        """Store how it ended and tell of it with a `BackgroundFinished`, and of the files it `changed`. One that
+        `wakes` is read like a message: a run at work goes on to read it, an idle session gets a run for it, whose event
+        is the last one then; not where somebody wanted it to stop. Nothing where it was settled before, or its session
+        is gone."""
         ...

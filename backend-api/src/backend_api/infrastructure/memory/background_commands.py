@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from backend_api.domain.agent.events import BackgroundFinished, Event, MessageUser
+from backend_api.domain.agent.events import BackgroundFinished, Event, FilesChanged, MessageUser
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.conversation.background import (
     MAX_WAKES,
@@ -86,7 +87,9 @@ class MemoryBackgroundCommands(RunEndings):
         """At once."""
         self._look_at[background_id] = self._store.clock() + timedelta(seconds=for_s)
 
-    async def settle(self, command: BackgroundCommand, told: Recorded, *, wakes: bool) -> list[Event]:
+    async def settle(
+        self, command: BackgroundCommand, told: Recorded, *, wakes: bool, changed: Sequence[str] = ()
+    ) -> list[Event]:
         """Under the lock."""
         async with self._store.lock:
             known, finished = self._commands.get(command.id), told.payload
@@ -102,17 +105,18 @@ class MemoryBackgroundCommands(RunEndings):
                 read_by=finished.read_by,
             )
             row = self._store.sessions.get(command.session_id)
-            return [] if row is None else self._record_event(row, told, wakes=wakes and not known.stop_wanted)
+            items = [told, *([Recorded(payload=FilesChanged(paths=[*changed], origin="agent"))] if changed else [])]
+            return [] if row is None else self._record_events(row, items, wakes=wakes and not known.stop_wanted)
 
-    def _record_event(self, row: SessionRow, told: Recorded, *, wakes: bool) -> list[Event]:
+    def _record_events(self, row: SessionRow, items: Sequence[Recorded], *, wakes: bool) -> list[Event]:
         wakes = wakes and row.background_wakes < MAX_WAKES
         run_id = row.session.active_run_id
         new_run = RunId(uuid.uuid4().hex) if wakes and run_id is None else None
-        events = self._store.record(row, run_id or new_run, [told])
+        events = self._store.record(row, run_id or new_run, items)
         if wakes:
             has_unread = any(isinstance(event.payload, MessageUser) for event in row.events[row.model_read :])
             row.last_user_message_id = row.last_user_message_id if has_unread else ""
-            row.last_user_seq, row.background_wakes = len(row.events), row.background_wakes + 1
+            row.last_user_seq, row.background_wakes = events[0].seq or 0, row.background_wakes + 1
         if new_run is not None:
             events += self._queue(row, new_run, None, "background")
         self._mark_updated(row)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from pymongo import ReturnDocument
 from pymongo.asynchronous.client_session import AsyncClientSession
 
-from backend_api.domain.agent.events import BackgroundFinished, Event, RunQueued, StoredPayload
+from backend_api.domain.agent.events import BackgroundFinished, Event, FilesChanged, RunQueued, StoredPayload
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.conversation.background import (
     MAX_WAKES,
@@ -123,9 +124,14 @@ class MongoBackgroundCommands:
         async with store_errors():
             await self._commands.update_one({"_id": background_id, "open": True}, [{"$set": later}])
 
-    async def settle(self, command: BackgroundCommand, told: Recorded, *, wakes: bool) -> list[Event]:
+    async def settle(
+        self, command: BackgroundCommand, told: Recorded, *, wakes: bool, changed: Sequence[str] = ()
+    ) -> list[Event]:
         """One transaction, of which the record is the first write: whoever comes second finds it closed."""
         new_run, origin = uuid.uuid4().hex, message_origin()
+        payloads: list[StoredPayload] = [told.payload]
+        if changed:
+            payloads.append(FilesChanged(paths=[*changed], origin="agent"))
 
         async def work(transaction: AsyncClientSession) -> list[Event]:
             closed = await self._commands.find_one_and_update(
@@ -138,7 +144,7 @@ class MongoBackgroundCommands:
             may_wake = wakes and not closed["stop_wanted"]
             session = await self._database["sessions"].find_one_and_update(
                 {"_id": command.session_id, "user_id": command.user_id},
-                [*([{"$set": _read_next(new_run)}] if may_wake else []), _numbered(new_run)],
+                [*([{"$set": _read_next(new_run)}] if may_wake else []), _numbered(new_run, len(payloads))],
                 projection={"last_seq": 1, "updated_at": 1, "active_run_id": 1},
                 return_document=ReturnDocument.AFTER,
                 session=transaction,
@@ -146,13 +152,12 @@ class MongoBackgroundCommands:
             if session is None:
                 return []
             run_id, at = session.get("active_run_id"), session["updated_at"]
-            payloads: list[StoredPayload] = [told.payload]
-            if run_id == new_run:
-                payloads.append(RunQueued(run_id=new_run, message_id=None, cause="background"))
+            queued = [RunQueued(run_id=new_run, message_id=None, cause="background")] if run_id == new_run else []
+            if queued:
                 run = queued_run(new_run, command.session_id, command.user_id, None, at, origin=origin)
                 await self._database["runs"].insert_one(run, session=transaction)
-            first = session["last_seq"] - len(payloads) + 1
-            events = number(command.session_id, first, at, run_id, payloads)
+            first = session["last_seq"] - len(payloads) - len(queued) + 1
+            events = number(command.session_id, first, at, run_id, [*payloads, *queued])
             await insert_recorded(self._database, transaction, events, [told])
             return events
 
@@ -197,9 +202,9 @@ def _read_next(new_run: str) -> Document:
     }
 
 
-def _numbered(new_run: str) -> Document:
-    """With the numbers of the events that follow."""
-    taken: Document = {"$cond": [{"$eq": ["$active_run_id", new_run]}, 2, 1]}
+def _numbered(new_run: str, events: int) -> Document:
+    """With the numbers of the events that follow, and of one more where they begin a run."""
+    taken: Document = {"$cond": [{"$eq": ["$active_run_id", new_run]}, events + 1, events]}
     return {"$set": {"last_seq": {"$add": ["$last_seq", taken]}, "updated_at": "$$NOW"}}
 
 

@@ -107,6 +107,13 @@ pd.DataFrame({"name": ["Ada", "Bob"], "n": [1, 2]})
     assert "Ada" in result.output
 
 
+def test_files_that_code_wrote_are_told_with_its_result(endpoint: RunningEndpoint) -> None:
+    code = "import pathlib\npathlib.Path('made').mkdir()\nwith open('made/plot.png', 'wb') as file: file.write(b'x')"
+    ran = endpoint.call("code_run", code=code)
+    assert ran.success, ran.output
+    assert ran.changed_paths == ["made/plot.png"]
+
+
 def test_what_is_written_is_shown_as_it_comes(endpoint: RunningEndpoint) -> None:
     frames, result = endpoint.frames(
         "code_run", code="import time\nprint('first', flush=True)\ntime.sleep(0.6)\nprint('last')"
