@@ -6,6 +6,7 @@ its time, its size or its number is another. What is looked at is bounded; folde
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import threading
@@ -13,14 +14,13 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from contracts.tools import MAX_CHANGED_PATHS
 from tool_api.file_names import shown_name
 
-MAX_ENTRIES = 20_000
+MAX_ENTRIES = 10_000
 """Of one look: those nearest to the workspace's top."""
-MAX_LOOK_S = 0.2
+MAX_LOOK_S = 0.1
 _LEFT_OUT = frozenset(
     {
         ".agent",
@@ -40,15 +40,8 @@ _LEFT_OUT = frozenset(
 _ENVIRONMENT = "pyvenv.cfg"
 
 
-class _State(NamedTuple):
-    """What tells a file from what it was; a folder has none of it."""
-
-    is_folder: bool
-    modified_ns: int = 0
-    size: int = 0
-    number: int = 0
-
-
+_State = tuple[int, int, int] | None
+"""What tells a file from what it was: its time, its size and its number. A folder has none of it."""
 _Look = dict[str, dict[str, _State]]
 """The entries of each folder that was looked into, by its path; the workspace's own path is empty."""
 
@@ -83,10 +76,9 @@ class WorkspaceChanges:
                 folder, _, name = path.rpartition("/")
                 if self._last is None or (entries := self._last.get(folder)) is None:
                     continue
-                state = _state_of(self._root / path)
-                if state is not None:
-                    entries[name] = state
-                else:
+                try:
+                    entries[name] = _state((self._root / path).lstat())
+                except OSError:
                     entries.pop(name, None)
 
 
@@ -97,23 +89,29 @@ def _look(root: Path) -> _Look:
     room = MAX_ENTRIES
     while left and room > 0 and time.monotonic() < until:
         folder = left.popleft()
-        entries = _entries(root / folder if folder else root)
+        entries = _entries(f"{root}/{folder}")
         if entries is None or (folder and _ENVIRONMENT in entries):
             continue
         room -= len(entries)
         found[folder] = entries
-        left.extend(_join(folder, name) for name, state in entries.items() if state.is_folder)
+        left.extend(_join(folder, name) for name, state in entries.items() if state is None)
     return found
 
 
-def _entries(folder: Path) -> dict[str, _State] | None:
+def _entries(folder: str) -> dict[str, _State] | None:
+    entries: dict[str, _State] = {}
     try:
         with os.scandir(folder) as listed:
-            names = [entry for entry in listed if entry.name not in _LEFT_OUT and not _is_temporary(entry.name)]
-            states = ((entry.name, _state_of_entry(entry)) for entry in names[: MAX_ENTRIES + 1])
-            return {name: state for name, state in states if state is not None}
+            for entry in listed:
+                if entry.name in _LEFT_OUT or _is_temporary(entry.name):
+                    continue
+                with contextlib.suppress(FileNotFoundError):
+                    entries[entry.name] = _state(entry.stat(follow_symlinks=False))
+                if len(entries) > MAX_ENTRIES:
+                    break
     except OSError:
         return None
+    return entries
 
 
 def _is_temporary(name: str) -> bool:
@@ -121,24 +119,8 @@ def _is_temporary(name: str) -> bool:
     return name.startswith(".") and name.endswith(".part")
 
 
-def _state_of_entry(entry: os.DirEntry[str]) -> _State | None:
-    try:
-        return _state(entry.stat(follow_symlinks=False))
-    except OSError:
-        return None
-
-
-def _state_of(path: Path) -> _State | None:
-    try:
-        return _state(path.lstat())
-    except OSError:
-        return None
-
-
 def _state(found: os.stat_result) -> _State:
-    if stat.S_ISDIR(found.st_mode):
-        return _State(is_folder=True)
-    return _State(is_folder=False, modified_ns=found.st_mtime_ns, size=found.st_size, number=found.st_ino)
+    return None if stat.S_ISDIR(found.st_mode) else (found.st_mtime_ns, found.st_size, found.st_ino)
 
 
 def _changed(before: _Look, now: _Look) -> Iterator[str]:
@@ -147,13 +129,13 @@ def _changed(before: _Look, now: _Look) -> Iterator[str]:
         if former is None:
             # Either it is new, or it was not looked into before.
             if _is_new(folder, before):
-                yield from (_join(folder, name) for name, state in entries.items() if not state.is_folder)
+                yield from (_join(folder, name) for name, state in entries.items() if state is not None)
             continue
         for name, state in entries.items():
-            if not state.is_folder and former.get(name) != state:
+            if state is not None and (name not in former or former[name] != state):
                 yield _join(folder, name)
         for name, state in former.items():
-            if name not in entries or (state.is_folder and not entries[name].is_folder):
+            if name not in entries or (state is None and entries[name] is not None):
                 yield _join(folder, name)
 
 
@@ -162,7 +144,7 @@ def _is_new(folder: str, before: _Look) -> bool:
     while folder:
         above, _, name = folder.rpartition("/")
         if above in before:
-            return name not in before[above] or not before[above][name].is_folder
+            return name not in before[above] or before[above][name] is not None
         folder = above
     return False
 
