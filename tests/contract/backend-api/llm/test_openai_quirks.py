@@ -11,6 +11,7 @@ import pytest
 
 from backend_api.domain.agent.model import (
     FinishPart,
+    ModelAnswerError,
     ModelRequest,
     ModelStreamCutError,
     Part,
@@ -108,9 +109,10 @@ async def test_usage_may_be_missing_or_cumulative(server: ModelServer) -> None:
     assert [part.usage.output for part in parts if isinstance(part, UsagePart)][-1] == 3
 
 
-async def test_an_ending_without_done_mark_is_whole_and_one_without_both_is_cut(server: ModelServer) -> None:
+async def test_an_end_without_its_mark_is_whole_and_one_without_a_reason_is_not(server: ModelServer) -> None:
     assert (await ask(server, [chunk("stop", content="c")], say_done=False))[-1] == FinishPart("stop")
-    assert (await ask(server, [chunk(content="c")], say_done=True))[-1] == FinishPart("stop")
+    with pytest.raises(ModelAnswerError, match="without saying that it is whole"):
+        await ask(server, [chunk(content="c")], say_done=True)
     with pytest.raises(ModelStreamCutError):
         await ask(server, [chunk(content="c")], say_done=False)
 
