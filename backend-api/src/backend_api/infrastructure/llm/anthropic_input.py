@@ -120,7 +120,7 @@ def _image(image: Image) -> dict[str, Any]:
 
 
 def _call(call: ToolRequest, computer: ComputerForm | None, model: str) -> dict[str, Any]:
-    return as_object(added_of(call.opaque, "messages", model).get("call")) | written(call, computer)
+    return written(call, computer) | as_object(added_of(call.opaque, "messages", model).get("call"))
 
 
 def _assistant_blocks(turn: AssistantTurn, model: str) -> list[dict[str, Any]]:
@@ -132,7 +132,7 @@ def _assistant_blocks(turn: AssistantTurn, model: str) -> list[dict[str, Any]]:
             case Thinking():
                 added = added_of(piece.opaque, "messages", model)
                 if "text" in added and blocks and blocks[-1]["type"] == "text":
-                    blocks[-1] = as_object(added["text"]) | blocks[-1]
+                    blocks[-1] |= as_object(added["text"])
                 blocks.extend([as_object(added["block"])] if "block" in added else _thinking_blocks(piece))
     return blocks
 

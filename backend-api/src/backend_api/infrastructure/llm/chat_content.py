@@ -101,7 +101,7 @@ def content_of(turn: AssistantTurn, model: str) -> str | list[Json] | None:
         elif "part" in added:
             written.items.append(as_object(added["part"]))
         elif written.items and written.items[-1].get("type") == "text":
-            written.items[-1] = as_object(added["text"]) | written.items[-1]
+            written.items[-1] |= as_object(added["text"])
     written.add_text(len(turn.text))
     return written.items if is_list and written.items else turn.text or None
 

@@ -131,7 +131,7 @@ def _pictures(turn: ToolTurn, images: Sequence[Image]) -> list[dict[str, Any]]:
 
 def _assistant_message(turn: AssistantTurn, model: str) -> dict[str, Any]:
     known: dict[str, Any] = {"role": "assistant", "content": content_of(turn, model)}
-    message = fields_of(turn, model) | known if turn.thinking else known
+    message = known | fields_of(turn, model) if turn.thinking else known
     for name in LISTS if turn.thinking else ():
         if details := [detail for thinking in turn.thinking for detail in _details(thinking, name)]:
             message[name] = details
@@ -146,8 +146,8 @@ def _assistant_message(turn: AssistantTurn, model: str) -> dict[str, Any]:
 def _call(call: ToolRequest, model: str) -> dict[str, Any]:
     added = added_of(call.opaque, "chat", model)
     function = {"name": call.name, "arguments": call.arguments_json}
-    written = {"id": call.call_id, "type": "function", "function": as_object(added.get("function")) | function}
-    return as_object(added.get("call")) | written
+    written = {"id": call.call_id, "type": "function", "function": function | as_object(added.get("function"))}
+    return written | as_object(added.get("call"))
 
 
 def _details(thinking: Thinking, name: str) -> list[dict[str, Any]]:

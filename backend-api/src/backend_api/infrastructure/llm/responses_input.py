@@ -102,7 +102,7 @@ def _assistant_items(turn: AssistantTurn, written: Mapping[str, Written], model:
             case Thinking():
                 added = added_of(piece.opaque, "responses", model)
                 if "message" in added and items and items[-1].get("role") == "assistant":
-                    items[-1] = as_object(added["message"]) | items[-1]
+                    items[-1] |= as_object(added["message"])
                 items.extend([as_object(added["item"])] if "item" in added else _reasoning(piece))
     for call in turn.calls:
         items.extend(written[call.call_id].call if call.call_id in written else [_call(call, model)])
@@ -121,4 +121,4 @@ def _call(call: ToolRequest, model: str) -> dict[str, Any]:
         "name": call.name,
         "arguments": call.arguments_json,
     }
-    return as_object(added_of(call.opaque, "responses", model).get("call")) | written
+    return written | as_object(added_of(call.opaque, "responses", model).get("call"))
