@@ -38,7 +38,7 @@ from backend_api.infrastructure.llm.bounds import (
 from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
 from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
 from backend_api.infrastructure.llm.reasoning_details import ReasoningDetails
-from backend_api.infrastructure.llm.sse import MAX_LINE_BYTES, DataLines, SseOverflowError
+from backend_api.infrastructure.llm.sse import MAX_LINE_BYTES, DataLines, ErrorData, SseOverflowError
 from support.model_server import Answer, Call, ModelServer
 
 FORMS = ("chat", "responses", "messages")
@@ -418,6 +418,19 @@ def test_a_line_in_many_pieces_is_one_and_no_longer_than_it_may_be() -> None:
         assert not lines.split(b"x" * 65_536)
     with pytest.raises(SseOverflowError):
         lines.split(b"x")
+
+
+def test_an_event_that_is_called_an_error_is_one_wherever_it_is_split() -> None:
+    stream = b"event: error\r\ndata: x\r\n\r\ndata: y\n\nevent: error\nid: 1\ndata: z\n\nevent: message\ndata: w\n"
+    for at in range(1, len(stream)):
+        lines = DataLines()
+        found = [*lines.split(stream[:at]), *lines.split(stream[at:])]
+        assert [(bytes(line), isinstance(line, ErrorData)) for line in found] == [
+            (b"x", True),
+            (b"y", False),
+            (b"z", True),
+            (b"w", False),
+        ], at
 
 
 async def test_texts_are_texts() -> None:

@@ -10,8 +10,7 @@ from typing import Any, cast
 _FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _MARKS = re.compile(
     r"""^[ \t]*(?:
-        <tool_call>\s*[\w{\[<]
-        | <\|?tool_calls?\|?>\s*[\w{\[<]
+        <\|?tool_calls?\|?>\s*(?:[{\[<]|[\w.:-]+[ ]*[\n<{(])
         | \[TOOL_CALLS\]\s*[\w{\[]
         | <function=\w
         | <function_calls?>\s*[{\[<]
