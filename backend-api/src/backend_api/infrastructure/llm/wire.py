@@ -93,7 +93,7 @@ class _AnswerReader:
     def parts_of(self, chunk: bytes) -> Iterator[Part]:
         """What the next chunk adds."""
         if self._head is not None:
-            chunk = self._begun(self._head, chunk)
+            chunk = self._strip_head(self._head, chunk)
         for data in self._lines.split(chunk):
             if not data:
                 continue
@@ -115,7 +115,7 @@ class _AnswerReader:
             raise _unknown_form(self._provider) from error
         yield from self._counted(parts, is_end=True)
 
-    def _begun(self, head: bytearray, chunk: bytes) -> bytes:
+    def _strip_head(self, head: bytearray, chunk: bytes) -> bytes:
         """What there is to be read of a stream."""
         head += chunk
         del head[: len(head) - len(head.lstrip())]
@@ -158,14 +158,14 @@ class _AnswerReader:
             text = data[: 4 * MAX_MESSAGE_CHARACTERS].decode("utf-8", "replace")
             told = message_of(text)
             if isinstance(data, ErrorData):
-                raise self._told(told) from error
+                raise self._stream_fault(told) from error
             said = f"{self._provider} sent something that is not JSON" + (f": {told}" if told else ".")
             raise ModelUnavailableError(said, may_retry=True) from error
         if isinstance(data, ErrorData) and not as_object(event).get("error"):
-            raise self._told(event)
+            raise self._stream_fault(event)
         return as_object(event)
 
-    def _told(self, error: object) -> ModelError:
+    def _stream_fault(self, error: object) -> ModelError:
         """The fault of an event that is called an error."""
         return fault_in_stream(error, provider=self._api.name, key_setting=self._api.key_setting)
 
