@@ -31,7 +31,8 @@ class Answer:
     `finish` is stop, length, refusal or tool_calls (which is implied by calls); None with calls absent means stop, and
     empty that no reason is given. `thinking` is signed; `redacted` is thinking that nobody may read.
     `cut_after` closes the connection after so many frames, `hang_after` goes silent; `hang` never answers at all.
-    `fault` is an error object sent in the middle of the stream. `frames` replaces everything by raw JSON frames.
+    `fault` is an error object sent in the middle of the stream. `frames` replaces everything by raw JSON frames, and
+    `raw` by these bytes, of `content_type`.
     """
 
     texts: Sequence[str] = ("Hello", " there")
@@ -51,6 +52,8 @@ class Answer:
     fault: Json | None = None
     frames: Sequence[Any] | None = None
     say_done: bool = True
+    raw: bytes | None = None
+    content_type: str = "text/event-stream"
 
     @property
     def ending(self) -> str:
@@ -59,7 +62,7 @@ class Answer:
 
 def frames_of(form: Form, answer: Answer, prefix: Sequence[Block]) -> list[bytes]:
     """`prefix` is what the model was sent, to which its thinking is bound."""
-    return _FORMS[form](answer, prefix)
+    return _FORMS[form](answer, prefix) if answer.raw is None else [answer.raw] if answer.raw else []
 
 
 def _data(value: Any) -> bytes:

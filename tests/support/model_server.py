@@ -130,7 +130,8 @@ class ModelServer:
             _refuse(writer, form, answer, "scripted_error")
             await writer.drain()
             return True
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: {answer.content_type}\r\nTransfer-Encoding: chunked\r\n\r\n"
+        writer.write(head.encode())
         frames = frames_of(form, answer, blocks_of(form, body) if answer.thinking or answer.redacted else ())
         if answer.first_delay_s:
             await writer.drain()
@@ -165,7 +166,7 @@ class ModelServer:
 def _refuse(writer: asyncio.StreamWriter, form: Form, answer: Answer, kind: str) -> None:
     error = {"type": kind, "message": answer.message}
     body = {"type": "error", "error": error} if form == "messages" else {"error": {**error, "param": None}}
-    content = json.dumps(body).encode()
+    content = json.dumps(body).encode() if answer.raw is None else answer.raw
     extra = "".join(f"{name}: {value}\r\n" for name, value in answer.headers.items())
     head = f"HTTP/1.1 {answer.status} Scripted\r\nContent-Type: application/json\r\nContent-Length: {len(content)}\r\n"
     writer.write(f"{head}{extra}\r\n".encode() + content)

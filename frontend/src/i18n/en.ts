@@ -433,6 +433,8 @@ export default {
     max_turns: 'The run used up its {turns} steps. Send a message to go on.',
     model_fallback: 'The model could not be asked. {model} answers instead.',
     summary_fallback: 'The model for summaries could not be asked. {model} sums up the conversation instead.',
+    call_as_text:
+      'The model wrote a call of a tool as text, so nothing was run: its server lacks a tool parser for this model. Start it with one (vLLM: --enable-auto-tool-choice --tool-call-parser; SGLang: --tool-call-parser; llama.cpp: --jinja), or choose another model.',
     silent: 'The model said nothing, though it was asked again. Ask it anew, or choose another model.',
     mcp_failed: 'The MCP server {server} can’t be used. {reason}',
     mcp_needs_sign_in:

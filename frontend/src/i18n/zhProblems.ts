@@ -107,6 +107,7 @@ export const zhProblems = {
   model_rate_limit: '模型服务暂时不接受更多请求，请过一会儿再试。',
   model_unavailable: '模型服务没有响应，请重试。',
   model_stream_cut: '模型的回答中途断开，请重试。',
+  model_answer: '模型没有给出完整的回答，请重试。服务器说明：{detail}',
   model_context: '这段对话超出了模型能处理的长度。请在新对话中继续，或选择上下文窗口更大的模型。服务器说明：{detail}',
   model_missing: '模型服务没有这个模型，或不能用它处理这个请求。服务器说明：{detail}',
   model_request: '模型服务拒绝了这个请求。服务器说明：{detail}',

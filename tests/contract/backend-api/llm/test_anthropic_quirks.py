@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from typing import Any
@@ -9,8 +10,10 @@ from typing import Any
 import pytest
 
 from backend_api.domain.agent.model import (
+    AddedPart,
     AssistantTurn,
     FinishPart,
+    ModelAnswerError,
     ModelRequest,
     ModelStreamCutError,
     Part,
@@ -109,7 +112,8 @@ async def test_usage_is_cumulative_and_may_be_missing(server: ModelServer) -> No
     parts = await ask(server, start, because(None, output_tokens=1), because("end_turn", output_tokens=3), STOP)
     used = [part.usage for part in parts if isinstance(part, UsagePart)][-1]
     assert (used.input, used.cached, used.output) == (7, 2, 3)
-    assert await ask(server, {"type": "message_start", "message": {}}, STOP) == [FinishPart("stop")]
+    bare = [{"type": "message_start", "message": {}}, because("end_turn"), STOP]
+    assert await ask(server, *bare) == [FinishPart("stop")]
 
 
 async def test_an_empty_text_before_a_call_is_nothing_said(server: ModelServer) -> None:
@@ -134,13 +138,53 @@ async def test_thinking_keeps_its_signature_and_redacted_thinking_its_whole_bloc
     assert parts[2] == ThinkingPart("", opaque='{"type":"redacted_thinking","data":"x=="}')
 
 
-async def test_an_ending_without_a_reason_is_whole_and_one_without_its_mark_is_cut(server: ModelServer) -> None:
+async def test_an_ending_without_a_reason_is_not_whole_and_one_without_its_mark_is_cut(server: ModelServer) -> None:
     said = [begins(0, type="text", text=""), piece(0, type="text_delta", text="So"), ends(0)]
-    assert (await ask(server, *said, because(None), STOP))[-1] == FinishPart("stop")
+    with pytest.raises(ModelAnswerError, match="without saying that it is whole"):
+        await ask(server, *said, because(None), STOP)
     with pytest.raises(ModelStreamCutError):
         await ask(server, *said)
 
 
-async def test_what_is_not_known_is_passed_over(server: ModelServer) -> None:
-    odd = [{"type": "ping"}, begins(0, type="new"), piece(0, type="new_delta"), piece(7, type="input_json_delta")]
-    assert await ask(server, *odd, ends(0), ends(9), STOP) == [FinishPart("stop")]
+async def test_events_that_are_not_known_are_passed_over(server: ModelServer) -> None:
+    odd = [{"type": "ping"}, {"type": "new"}, piece(7, type="input_json_delta"), piece(9, type="new_delta"), ends(9)]
+    assert await ask(server, *odd, because("end_turn"), STOP) == [FinishPart("stop")]
+
+
+async def test_a_block_of_an_unknown_kind_is_kept_to_go_back(server: ModelServer) -> None:
+    block = [
+        begins(0, type="new", data="x", note=""),
+        piece(0, type="new_delta", note="a"),
+        piece(0, note="b"),
+        ends(0),
+    ]
+    parts = await ask(server, *block, because("end_turn"), STOP)
+    (added,) = [json.loads(part.opaque) for part in parts if isinstance(part, AddedPart)]
+    assert added == {"added": "messages", "model": "m", "block": {"type": "new", "data": "x", "note": "ab"}}
+
+
+@pytest.mark.parametrize(
+    ("word", "reason"), [("stop_sequence", "stop"), ("max_tokens", "length"), ("refusal", "refusal")]
+)
+async def test_a_reason_that_is_known_is_what_it_says(server: ModelServer, word: str, reason: Any) -> None:
+    assert (await ask(server, because(word), STOP))[-1] == FinishPart(reason)
+
+
+async def test_a_reason_that_is_not_known_is_no_success(server: ModelServer) -> None:
+    with pytest.raises(ModelAnswerError, match='before it was whole \\("gave_up"\\)'):
+        await ask(server, *use(0, "a", "{}"), because("gave_up"), STOP)
+
+
+async def test_one_call_at_two_indexes_is_one_and_other_arguments_are_another(server: ModelServer) -> None:
+    again = [*use(0, "a", "{}", id="x"), *use(1, "a", "{}", id="x"), *use(2, "a", '{"n": 1}', id="x")]
+    parts = await ask(server, *again, because("tool_use"), STOP)
+    assert calls(parts) == [("a", {}), ("a", {"n": 1})]
+
+
+async def test_what_is_added_to_a_call_and_a_text_is_kept_to_go_back(server: ModelServer) -> None:
+    text = [begins(0, type="text", text="", mark="t"), piece(0, type="text_delta", text="So"), ends(0)]
+    call = use(1, "a", "{}", id="x", caller={"type": "direct"})
+    parts = await ask(server, *text, *call, because("tool_use"), STOP)
+    assert [json.loads(part.opaque)["text"] for part in parts if isinstance(part, AddedPart)] == [{"mark": "t"}]
+    (kept,) = [part.request.opaque for part in parts if isinstance(part, ToolCallPart)]
+    assert json.loads(kept or "")["call"] == {"caller": {"type": "direct"}}

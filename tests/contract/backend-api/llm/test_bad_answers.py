@@ -83,11 +83,12 @@ async def test_a_name_of_no_tool_is_told_as_the_result_and_recorded_as_one_that_
 
 
 @pytest.mark.parametrize("form", FORMS)
-async def test_two_calls_with_one_id_are_two_calls(form: str) -> None:
-    stage, session = await answered(form, called(Call(name="look"), Call(name="look")))
+async def test_one_call_that_comes_twice_runs_once_and_other_arguments_are_another_call(form: str) -> None:
+    again = [Call(name="look"), Call(name="look"), Call(name="look", arguments='{"n": 1}')]
+    stage, session = await answered(form, called(*again))
     results = stage.payloads(session, ToolFinished)
-    assert [result.success for result in results] == [True, True]
-    assert len({result.call_id for result in results}) == 2
+    assert [result.success for result in results] == [True] * len(results)
+    assert [call.arguments for call in stage.payloads(session, ToolCalled)] == [{}, {"n": 1}]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -111,10 +112,14 @@ async def test_an_answer_that_is_cut_again_and_again_is_told_as_such(form: str) 
 
 
 @pytest.mark.parametrize("form", FORMS)
-async def test_a_finish_without_a_reason_keeps_what_was_said(form: str) -> None:
-    stage, session = await answered(form, Answer(texts=("So.",), finish=""))
+async def test_an_end_without_a_reason_keeps_what_was_said_and_is_no_success(form: str) -> None:
+    stage, session = await answered(form, Answer(texts=("So.",), calls=[Call(name="look")], finish=""))
+    end = stage.payloads(session, RunFinished)[0]
     assert stage.said(session).startswith("So.")
-    assert [end.status for end in stage.payloads(session, RunFinished)] == ["completed", "completed"]
+    assert not stage.payloads(session, ToolCalled)
+    # Of responses one that is not whole and does not say why was cut: it goes on.
+    assert end.status == ("completed" if form == "responses" else "failed")
+    assert form == "responses" or "no finish reason" in (end.reason or "")
 
 
 @pytest.mark.parametrize("form", FORMS)

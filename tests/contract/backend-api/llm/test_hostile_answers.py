@@ -38,12 +38,16 @@ from backend_api.infrastructure.llm.bounds import (
 from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
 from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
 from backend_api.infrastructure.llm.reasoning_details import ReasoningDetails
-from backend_api.infrastructure.llm.sse import MAX_LINE_BYTES, DataLines, SseOverflowError
+from backend_api.infrastructure.llm.sse import MAX_LINE_BYTES, DataLines, ErrorData, SseOverflowError
 from support.model_server import Answer, Call, ModelServer
 
 FORMS = ("chat", "responses", "messages")
 REQUEST = ModelRequest(model="m", system="", turns=[UserTurn(text="Hi")], tools=[], max_output_tokens=99)
 STOP: dict[str, Any] = {"choices": [{"delta": {}, "finish_reason": "stop"}]}
+ENDED: Sequence[dict[str, Any]] = (
+    {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
+    {"type": "message_stop"},
+)
 NESTED: dict[str, Any] = {"type": "t", "a": json.loads("[" * 800 + "]" * 800)}
 
 
@@ -122,7 +126,7 @@ def given(form: str, arguments: Any) -> Sequence[Any]:
         case _:
             block = {"type": "tool_use", "id": "c", "name": "look", "input": arguments}
             begins = {"type": "content_block_start", "index": 0, "content_block": block}
-            return [begins, {"type": "content_block_stop", "index": 0}, {"type": "message_stop"}]
+            return [begins, {"type": "content_block_stop", "index": 0}, *ENDED]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -151,7 +155,7 @@ def sealed(form: str, text: str) -> Sequence[Any]:
             return [{"type": "response.output_item.done", "item": item}, {"type": "response.completed"}]
         case _:
             signed = {"type": "signature_delta", "signature": text}
-            return [{"type": "content_block_delta", "index": 0, "delta": signed}, {"type": "message_stop"}]
+            return [{"type": "content_block_delta", "index": 0, "delta": signed}, *ENDED]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -184,7 +188,7 @@ def counted(form: str, count: Any) -> Sequence[Any]:
             return [{"type": "response.completed", "response": {"usage": usage}}]
         case _:
             usage = {"input_tokens": count, "output_tokens": count}
-            return [{"type": "message_start", "message": {"usage": usage}}, {"type": "message_stop"}]
+            return [{"type": "message_start", "message": {"usage": usage}}, *ENDED]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -416,13 +420,26 @@ def test_a_line_in_many_pieces_is_one_and_no_longer_than_it_may_be() -> None:
         lines.split(b"x")
 
 
+def test_an_event_that_is_called_an_error_is_one_wherever_it_is_split() -> None:
+    stream = b"event: error\r\ndata: x\r\n\r\ndata: y\n\nevent: error\nid: 1\ndata: z\n\nevent: message\ndata: w\n"
+    for at in range(1, len(stream)):
+        lines = DataLines()
+        found = [*lines.split(stream[:at]), *lines.split(stream[at:])]
+        assert [(bytes(line), isinstance(line, ErrorData)) for line in found] == [
+            (b"x", True),
+            (b"y", False),
+            (b"z", True),
+            (b"w", False),
+        ], at
+
+
 async def test_texts_are_texts() -> None:
     parts = await answer_of(
         "messages",
         Answer(
             frames=[
                 {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": {"a": 1}}},
-                {"type": "message_stop"},
+                *ENDED,
             ]
         ),
     )

@@ -23,12 +23,15 @@ REQUEST = ModelRequest(model="m", system="", turns=[UserTurn(text="Hi")], tools=
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
+STOP = b'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+
+
 def event(text: str) -> bytes:
     return b'data: {"choices":[{"delta":{"content":"%s"}}]}\n\n' % text.encode()
 
 
 def answer(text: str, status: bytes = b"200 OK") -> bytes:
-    body = event(text) + b"data: [DONE]\n\n"
+    body = event(text) + STOP
     head = b"HTTP/1.1 %b\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n"
     return head % (status, len(body)) + body
 

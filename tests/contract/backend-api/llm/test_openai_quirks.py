@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 
 from backend_api.domain.agent.model import (
+    AddedPart,
     FinishPart,
+    ModelAnswerError,
     ModelRequest,
     ModelStreamCutError,
     Part,
+    TextPart,
     ThinkingPart,
     ToolCallPart,
     UsagePart,
@@ -108,9 +111,10 @@ async def test_usage_may_be_missing_or_cumulative(server: ModelServer) -> None:
     assert [part.usage.output for part in parts if isinstance(part, UsagePart)][-1] == 3
 
 
-async def test_an_ending_without_done_mark_is_whole_and_one_without_both_is_cut(server: ModelServer) -> None:
+async def test_an_end_without_its_mark_is_whole_and_one_without_a_reason_is_not(server: ModelServer) -> None:
     assert (await ask(server, [chunk("stop", content="c")], say_done=False))[-1] == FinishPart("stop")
-    assert (await ask(server, [chunk(content="c")], say_done=True))[-1] == FinishPart("stop")
+    with pytest.raises(ModelAnswerError, match="without saying that it is whole"):
+        await ask(server, [chunk(content="c")], say_done=True)
     with pytest.raises(ModelStreamCutError):
         await ask(server, [chunk(content="c")], say_done=False)
 
@@ -155,3 +159,122 @@ async def test_details_of_reasoning_are_put_together_of_their_pieces(server: Mod
         {"reasoning_details": [{"type": "reasoning.encrypted", "index": 1, "data": "x==", "id": "call_1"}]},
     ]
     assert [type(part).__name__ for part in parts] == ["ThinkingPart", "TextPart", "ThinkingPart", "FinishPart"]
+
+
+def thought_and_said(parts: list[Part]) -> tuple[str, str]:
+    thought = "".join(part.text for part in parts if isinstance(part, ThinkingPart))
+    return thought, "".join(part.text for part in parts if isinstance(part, TextPart))
+
+
+async def test_content_in_parts_is_read_as_thinking_and_text(server: ModelServer) -> None:
+    """As Mistral sends it."""
+
+    def thinking(text: str, **more: Any) -> dict[str, Any]:
+        return {"type": "thinking", "thinking": [{"type": "text", "text": text}], **more}
+
+    parts = await ask(
+        server,
+        [
+            chunk(role="assistant", content=""),
+            chunk(content=[thinking("H")]),
+            chunk(content=[thinking("m.", closed=True), {"type": "reference", "reference_ids": [1]}]),
+            chunk(content=[{"type": "text", "text": "So"}]),
+            chunk(content=" it is", index=0),
+            chunk("stop", content="."),
+        ],
+    )
+    assert thought_and_said(parts) == ("Hm.", "So it is.")
+    (kept,) = [json.loads(part.opaque) for part in parts if isinstance(part, ThinkingPart) and part.opaque]
+    fields = {"type": "thinking", "closed": True}
+    assert kept == {"added": "chat", "model": "m", "thought": {"key": "thinking", "is_list": True, "fields": fields}}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (["So", "."], "So."),
+        ({"type": "text", "text": "So."}, "So."),
+        ({"text": "So."}, "So."),
+        ([{"type": "output_text", "text": "So."}], "So."),
+        ([{"type": "image_url", "image_url": {"url": "x"}}, {"type": "text", "text": "So."}], "So."),
+        ([None, 7, {}, {"type": "new", "what": ["x"]}, {"type": "text", "text": {"text": "So."}}], "7So."),
+        (7, "7"),
+        (True, ""),
+        ({"a": {"b": 1}}, ""),
+    ],
+)
+async def test_content_of_any_shape_is_read_or_left_out(server: ModelServer, content: Any, said: str) -> None:
+    assert thought_and_said(await ask(server, [chunk("stop", content=content)])) == ("", said)
+
+
+@pytest.mark.parametrize("name", ["reasoning", "reasoning_content", "thinking"])
+@pytest.mark.parametrize("value", ["Hm.", {"text": "Hm."}, [{"type": "text", "text": "Hm."}], {"content": "Hm."}])
+async def test_thinking_of_any_shape_is_read(server: ModelServer, name: str, value: Any) -> None:
+    assert thought_and_said(await ask(server, [chunk(**{name: value}), chunk("stop", content="So.")])) == ("Hm.", "So.")
+
+
+async def test_thinking_that_is_told_in_details_alone_is_shown(server: ModelServer) -> None:
+    """As MiniMax sends it."""
+    details = [chunk(reasoning_details=[{"type": "reasoning.text", "index": 0, "text": text}]) for text in ("H", "m.")]
+    parts = await ask(server, [*details, chunk("stop", content="So.")])
+    assert thought_and_said(parts) == ("Hm.", "So.")
+
+
+async def test_blocks_of_thinking_are_put_together_up_to_their_signature(server: ModelServer) -> None:
+    """As LiteLLM sends them."""
+
+    def block(text: str, signature: str = "") -> dict[str, Any]:
+        return chunk(
+            reasoning_content=text, thinking_blocks=[{"type": "thinking", "thinking": text, "signature": signature}]
+        )
+
+    parts = await ask(server, [block("H"), block("m."), block("", "s=="), block("More."), chunk("stop", content="So.")])
+    (kept,) = [json.loads(part.opaque) for part in parts if isinstance(part, ThinkingPart) and part.opaque]
+    assert kept["thinking_blocks"] == [
+        {"type": "thinking", "thinking": "Hm.", "signature": "s=="},
+        {"type": "thinking", "thinking": "More.", "signature": ""},
+    ]
+    assert thought_and_said(parts) == ("Hm.More.", "So.")
+
+
+async def test_what_is_added_to_a_message_and_a_part_is_kept_to_go_back(server: ModelServer) -> None:
+    google = {"google": {"thought_signature": "s=="}}
+    frames = [
+        chunk(content="So", extra_content=None, channel="final", token_ids=[1]),
+        chunk(content=[{"type": "text", "text": ".", "mark": "p"}]),
+        chunk("stop", content="", extra_content=google, obfuscation="xyz"),
+    ]
+    parts = await ask(server, frames)
+    kept = [json.loads(part.opaque) for part in parts if isinstance(part, AddedPart)]
+    assert kept == [
+        {"added": "chat", "model": "m", "text": {"mark": "p"}},
+        {"added": "chat", "model": "m", "message": {"extra_content": google}},
+    ]
+
+
+@pytest.mark.parametrize("word", ["error", "network_error", "insufficient_system_resource", "abort", "new"])
+@pytest.mark.parametrize("said", [{}, {"content": "Half"}])
+async def test_an_answer_that_ends_in_a_fault_is_one_and_has_no_calls(
+    server: ModelServer, word: str, said: dict[str, Any]
+) -> None:
+    frames = [chunk(**said), call(index=0, id="x", function={"name": "a", "arguments": "{}"}), chunk(word)]
+    with pytest.raises(ModelAnswerError, match=f'before it was whole \\("{word}"\\)') as raised:
+        await ask(server, frames)
+    assert raised.value.may_retry
+
+
+async def test_a_fault_that_is_followed_by_an_ending_stays_one(server: ModelServer) -> None:
+    broken = {"choices": [{"delta": {}, "finish_reason": "error", "native_finish_reason": "MALFORMED_FUNCTION_CALL"}]}
+    with pytest.raises(ModelAnswerError, match="MALFORMED_FUNCTION_CALL"):
+        await ask(server, [chunk(content="Half"), broken, chunk("stop")])
+
+
+async def test_a_call_of_the_older_form_is_one(server: ModelServer) -> None:
+    pieces = [chunk(function_call={"name": "a", "arguments": '{"n"'}), chunk(function_call={"arguments": ": 1}"})]
+    parts = await ask(server, [*pieces, chunk("function_call")])
+    assert (arguments_of(parts), parts[-1]) == ([{"n": 1}], FinishPart("tool_calls"))
+
+
+async def test_a_message_that_repeats_what_was_streamed_is_not_said_twice(server: ModelServer) -> None:
+    again = {"choices": [{"delta": {}, "message": {"content": "So."}, "finish_reason": "stop"}]}
+    assert thought_and_said(await ask(server, [chunk(content="So."), again])) == ("", "So.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from typing import Any
@@ -9,7 +10,9 @@ from typing import Any
 import pytest
 
 from backend_api.domain.agent.model import (
+    AddedPart,
     FinishPart,
+    ModelAnswerError,
     ModelContextError,
     ModelError,
     ModelRateLimitError,
@@ -170,3 +173,44 @@ async def test_an_answer_without_its_end_is_cut_and_what_comes_after_it_is_passe
         TextPart(""),
         FinishPart("stop"),
     ]
+
+
+async def test_one_call_that_comes_twice_is_one_and_other_arguments_are_another(server: ModelServer) -> None:
+    made = [done(index, call_id="x", name="a", arguments=given) for index, given in enumerate(("{}", "{}", '{"n": 1}'))]
+    assert calls(await ask(server, *made, DONE)) == [("a", {}), ("a", {"n": 1})]
+
+
+async def test_text_of_any_shape_is_read_or_left_out(server: ModelServer) -> None:
+    def text(delta: Any) -> Json:
+        return {"type": "response.output_text.delta", "delta": delta}
+
+    parts = await ask(server, text({"text": "So"}), text({"a": {"b": 1}}), text(["."]), DONE)
+    assert "".join(part.text for part in parts if isinstance(part, TextPart)) == "So."
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        {"type": "response.cancelled", "response": {}},
+        {"type": "response.completed", "response": {"status": "cancelled"}},
+        {"type": "response.incomplete", "response": {"incomplete_details": {"reason": "gave_up"}}},
+    ],
+)
+async def test_an_ending_that_is_not_known_is_no_success(server: ModelServer, end: Json) -> None:
+    with pytest.raises(ModelAnswerError, match="before it was whole"):
+        await ask(server, done(0, call_id="x", name="a", arguments="{}"), end)
+
+
+async def test_items_of_other_kinds_and_fields_that_are_not_known_are_kept_to_go_back(server: ModelServer) -> None:
+    search = {"type": "web_search_call", "id": "ws_1", "action": {"query": "q"}}
+    said = {"type": "message", "id": "msg_1", "role": "assistant", "phase": "commentary", "content": []}
+    called = {"call_id": "x", "name": "a", "arguments": "{}", "id": "fc_1", "status": "completed", "namespace": "n"}
+    ended: Json = {"type": "response.output_item.done"}
+    parts = await ask(server, {**ended, "item": search}, {**ended, "item": said}, done(2, **called), DONE)
+    kept = [json.loads(part.opaque) for part in parts if isinstance(part, AddedPart)]
+    assert kept == [
+        {"added": "responses", "model": "m", "item": search},
+        {"added": "responses", "model": "m", "message": {"phase": "commentary"}},
+    ]
+    (call,) = [part.request for part in parts if isinstance(part, ToolCallPart)]
+    assert json.loads(call.opaque or "")["call"] == {"namespace": "n"}

@@ -23,6 +23,7 @@ from backend_api.application.runs.run_stream import (
 from backend_api.domain.agent.events import ContextUsage, Event, LivePayload, MessageDelta, MessageUser, ModelRetry
 from backend_api.domain.agent.model import ModelRateLimitError, NextAttempt
 from backend_api.domain.conversation.entity import RunId, SessionId
+from backend_api.domain.conversation.live_text import MESSAGE, THINKING
 from support.stage import RecordingStream, until
 
 
@@ -150,6 +151,29 @@ async def test_a_writer_that_lost_its_run_does_not_tell_how_full_the_context_is(
     await stream.drain(10.0)
     running.cancel()
     assert [event.seq for event in recording.published] == [1]
+
+
+async def test_text_that_was_thinking_is_shown_as_such_and_what_follows_is_seen_when_it_is_stored() -> None:
+    recording = RecordingStream()
+    async with stream_of(recording, "run", Throttle()) as stream:
+        stream.show_text("m", "Before. ")
+        stream.show_text("m", "Hm.")
+        stream.show_as_thinking("m", 8, "t")
+        stream.show_text("m", "So.")
+        await until(lambda: bool(shown(recording, "t")))
+        assert shown(recording, "t") == [(0, "Hm.")]
+        assert "So." not in "".join(text for _, text in shown(recording, "m"))
+        # Of one that is cut here, this is kept.
+        assert stream.open_texts(MESSAGE) == {"m": "Before. So."}
+        assert stream.open_texts(THINKING) == {"t": "Hm."}
+
+
+async def test_text_that_was_thinking_is_not_shown_where_thinking_is_off() -> None:
+    recording = RecordingStream()
+    async with stream_of(recording, "run", Throttle()) as stream:
+        stream.show_text("m", "Hm.")
+        stream.show_as_thinking("m", 0, None)
+        assert (stream.open_texts(MESSAGE), stream.open_texts(THINKING)) == ({"m": ""}, {})
 
 
 def stored(seq: int) -> Event:

@@ -30,6 +30,7 @@ from backend_api.domain.agent.events import (
     Usage,
 )
 from backend_api.domain.agent.model import (
+    AddedPart,
     FinishPart,
     ModelError,
     ModelRequest,
@@ -37,6 +38,7 @@ from backend_api.domain.agent.model import (
     Part,
     TextPart,
     ThinkingPart,
+    ThoughtSoFarPart,
     ToolCallPart,
     ToolRequest,
     UsagePart,
@@ -99,6 +101,11 @@ class _Call:
                 self.texts.append(text)
             case ThinkingPart(text=text):
                 self.thoughts.append(text)
+            case ThoughtSoFarPart():
+                self.thoughts += self.texts
+                self.texts = []
+            case AddedPart():
+                pass
             case ToolCallPart(request=request):
                 self.calls.append(request)
             case UsagePart(usage=usage):

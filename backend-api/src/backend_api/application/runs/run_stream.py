@@ -96,6 +96,8 @@ class RunStream:
         self._idle = asyncio.Event()
         self._idle.set()
         self._open: dict[TextKey, list[str]] = {}
+        self._unshown: set[TextKey] = set()
+        """Texts that are seen when they are stored, as readers have what was taken back of them."""
         self._seen_seq = 0
         self._context: ContextUsage | None = None
         self.has_shown = asyncio.Event()
@@ -113,6 +115,14 @@ class RunStream:
 
     def show_thinking(self, message_id: str, text: str) -> None:
         self._append_text(THINKING + message_id, text)
+
+    def show_as_thinking(self, message_id: str, since: int, thinking_id: str | None) -> None:
+        key = MESSAGE + message_id
+        text = "".join(self._open.get(key, ()))
+        self._open[key] = [text[:since]]
+        self._unshown.add(key)
+        if thinking_id is not None:
+            self._append_text(THINKING + thinking_id, text[since:])
 
     def show_output(self, call_id: str, text: str) -> None:
         key = OUTPUT + call_id
@@ -181,6 +191,8 @@ class RunStream:
     def _append_text(self, key: TextKey, text: str) -> None:
         """Offsets are counted in code points."""
         self._open.setdefault(key, []).append(text)
+        if key in self._unshown:
+            return
         offset = self._offsets.get(key, 0)
         self._offsets[key] = offset + len(text)
         if offset + len(text) > MAX_LIVE_CHARACTERS:

@@ -43,6 +43,9 @@ class Unshown:
     def show_thinking(self, message_id: str, text: str) -> None:
         del message_id, text
 
+    def show_as_thinking(self, message_id: str, since: int, thinking_id: str | None) -> None:
+        del message_id, since, thinking_id
+
     def show_context(self, used: int, size: int) -> None:
         del used, size
 

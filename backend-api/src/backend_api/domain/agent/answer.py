@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
@@ -18,6 +18,7 @@ from backend_api.domain.agent.events import (
 )
 from backend_api.domain.agent.journal import LiveOutput
 from backend_api.domain.agent.model import (
+    AddedPart,
     AssistantTurn,
     FinishPart,
     FinishReason,
@@ -27,12 +28,14 @@ from backend_api.domain.agent.model import (
     TextPart,
     Thinking,
     ThinkingPart,
+    ThoughtSoFarPart,
     ToolCallPart,
     ToolRequest,
     Turn,
     UsagePart,
 )
 from backend_api.domain.agent.options import ThinkingLevel
+from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.agent.usage import add_usage
 
 MAX_OPAQUE_CHARACTERS = 256 * 1024
@@ -64,6 +67,8 @@ class Answer:
     live: LiveOutput
     new_id: Callable[[str], str]
     thinking: ThinkingLevel | None = None
+    tools: Sequence[ToolSpec] = ()
+    """Those that the model was offered."""
     calls: list[ToolRequest] = field(default_factory=list[ToolRequest])
     reason: FinishReason = "stop"
     total: Usage = NO_USAGE
@@ -101,6 +106,11 @@ class Answer:
     @property
     def text(self) -> str:
         return "".join(self._texts)
+
+    @property
+    def last_thought(self) -> str:
+        """The text of what was thought last."""
+        return "".join(self._thoughts[-1].texts) if self._thoughts else ""
 
     @property
     def is_empty(self) -> bool:
@@ -142,6 +152,10 @@ class Answer:
             case ToolCallPart():
                 self._finish_thinking()
                 self.calls.append(part.request)
+            case AddedPart():
+                self._keep_added(part)
+            case ThoughtSoFarPart():
+                self._take_as_thinking()
             case UsagePart():
                 self.last_call = part.usage
             case FinishPart():
@@ -220,6 +234,26 @@ class Answer:
             thought.opaque = part.opaque if len(part.opaque) <= MAX_OPAQUE_CHARACTERS else None
         if part.signature is not None or part.opaque is not None:
             self._finish_thinking()
+
+    def _keep_added(self, part: AddedPart) -> None:
+        """It stands beside what is thought, and is kept however much is thought."""
+        self._finish_thinking()
+        if len(self._thoughts) < MOST_THOUGHTS and len(part.opaque) <= MAX_OPAQUE_CHARACTERS:
+            added = _ThinkingText(self.new_id("think"), len(self.text), len(self.continuations), opaque=part.opaque)
+            self._thoughts.append(added)
+
+    def _take_as_thinking(self) -> None:
+        """The text of this call so far becomes a thought."""
+        self._finish_thinking()
+        text, since = self.text, self.continuations[-1].at if self.continuations else 0
+        self._texts = [text[:since]] if since else []
+        for one in self._thoughts:
+            one.offset = min(one.offset, since)
+        thought = _ThinkingText(self.new_id("think"), since, len(self.continuations), [text[since:]])
+        is_kept = self.thinking != "off" and len(self._thoughts) < MOST_THOUGHTS
+        if is_kept:
+            self._thoughts.append(thought)
+        self.live.show_as_thinking(self.message_id, since, thought.id if is_kept else None)
 
     def _finish_thinking(self) -> None:
         if self._is_thinking:

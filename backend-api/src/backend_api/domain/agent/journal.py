@@ -35,6 +35,11 @@ class LiveOutput(Protocol):
         """More thinking."""
         ...
 
+    def show_as_thinking(self, message_id: str, since: int, thinking_id: str | None) -> None:
+        """The open message from its code point `since` on was thinking, which is not shown where that has no id. What
+        is written of the message from here on is seen when it is stored."""
+        ...
+
     def show_context(self, used: int, size: int) -> None:
         """How full the model's window is."""
         ...

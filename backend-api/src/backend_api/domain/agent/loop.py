@@ -147,10 +147,9 @@ class AgentLoop:
                 answer.calls.clear()
             match self.capabilities.closing(conversation, answer):
                 case None:
-                    return
+                    return None
                 case GiveUp(notice):
-                    await self.journal.record([notice])
-                    return
+                    return await self.journal.record([notice])
                 case GoOn(note):
                     request = replace(request, turns=[*request.turns, *answer.go_on(note)], is_retried=True)
 
@@ -185,6 +184,7 @@ class AgentLoop:
             on_failed_attempt=self.journal.live.show_retry,
         )
         if answer is not None:
+            answer.tools = opening.tools
             self.journal.open_message(answer.message(), preface)
         return request
 

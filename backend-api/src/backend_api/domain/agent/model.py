@@ -34,9 +34,9 @@ class Thinking:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRequest:
     """A call the model asks for. `arguments` is None when the model's JSON was broken; `raw` keeps what it sent.
-    `opaque` is what the provider had for it, in JSON, where that is no call of a function; `safety_checks` are why the
-    provider holds it back until a person allows it; `is_next_action`: the call before it and it are actions of one, so
-    it is only run if that succeeded."""
+    `opaque` is what the provider had for it or added to it, in JSON; `safety_checks` are why the provider holds it back
+    until a person allows it; `is_next_action`: the call before it and it are actions of one, so it is only run if that
+    succeeded."""
 
     call_id: str
     name: str
@@ -198,6 +198,19 @@ class ThinkingPart:
 
 
 @dataclass(frozen=True, slots=True)
+class ThoughtSoFarPart:
+    """All text of this call so far was thinking: some servers send only the mark that ends it."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddedPart:
+    """What a provider added to its answer here, in JSON: nothing a person reads, and sent back to the same model
+    unchanged."""
+
+    opaque: str
+
+
+@dataclass(frozen=True, slots=True)
 class ToolCallPart:
     """A whole call, given once its arguments are complete."""
 
@@ -221,7 +234,7 @@ class FinishPart:
     reason: FinishReason
 
 
-Part = TextPart | ThinkingPart | ToolCallPart | UsagePart | FinishPart
+Part = TextPart | ThinkingPart | ThoughtSoFarPart | AddedPart | ToolCallPart | UsagePart | FinishPart
 
 
 class ModelError(UpstreamError):
@@ -262,6 +275,12 @@ class ModelStreamCutError(ModelError):
     """The stream ended without its closing part."""
 
     code = "model_stream_cut"
+
+
+class ModelAnswerError(ModelError):
+    """The provider says that its answer is not whole, or sent something else in its place."""
+
+    code = "model_answer"
 
 
 class ModelRequestError(ModelError):

@@ -18,6 +18,7 @@ from backend_api.domain.agent.model import (
     ModelRequest,
     NoteTurn,
     TextPart,
+    ThoughtSoFarPart,
     ToolCallPart,
     ToolTurn,
     Turn,
@@ -82,6 +83,8 @@ class Summarizer:
                 match part:
                     case TextPart():
                         texts.append(part.text)
+                    case ThoughtSoFarPart():
+                        texts.clear()
                     case ToolCallPart():
                         called = True
                     case UsagePart():

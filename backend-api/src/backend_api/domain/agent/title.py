@@ -14,6 +14,7 @@ from backend_api.domain.agent.model import (
     ModelInfo,
     ModelRequest,
     TextPart,
+    ThoughtSoFarPart,
     ToolCallPart,
     UsagePart,
     UserTurn,
@@ -72,6 +73,8 @@ class TitleWriter:
                 match part:
                     case TextPart():
                         said = (said + part.text)[: 4 * LOOKED_AT_CHARACTERS]
+                    case ThoughtSoFarPart():
+                        said = ""
                     case ToolCallPart():
                         has_called = True
                     case UsagePart():

@@ -7,8 +7,18 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from backend_api.domain.agent.model import AssistantTurn, ModelRequest, NoteTurn, Thinking, ToolTurn, Turn, UserTurn
+from backend_api.domain.agent.model import (
+    AssistantTurn,
+    ModelRequest,
+    NoteTurn,
+    Thinking,
+    ToolRequest,
+    ToolTurn,
+    Turn,
+    UserTurn,
+)
 from backend_api.domain.agent.pictures import Image
+from backend_api.infrastructure.llm.added import added_of
 from backend_api.infrastructure.llm.anthropic_computer_tool import ComputerForm, written
 from backend_api.infrastructure.llm.faults import as_object
 from backend_api.infrastructure.llm.tool_calls import arguments_of
@@ -27,12 +37,14 @@ def spoken_in(request: ModelRequest, computer: ComputerForm | None = None) -> Sp
     """Results of calls are the user's blocks; neighbours of one role are one message. `computer` is the computer tool
     that is declared, whose calls those of the desktop's tools are."""
     request.rendered.forget()
-    written_so = _blocks_json if computer is None else partial(_blocks_json, computer=computer)
+    written_so = partial(_blocks_json, computer=computer, model=request.model)
     spoken: Spoken = []
     for turn in request.turns:
         role = "assistant" if isinstance(turn, AssistantTurn) else "user"
         is_alike = not isinstance(turn, ToolTurn) or not turn.pictures
-        blocks = turn.once(("messages", computer), written_so) if is_alike else _blocks_json(turn, request)
+        blocks = (
+            turn.once(("messages", computer, request.model), written_so) if is_alike else _blocks_json(turn, request)
+        )
         if spoken and spoken[-1][0] == role:
             spoken[-1][1].append((turn, blocks))
         elif blocks:
@@ -56,7 +68,7 @@ def messages_of(spoken: Spoken, request: ModelRequest, computer: ComputerForm | 
 
 
 def _marked(turn: Turn, request: ModelRequest, computer: ComputerForm | None, *, is_last: bool) -> bytes:
-    blocks = _blocks(turn, request, computer)
+    blocks = _blocks(turn, request, computer, request.model)
     if is_last or blocks[-1]["type"] not in _UNMARKED:
         blocks[-1]["cache_control"] = CACHED
     return to_json(blocks)[1:-1]
@@ -69,12 +81,14 @@ def calls_unthought(spoken: Spoken) -> bool:
     return "tool_use" in kinds and kinds[0] not in _UNMARKED
 
 
-def _blocks_json(turn: Turn, request: ModelRequest | None = None, computer: ComputerForm | None = None) -> bytes:
-    return to_json(_blocks(turn, request, computer))[1:-1]
+def _blocks_json(
+    turn: Turn, request: ModelRequest | None = None, computer: ComputerForm | None = None, model: str = ""
+) -> bytes:
+    return to_json(_blocks(turn, request, computer, model))[1:-1]
 
 
 def _blocks(
-    turn: Turn, request: ModelRequest | None = None, computer: ComputerForm | None = None
+    turn: Turn, request: ModelRequest | None = None, computer: ComputerForm | None = None, model: str = ""
 ) -> list[dict[str, Any]]:
     match turn:
         case UserTurn():
@@ -84,7 +98,7 @@ def _blocks(
         case ToolTurn():
             return [_result(turn, request)]
         case AssistantTurn():
-            return [*_assistant_blocks(turn), *(written(call, computer) for call in turn.calls)]
+            return [*_assistant_blocks(turn, model), *(_call(call, computer, model) for call in turn.calls)]
 
 
 def _result(turn: ToolTurn, request: ModelRequest | None) -> dict[str, Any]:
@@ -105,14 +119,21 @@ def _image(image: Image) -> dict[str, Any]:
     return {"type": "image", "source": source}
 
 
-def _assistant_blocks(turn: AssistantTurn) -> list[dict[str, Any]]:
+def _call(call: ToolRequest, computer: ComputerForm | None, model: str) -> dict[str, Any]:
+    return written(call, computer) | as_object(added_of(call.opaque, "messages", model).get("call"))
+
+
+def _assistant_blocks(turn: AssistantTurn, model: str) -> list[dict[str, Any]]:
     blocks: list[dict[str, Any]] = []
     for piece in pieces_of(turn):
         match piece:
             case str():
                 blocks.append({"type": "text", "text": piece})
             case Thinking():
-                blocks.extend(_thinking_blocks(piece))
+                added = added_of(piece.opaque, "messages", model)
+                if "text" in added and blocks and blocks[-1]["type"] == "text":
+                    blocks[-1] |= as_object(added["text"])
+                blocks.extend([as_object(added["block"])] if "block" in added else _thinking_blocks(piece))
     return blocks
 
 

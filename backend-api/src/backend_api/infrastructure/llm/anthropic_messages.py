@@ -3,44 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 from backend_api.domain.agent.events import Usage
 from backend_api.domain.agent.model import (
     FinishPart,
-    FinishReason,
     ModelRequest,
     Part,
     TextPart,
     ThinkingPart,
+    ToolCallPart,
     UsagePart,
 )
+from backend_api.infrastructure.llm.added import added_json, added_part, fields_beyond, text_of
 from backend_api.infrastructure.llm.anthropic_computer_tool import BETAS, ComputerForm, call_of, declared, form_of
 from backend_api.infrastructure.llm.anthropic_input import CACHED, calls_unthought, messages_of, spoken_in
 from backend_api.infrastructure.llm.bounds import MOST_CALLS, TIMEOUTS, Timeouts, tokens, too_many_calls
+from backend_api.infrastructure.llm.endings import broken_off, ending_of, without_reason
 from backend_api.infrastructure.llm.endpoint import CONNECTIONS, Endpoint, ProviderApi, custom_headers
 from backend_api.infrastructure.llm.faults import fault_in_stream
 from backend_api.infrastructure.llm.model_facts import FactsOf, ModelFacts, elsewhere
 from backend_api.infrastructure.llm.property_names import PropertyNames
 from backend_api.infrastructure.llm.surrogates import json_of
 from backend_api.infrastructure.llm.thinking import claude_fields
-from backend_api.infrastructure.llm.tool_calls import given_arguments
+from backend_api.infrastructure.llm.tool_calls import RepeatedCalls, arguments_of, given_arguments
 from backend_api.infrastructure.llm.turns import body_of
 from backend_api.infrastructure.llm.wire import ask, cut
 
 ANTHROPIC = ProviderApi(name="Anthropic", key_setting="ANTHROPIC_API_KEY")
 VERSION = "2026-10-21"
 """Of its API: that of its own client."""
-REASONS: dict[str, FinishReason] = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "pause_turn": "stop",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "tool_use": "tool_calls",
-    "refusal": "refusal",
-}
+_CALL_FIELDS = frozenset({"type", "id", "name", "input", "toolset_name"})
+_TEXT_FIELDS = frozenset({"type", "text", "citations"})
+_KINDS = frozenset({"text", "thinking", "redacted_thinking", "tool_use"})
 
 
 class AnthropicModel:
@@ -81,35 +77,67 @@ class AnthropicModel:
         form = form_of(request, facts)
         betas = BETAS.get(form, "") if form is not None else ""
         names = PropertyNames(request.tools)
-        return ask(self.endpoint, _body(request, facts, form, names), _State(self._api, form, names), betas=betas)
+        state = _State(self._api, request.model, form, names)
+        return ask(self.endpoint, _body(request, facts, form, names), state, betas=betas)
 
 
 @dataclass(slots=True)
 class _Block:
+    """A block while its pieces come: `fields` as it began."""
+
     kind: str
-    id: str = ""
-    name: str = ""
-    toolset: str = ""
+    fields: dict[str, Any]
     pieces: list[str] = field(default_factory=list[str])
-    given: object = None
+    more: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    """Texts in pieces of a kind that is not known."""
+
+    @property
+    def raw(self) -> str:
+        """The arguments of a call, which may be whole at its start."""
+        raw, given = "".join(self.pieces), self.fields.get("input")
+        return raw if raw or not given else given_arguments(given)
 
 
 @dataclass(slots=True)
 class _State:
     api: ProviderApi
+    model: str
     computer: ComputerForm | None = None
     """The computer tool that is declared."""
     names: PropertyNames = field(default_factory=lambda: PropertyNames([]))
     blocks: dict[int, _Block] = field(default_factory=dict[int, _Block])
+    made: RepeatedCalls = field(default_factory=RepeatedCalls)
     usage: dict[str, int] = field(default_factory=dict[str, int])
-    reason: str = ""
+    reason: object = None
     is_over: bool = False
+
+    def events_of(self, answer: dict[str, Any]) -> list[dict[str, Any]]:
+        """Each block as it begins and ends, and the end."""
+        content = answer.get("content")
+        if answer.get("type") != "message" or not isinstance(content, list):
+            kinds = ("message_", "content_block_")
+            return [answer] if str(answer.get("type")).startswith(kinds) else []
+        blocks: list[dict[str, Any]] = []
+        for index, block in enumerate(cast("list[object]", content)):
+            blocks.append({"type": "content_block_start", "index": index, "content_block": block})
+            blocks.append({"type": "content_block_stop", "index": index})
+        ending = {"stop_reason": answer.get("stop_reason")}
+        return [
+            *blocks,
+            {"type": "message_delta", "delta": ending, "usage": answer.get("usage")},
+            {"type": "message_stop"},
+        ]
 
     def closing_parts(self, *, is_done: bool) -> list[Part]:
         """The ending. A stream without its last event was cut, whether it `is_done` or not."""
         if not self.is_over:
             raise cut(self.api.name)
-        return [FinishPart(REASONS.get(self.reason, "stop"))]
+        if not self.reason:
+            raise without_reason(self.api.name)
+        reason = ending_of(self.reason)
+        if reason is None:
+            raise broken_off(self.api.name, self.reason)
+        return [FinishPart(reason)]
 
     def parts_of(self, event: dict[str, Any]) -> list[Part]:
         match event.get("type"):
@@ -129,49 +157,84 @@ class _State:
                 return []
             case "error":
                 raise fault_in_stream(event.get("error"), provider=self.api.name, key_setting=self.api.key_setting)
+            case None if event.get("error"):
+                raise fault_in_stream(event["error"], provider=self.api.name, key_setting=self.api.key_setting)
             case _:
                 return []
 
     def _start(self, event: dict[str, Any]) -> list[Part]:
         block: dict[str, Any] = event.get("content_block") or {}
-        kind = block.get("type", "")
+        kind = text_of(block.get("type"))
         if len(self.blocks) > MOST_CALLS:
             raise too_many_calls(self.api.name)
-        self.blocks[event.get("index", 0)] = _Block(
-            kind, id=block.get("id", ""), name=block.get("name", ""), given=block.get("input") or None
-        )
-        self.blocks[event.get("index", 0)].toolset = str(block.get("toolset_name") or "")
-        if kind == "redacted_thinking":
-            return [ThinkingPart("", opaque=json_of(block).decode())]
-        if kind == "text" and block.get("text"):
-            return [TextPart(str(block["text"]))]
-        return []
+        self.blocks[event.get("index", 0)] = _Block(kind, block)
+        match kind:
+            case "redacted_thinking":
+                return [ThinkingPart("", opaque=json_of(block).decode())]
+            case "text" if block.get("text"):
+                return [TextPart(text_of(block["text"]))]
+            case "thinking" if block.get("thinking"):
+                signature = text_of(block.get("signature")) or None
+                return [ThinkingPart(text_of(block["thinking"]), signature=signature)]
+            case _:
+                return []
 
     def _take_delta(self, event: dict[str, Any]) -> list[Part]:
         delta: dict[str, Any] = event.get("delta") or {}
         match delta.get("type"):
             case "text_delta":
-                return [TextPart(str(delta.get("text") or ""))]
+                return [TextPart(text_of(delta.get("text")))]
             case "thinking_delta":
-                return [ThinkingPart(str(delta.get("thinking") or ""))]
+                return [ThinkingPart(text_of(delta.get("thinking")))]
             case "signature_delta":
-                return [ThinkingPart("", signature=str(delta.get("signature") or ""))]
+                return [ThinkingPart("", signature=text_of(delta.get("signature")))]
             case "input_json_delta":
                 block = self.blocks.get(event.get("index", 0))
                 if block is not None:
-                    block.pieces.append(delta.get("partial_json", ""))
+                    block.pieces.append(text_of(delta.get("partial_json")))
                 return []
             case _:
+                self._take_unknown(event, delta)
                 return []
+
+    def _take_unknown(self, event: dict[str, Any], delta: dict[str, Any]) -> None:
+        block = self.blocks.get(event.get("index", 0))
+        if block is None or block.kind in _KINDS:
+            return
+        for name, value in delta.items():
+            if name != "type" and isinstance(value, str):
+                block.more.setdefault(name, []).append(value)
+            elif name != "type":
+                block.fields[name] = value
 
     def _stop(self, event: dict[str, Any]) -> list[Part]:
         block = self.blocks.pop(event.get("index", 0), None)
-        if block is None or block.kind != "tool_use":
-            return []
-        raw = "".join(block.pieces)
-        if block.given is not None and not raw:
-            raw = given_arguments(block.given)
-        return [self.names.restored(call_of(block.id, block.name, block.toolset, raw, self.computer))]
+        match block.kind if block is not None else "":
+            case "tool_use" if block is not None:
+                return self._called(block)
+            case "text" if block is not None:
+                added = fields_beyond(block.fields, _TEXT_FIELDS)
+                return [added_part("messages", self.model, text=added)] if added else []
+            case kind if block is not None and kind and kind not in _KINDS:
+                # Of a tool of the provider's own, or of a kind that is new.
+                given: dict[str, Any] = {"input": arguments_of(block.raw)} if block.pieces else {}
+                given |= {
+                    name: "".join((text_of(block.fields.get(name)), *texts)) for name, texts in block.more.items()
+                }
+                return [added_part("messages", self.model, block=block.fields | given)]
+            case _:
+                return []
+
+    def _called(self, block: _Block) -> list[Part]:
+        fields = block.fields
+        toolset = text_of(fields.get("toolset_name"))
+        added = fields_beyond(fields, _CALL_FIELDS)
+        part = self.names.restored(
+            call_of(fields.get("id") or "", fields.get("name") or "", toolset, block.raw, self.computer)
+        )
+        if added and part.request.opaque is None:
+            part = ToolCallPart(replace(part.request, opaque=added_json("messages", self.model, call=added)))
+        return [*self.made.new([part])]
 
     def _count(self, usage: dict[str, Any] | None) -> list[Part]:
         if not usage:

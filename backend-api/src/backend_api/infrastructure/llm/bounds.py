@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import closing
 from dataclasses import dataclass
 
-from backend_api.domain.agent.model import ModelUnavailableError, Part, TextPart, ThinkingPart, ToolCallPart
+from backend_api.domain.agent.model import AddedPart, ModelUnavailableError, Part, TextPart, ThinkingPart, ToolCallPart
 from service_kit.wait_limit import WaitLimit
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
@@ -89,6 +89,8 @@ class AnswerBounds:
             case ThinkingPart():
                 self._characters += len(part.text)
                 self._opaque += len(part.signature or "") + len(part.opaque or "")
+            case AddedPart():
+                self._opaque += len(part.opaque)
             case ToolCallPart():
                 self._characters += len(part.request.raw)
                 self._opaque += len(part.request.opaque or "")

@@ -12,14 +12,17 @@ from backend_api.domain.agent.model import (
     ModelRequest,
     NoteTurn,
     Thinking,
+    ToolRequest,
     ToolTurn,
     Turn,
     UserTurn,
     pictures_in,
 )
 from backend_api.domain.agent.pictures import Image
+from backend_api.infrastructure.llm.added import added_of
+from backend_api.infrastructure.llm.chat_content import content_of, fields_of
 from backend_api.infrastructure.llm.faults import as_object
-from backend_api.infrastructure.llm.reasoning_details import DETAILS
+from backend_api.infrastructure.llm.reasoning_details import LISTS
 from backend_api.infrastructure.llm.thinking import empty_reasoning
 from backend_api.infrastructure.llm.tool_calls import arguments_of
 from backend_api.infrastructure.llm.turns import data_url, images_of, note_text, result_text, user_text
@@ -127,23 +130,25 @@ def _pictures(turn: ToolTurn, images: Sequence[Image]) -> list[dict[str, Any]]:
 
 
 def _assistant_message(turn: AssistantTurn, model: str) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": "assistant", "content": turn.text or None}
-    if details := [detail for thinking in turn.thinking for detail in _details(thinking)]:
-        message["reasoning_details"] = details
+    known: dict[str, Any] = {"role": "assistant", "content": content_of(turn, model)}
+    message = known | fields_of(turn, model) if turn.thinking else known
+    for name in LISTS if turn.thinking else ():
+        if details := [detail for thinking in turn.thinking for detail in _details(thinking, name)]:
+            message[name] = details
     if not turn.calls:
         return message
     if (empty := empty_reasoning(model)) is not None:
         message["reasoning_content"] = "".join(thinking.text for thinking in turn.thinking) or empty
-    message["tool_calls"] = [
-        {
-            "id": call.call_id,
-            "type": "function",
-            "function": {"name": call.name, "arguments": call.arguments_json},
-        }
-        for call in turn.calls
-    ]
+    message["tool_calls"] = [_call(call, model) for call in turn.calls]
     return message
 
 
-def _details(thinking: Thinking) -> list[dict[str, Any]]:
-    return as_object(arguments_of(thinking.opaque or "")).get(DETAILS) or []
+def _call(call: ToolRequest, model: str) -> dict[str, Any]:
+    added = added_of(call.opaque, "chat", model)
+    function = {"name": call.name, "arguments": call.arguments_json}
+    written = {"id": call.call_id, "type": "function", "function": function | as_object(added.get("function"))}
+    return written | as_object(added.get("call"))
+
+
+def _details(thinking: Thinking, name: str) -> list[dict[str, Any]]:
+    return as_object(arguments_of(thinking.opaque or "")).get(name) or []

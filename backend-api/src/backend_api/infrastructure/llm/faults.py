@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from html import unescape
 from typing import Any, cast
 
 from backend_api.domain.agent.model import (
@@ -20,6 +21,7 @@ from backend_api.domain.agent.model import (
 )
 
 MAX_MESSAGE_CHARACTERS = 300
+_TITLE = re.compile(r"<title[^>]*>([^<]{1,300})", re.IGNORECASE)
 _STATUS = re.compile(r"[1-5][0-9]{2}")
 PASSING = frozenset({408, 409})
 """With all from 500 on: the same request may be taken a moment later."""
@@ -94,15 +96,29 @@ def fault_of(status: int, error: object, *, provider: str, key_setting: str, hea
 
 def fault_in_stream(error: object, *, provider: str, key_setting: str) -> ModelError:
     """The error a provider sends in the middle of a stream."""
+    status = status_in(error) or 500
+    return fault_of(status, error, provider=provider, key_setting=key_setting, headers={})
+
+
+def status_in(error: object) -> int | None:
+    """The status that an error object would have had for an answer of its own, as far as it says one."""
     fields: dict[str, Any] = as_object(error)
     for name in ("status", "code", "type"):
         value = fields.get(name)
-        status = value if isinstance(value, int) else STATUS_OF_TYPE.get(str(value))
-        if status is None and _STATUS.fullmatch(str(value)):
-            status = int(str(value))
-        if status is not None:
-            return fault_of(status, error, provider=provider, key_setting=key_setting, headers={})
-    return fault_of(500, error, provider=provider, key_setting=key_setting, headers={})
+        if isinstance(value, int) and 100 <= value < 600:
+            return value
+        if (status := STATUS_OF_TYPE.get(str(value).lower())) is not None:
+            return status
+        if isinstance(value, str) and _STATUS.fullmatch(value):
+            return int(value)
+    inner = fields.get("error")
+    return status_in(cast("object", inner)) if isinstance(inner, dict) else None
+
+
+def is_fault(answer: Mapping[str, Any]) -> bool:
+    """Whether an object that is no answer tells an error, in whichever form."""
+    is_named = answer.get("type") == "error" or answer.get("object") == "error" or bool(answer.get("error"))
+    return is_named or bool(_text(answer))
 
 
 def as_object(value: object) -> dict[str, Any]:
@@ -135,12 +151,49 @@ def _is_too_long(status: int, message: str, code: str) -> bool:
     return status == 413 or (status in (400, 422) and is_told)
 
 
+def message_of(error: object) -> str:
+    """What an error says, in whichever form: nothing where that is no text."""
+    return _message(error)[0]
+
+
 def _message(error: object) -> tuple[str, str]:
-    if isinstance(error, dict):
-        fields = as_object(cast("object", error))
-        inner: object = fields.get("error")
-        if isinstance(inner, (dict, str)):
-            return _message(cast("object", inner))
-        message = str(fields.get("message") or fields.get("detail") or "")
-        return message[:MAX_MESSAGE_CHARACTERS], str(fields.get("code") or fields.get("type") or "")
-    return (error[:MAX_MESSAGE_CHARACTERS], "") if isinstance(error, str) else ("", "")
+    if isinstance(error, list):
+        # Google's, whose errors are lists of one.
+        return next((_message(one) for one in cast("list[object]", error)), ("", ""))
+    if not isinstance(error, dict):
+        return (_shown(error)[:MAX_MESSAGE_CHARACTERS], "") if isinstance(error, str) else ("", "")
+    fields = as_object(cast("object", error))
+    inner: object = fields.get("error")
+    if isinstance(inner, (dict, list, str)) and inner:
+        return _message(cast("object", inner))
+    code = fields.get("code") or fields.get("type")
+    return _text(fields)[:MAX_MESSAGE_CHARACTERS], str(code) if isinstance(code, (str, int)) else ""
+
+
+def _text(fields: Mapping[str, Any]) -> str:
+    """What it says, with what a gateway passes on of the provider behind it."""
+    named = [fields.get(name) for name in ("message", "detail", "msg", "status_msg", "error_description")]
+    said = next((text for value in named if (text := _words(value))), "")
+    if not said and (base := as_object(fields.get("base_resp"))):
+        # MiniMax's, which is there in good answers, too.
+        said = _words(base.get("status_msg")) if base.get("status_code") else ""
+    raw = _words(as_object(fields.get("metadata")).get("raw"))
+    return f"{said}: {raw}" if said and raw else said
+
+
+def _words(value: object) -> str:
+    """The text in it: validation errors are lists of objects."""
+    if isinstance(value, list):
+        return "; ".join(text for one in cast("list[object]", value) if (text := _words(one)))
+    return _text(as_object(cast("object", value))) if isinstance(value, dict) else _shown(value)
+
+
+def _shown(value: object) -> str:
+    """A text; of a web page its title."""
+    if not isinstance(value, str):
+        return ""
+    text = value.strip()
+    if text[:1] != "<":
+        return text
+    title = _TITLE.search(text[:10_000])
+    return " ".join(unescape(title[1]).split()) if title else ""

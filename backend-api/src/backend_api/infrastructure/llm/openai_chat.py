@@ -12,31 +12,29 @@ from backend_api.domain.agent.events import Usage
 from backend_api.domain.agent.model import (
     FinishPart,
     FinishReason,
+    ModelAnswerError,
     ModelRequest,
     Part,
     TextPart,
     ThinkingPart,
     UsagePart,
 )
-from backend_api.infrastructure.llm.bounds import MOST_CALLS, tokens, too_many_calls
+from backend_api.infrastructure.llm.added import Json, added_part, merge, text_of
+from backend_api.infrastructure.llm.bounds import tokens
+from backend_api.infrastructure.llm.chat_calls import ChatCalls
+from backend_api.infrastructure.llm.chat_content import ContentParts
 from backend_api.infrastructure.llm.chat_messages import messages_of
+from backend_api.infrastructure.llm.endings import broken_off, ending_of, nothing_sent, without_reason
 from backend_api.infrastructure.llm.endpoint import ProviderApi
-from backend_api.infrastructure.llm.faults import as_object
+from backend_api.infrastructure.llm.faults import as_object, is_fault
 from backend_api.infrastructure.llm.openai_client import OpenAiClient, openai_fault
-from backend_api.infrastructure.llm.reasoning_details import ReasoningDetails
+from backend_api.infrastructure.llm.reasoning_details import LISTS, REASONING, ReasoningDetails
 from backend_api.infrastructure.llm.thinking import openai_fields
-from backend_api.infrastructure.llm.tool_calls import PartialCall, arguments_of, call_part, given_arguments
 from backend_api.infrastructure.llm.turns import body_of
 from backend_api.infrastructure.llm.wire import cut
 
-REASONS: dict[str, FinishReason] = {
-    "stop": "stop",
-    "length": "length",
-    "max_tokens": "length",
-    "tool_calls": "tool_calls",
-    "function_call": "tool_calls",
-    "content_filter": "refusal",
-}
+_PLAIN = frozenset({"role", "content"})
+_KNOWN = _PLAIN | {"tool_calls", "function_call", "refusal", "audio", "metadata", *REASONING, *LISTS}
 
 
 class OpenAiChatModel(OpenAiClient):
@@ -45,7 +43,7 @@ class OpenAiChatModel(OpenAiClient):
     PATH = "/chat/completions"
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
-        return self._ask(_body(request, is_official=self.is_official), _State(self.api))
+        return self._ask(_body(request, is_official=self.is_official), _State(self.api, request.model))
 
 
 @dataclass(slots=True)
@@ -53,76 +51,122 @@ class _State:
     """What a stream has said so far. Providers differ in every detail of calls, usage and endings."""
 
     api: ProviderApi
-    calls: list[PartialCall] = field(default_factory=list[PartialCall])
-    by_index: dict[int, PartialCall] = field(default_factory=dict[int, PartialCall])
+    model: str
+    calls: ChatCalls = field(init=False)
+    content: ContentParts = field(init=False)
     reason: FinishReason | None = None
+    broken: ModelAnswerError | None = None
     is_refused: bool = False
     is_over: bool = False
     """Never: usage follows the last choice, and the mark of the end follows that."""
-    details: ReasoningDetails = field(default_factory=ReasoningDetails)
+    is_empty: bool = True
+    """Whether nothing of an answer came yet."""
+    is_thinking_shown: bool = False
+    details: dict[str, ReasoningDetails] = field(default_factory=dict[str, ReasoningDetails])
+    added: Json = field(default_factory=dict[str, Any])
+    """To the message itself."""
+
+    def __post_init__(self) -> None:
+        self.calls, self.content = ChatCalls(self.api.name, self.model), ContentParts(self.model)
 
     def parts_of(self, event: dict[str, Any]) -> list[Part]:
         if error := event.get("error"):
             raise openai_fault(error, self.api)
         parts: list[Part] = []
         if choices := event.get("choices"):
-            choice: dict[str, Any] = choices[0]
-            delta: dict[str, Any] = choice.get("delta") or choice.get("message") or {}
-            if thinking := delta.get("reasoning_content") or delta.get("reasoning"):
-                parts.append(ThinkingPart(str(thinking)))
-            if details := delta.get("reasoning_details"):
-                self.details.add(details)
-            if text := delta.get("content"):
-                parts += [*self.details.parts(), TextPart(str(text))]
-            if refusal := delta.get("refusal"):
-                self.is_refused = True
-                parts.append(TextPart(str(refusal)))
-            for call in delta.get("tool_calls") or ():
-                self._take_call(call)
+            choice: dict[str, Any] = choices[0] or {}
+            delta: dict[str, Any] = choice.get("delta") or (self.is_empty and choice.get("message")) or {}
+            if delta:
+                parts = self._said(delta)
             if reason := choice.get("finish_reason"):
-                self.reason = REASONS.get(str(reason), "stop")
+                self._finish(reason, choice)
+        elif event.get("object") == "error" or (self.is_empty and not event.get("usage")):
+            self._look_for_fault(event)
         if usage := as_object(event.get("usage")):
             parts.append(UsagePart(_usage(usage)))
         return parts
 
+    def events_of(self, answer: dict[str, Any]) -> list[dict[str, Any]]:
+        """It is read as an event is, but for what it calls its message."""
+        return [answer] if answer.get("choices") else []
+
     def closing_parts(self, *, is_done: bool) -> list[Part]:
-        """Calls and ending. A stream without either of its closing marks was cut."""
-        if self.reason is None and not is_done:
-            raise cut(self.api.name)
-        calls = [
-            call_part(call.id, call.name, raw, arguments_of(raw))
-            for call in self.calls
-            if (raw := call.raw) or call.name
-        ]
-        reason = self.reason or "stop"
+        """Calls and ending. A stream without its closing mark was cut, and one without a reason is not whole."""
+        if self.broken is not None:
+            raise self.broken
+        if self.reason is None:
+            if not is_done:
+                raise cut(self.api.name)
+            raise nothing_sent(self.api.name) if self.is_empty else without_reason(self.api.name)
+        calls = self.calls.parts()
+        reason = self.reason
         if self.is_refused:
             reason = "refusal"
         elif calls and reason == "stop":
             reason = "tool_calls"
-        return [*self.details.parts(), *calls, FinishPart(reason)]
+        added = [added_part("chat", self.model, message=self.added)] if self.added else []
+        return [*self._kept(), *added, *calls, FinishPart(reason)]
 
-    def _take_call(self, delta: dict[str, Any]) -> None:
-        function: dict[str, Any] = delta.get("function") or {}
-        identifier: str = delta.get("id") or ""
-        name: str = function.get("name") or ""
-        index = delta.get("index")
-        call = self.by_index.get(index) if index is not None else (self.calls[-1] if self.calls else None)
-        is_other = call is not None and bool(name and call.name) and (identifier != call.id or index is None)
-        if call is None or is_other:
-            if len(self.calls) > MOST_CALLS:
-                # They are told at the end of the answer, and until then there could be any number.
-                raise too_many_calls(self.api.name)
-            call = PartialCall()
-            self.calls.append(call)
-            if index is not None:
-                self.by_index[index] = call
-        call.id = call.id or identifier
-        call.name = call.name or name
-        arguments = function.get("arguments")
-        if isinstance(arguments, str):
-            call.pieces.append(arguments)
-        elif arguments is not None:
-            call.pieces.append(given_arguments(arguments))
+    def _said(self, delta: dict[str, Any]) -> list[Part]:
+        text = delta.get("content")
+        if isinstance(text, str) and delta.keys() <= _PLAIN:
+            if not text:
+                return []
+            self.is_empty = False
+            return [*self._kept(), TextPart(text)] if self.details or self.content.is_open else [TextPart(text)]
+        parts = self._thinking(delta)
+        if text:
+            parts += [*self._details(), *self._text(text)]
+        if refusal := text_of(delta.get("refusal")):
+            self.is_refused = True
+            parts.append(TextPart(refusal))
+        for call in delta.get("tool_calls") or ():
+            self.calls.add(call)
+            self.is_empty = False
+        if function := delta.get("function_call"):
+            self.calls.add({"function": function})
+        self.is_empty = self.is_empty and not parts and not function
+        if not delta.keys() <= _KNOWN:
+            merge(self.added, {name: value for name, value in delta.items() if _goes_back(name, value)})
+        return parts
+
+    def _text(self, content: object) -> list[Part]:
+        if isinstance(content, str):
+            return [*self.content.closing(), TextPart(content)]
+        return self.content.parts(content)
+
+    def _thinking(self, delta: dict[str, Any]) -> list[Part]:
+        text = next((text for name in REASONING if (text := text_of(delta.get(name)))), "")
+        for name in LISTS:
+            if pieces := delta.get(name):
+                self.details.setdefault(name, ReasoningDetails(name)).add(pieces)
+        self.is_thinking_shown = self.is_thinking_shown or bool(text)
+        return [ThinkingPart(text)] if text else []
+
+    def _details(self) -> list[Part]:
+        is_shown = self.is_thinking_shown
+        return [part for kept in self.details.values() for part in kept.parts(is_shown=is_shown)]
+
+    def _kept(self) -> list[Part]:
+        """What goes back of the thinking that ends here."""
+        return [*self._details(), *self.content.closing()]
+
+    def _finish(self, word: object, choice: dict[str, Any]) -> None:
+        reason = ending_of(word)
+        if reason is None and self.broken is None:
+            self.broken = broken_off(self.api.name, word, choice.get("native_finish_reason"), choice.get("error"))
+        self.reason = reason
+
+    def _look_for_fault(self, event: dict[str, Any]) -> None:
+        """Of servers that send one without calling it an error."""
+        if is_fault(event):
+            raise openai_fault(event, self.api)
+
+
+def _goes_back(name: str, value: object) -> bool:
+    """Whether a field of a message that is not known is the provider's own, and wanted back: strict servers refuse
+    others that they send themselves."""
+    return bool(value) and name not in _KNOWN and (isinstance(value, dict) or "signature" in name or "thought" in name)
 
 
 def _usage(usage: dict[str, Any]) -> Usage:

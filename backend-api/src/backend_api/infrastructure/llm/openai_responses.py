@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from backend_api.domain.agent.events import Usage
 from backend_api.domain.agent.model import (
@@ -20,7 +20,9 @@ from backend_api.domain.agent.model import (
     ThinkingPart,
     UsagePart,
 )
+from backend_api.infrastructure.llm.added import added_json, added_part, fields_beyond, text_of
 from backend_api.infrastructure.llm.bounds import MOST_CALLS, tokens, too_many_calls
+from backend_api.infrastructure.llm.endings import broken_off, ending_of
 from backend_api.infrastructure.llm.endpoint import ProviderApi
 from backend_api.infrastructure.llm.faults import as_object
 from backend_api.infrastructure.llm.openai_client import OpenAiClient, openai_fault
@@ -28,14 +30,22 @@ from backend_api.infrastructure.llm.openai_computer import ComputerForm, calls_o
 from backend_api.infrastructure.llm.responses_input import items_of
 from backend_api.infrastructure.llm.surrogates import json_of
 from backend_api.infrastructure.llm.thinking import responses_fields
-from backend_api.infrastructure.llm.tool_calls import PartialCall, arguments_of, call_part, given_arguments
+from backend_api.infrastructure.llm.tool_calls import (
+    PartialCall,
+    RepeatedCalls,
+    arguments_of,
+    call_part,
+    given_arguments,
+)
 from backend_api.infrastructure.llm.turns import body_of
 from backend_api.infrastructure.llm.wire import cut
 
 MIN_OUTPUT_TOKENS = 16
 """Fewer are refused."""
-INCOMPLETE: dict[str, FinishReason] = {"content_filter": "refusal", "steered": "stop", "max_messages": "stop"}
-"""Why an answer is not whole; any other reason, and none, is its length."""
+INCOMPLETE: dict[str, FinishReason] = {"steered": "stop", "max_messages": "stop"}
+"""Why an answer is not whole, beside what all providers say; where nothing is said it is its length."""
+_CALL_FIELDS = frozenset({"type", "id", "call_id", "name", "arguments", "status", "parsed_arguments"})
+_MESSAGE_FIELDS = frozenset({"type", "id", "role", "status", "content"})
 
 
 class OpenAiResponsesModel(OpenAiClient):
@@ -45,7 +55,7 @@ class OpenAiResponsesModel(OpenAiClient):
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
         body = _body(request, form_of(request, self.facts(request.model)), is_official=self.is_official)
-        return self._ask(body, _State(self.api))
+        return self._ask(body, _State(self.api, request.model))
 
 
 @dataclass(slots=True)
@@ -53,14 +63,31 @@ class _State:
     """What a stream has said so far: `calls` are those that are not whole yet, by their place in the output."""
 
     api: ProviderApi
+    model: str
     calls: dict[int, PartialCall] = field(default_factory=dict[int, PartialCall])
-    has_called: bool = False
+    made: RepeatedCalls = field(default_factory=RepeatedCalls)
+    has_text: bool = False
+    """Whether the item that is open told its text in pieces."""
+    has_thinking: bool = False
     is_refused: bool = False
     reason: FinishReason | None = None
 
     @property
     def is_over(self) -> bool:
         return self.reason is not None
+
+    def events_of(self, answer: dict[str, Any]) -> list[dict[str, Any]]:
+        """Each item as it ends, and the end."""
+        if str(answer.get("type")).startswith("response."):
+            return [answer]
+        output = answer.get("output")
+        if not isinstance(output, list) or answer.get("error"):
+            return []
+        ended = [
+            {"type": "response.output_item.done", "output_index": index, "item": item}
+            for index, item in enumerate(cast("list[object]", output))
+        ]
+        return [*ended, {"type": "response.completed", "response": answer}]
 
     def closing_parts(self, *, is_done: bool) -> list[Part]:
         """The ending. A stream without its last event was cut, whether it `is_done` or not."""
@@ -71,35 +98,40 @@ class _State:
     def parts_of(self, event: dict[str, Any]) -> list[Part]:
         match event.get("type"):
             case "response.output_text.delta":
-                return [TextPart(str(event.get("delta") or ""))]
+                self.has_text = True
+                return [TextPart(text_of(event.get("delta")))]
             case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
-                return [ThinkingPart(str(event.get("delta") or ""))]
+                self.has_thinking = True
+                return [ThinkingPart(text_of(event.get("delta")))]
             case "response.reasoning_summary_part.added" if event.get("summary_index"):
                 return [ThinkingPart("\n\n")]
             case "response.function_call_arguments.delta":
                 if call := self.calls.get(event.get("output_index") or 0):
-                    call.pieces.append(str(event.get("delta") or ""))
+                    call.pieces.append(text_of(event.get("delta")))
                 return []
             case "response.output_item.added":
                 return self._begin(event)
             case "response.output_item.done":
                 return self._end(event)
             case "response.refusal.delta":
-                self.is_refused = True
-                return [TextPart(str(event.get("delta") or ""))]
-            case "response.completed" | "response.incomplete":
-                return self._finish(as_object(event.get("response")), is_whole=event["type"] == "response.completed")
+                self.is_refused = self.has_text = True
+                return [TextPart(text_of(event.get("delta")))]
+            case "response.completed" | "response.incomplete" | "response.cancelled" | "response.done" as kind:
+                return self._finish(as_object(event.get("response")), kind.removeprefix("response."))
             case "response.failed":
                 error = as_object(event.get("response")).get("error")
                 raise openai_fault(error, self.api)
-            case "error":
+            case "error" | "response.error":
                 error = event.get("error") or {**event, "type": ""}
                 raise openai_fault(error, self.api)
+            case None if event.get("error"):
+                raise openai_fault(event["error"], self.api)
             case _:
                 return []
 
     def _begin(self, event: dict[str, Any]) -> list[Part]:
         item = as_object(event.get("item"))
+        self.has_text = self.has_thinking = False
         if item.get("type") == "function_call":
             if len(self.calls) > MOST_CALLS:
                 raise too_many_calls(self.api.name)
@@ -110,39 +142,70 @@ class _State:
     def _end(self, event: dict[str, Any]) -> list[Part]:
         item = as_object(event.get("item"))
         match item.get("type"):
-            case "reasoning" if item.get("encrypted_content"):
-                kept = {name: value for name, value in item.items() if value is not None}
-                return [ThinkingPart("", opaque=json_of(kept).decode())]
+            case "reasoning":
+                return self._thought(item)
+            case None:
+                return []
+            case "message":
+                return self._said(item)
             case "function_call":
                 call = self.calls.pop(event.get("output_index") or 0, PartialCall())
                 call.id, call.name = item.get("call_id") or call.id, item.get("name") or call.name
-                return [self._called(call, item.get("arguments"))]
+                return self._called(call, item)
             case "computer_call":
-                self.has_called = True
-                return [*calls_of(item, provider=self.api.name)]
+                return [*self.made.new(calls_of(item, provider=self.api.name))]
             case _:
-                return []
+                # Of a tool of the provider's own, or of a kind that is new.
+                return [added_part("responses", self.model, item=item)]
 
-    def _called(self, call: PartialCall, given: object = None) -> Part:
-        """`given` is what the call says of its arguments once it is whole; else they are what came of them."""
-        self.has_called = True
+    def _thought(self, item: dict[str, Any]) -> list[Part]:
+        """Its text where that came in no pieces, and what goes back."""
+        text = "" if self.has_thinking else text_of(item.get("summary")) or text_of(item.get("content"))
+        self.has_thinking = False
+        kept = {name: value for name, value in item.items() if value is not None}
+        opaque = json_of(kept).decode() if item.get("encrypted_content") else None
+        return [ThinkingPart(text, opaque=opaque)] if text or opaque else []
+
+    def _said(self, item: dict[str, Any]) -> list[Part]:
+        """Its text where that came in no pieces, and what goes back beside it, such as its phase."""
+        text = "" if self.has_text else text_of(item.get("content"))
+        self.has_text = False
+        added = fields_beyond(item, _MESSAGE_FIELDS)
+        beside = [added_part("responses", self.model, message=added)] if added else []
+        return [*([TextPart(text)] if text else []), *beside]
+
+    def _called(self, call: PartialCall, item: dict[str, Any]) -> list[Part]:
+        """`item` says what its arguments are once it is whole; else they are what came of them."""
+        given = item.get("arguments")
         raw = given if isinstance(given, str) else given_arguments(given) if given else ""
         raw = raw or call.raw
-        return call_part(call.id, call.name, raw, arguments_of(raw))
+        added = fields_beyond(item, _CALL_FIELDS)
+        opaque = added_json("responses", self.model, call=added) if added else None
+        return [*self.made.new([call_part(call.id, call.name, raw, arguments_of(raw), opaque=opaque)])]
 
-    def _finish(self, response: dict[str, Any], *, is_whole: bool) -> list[Part]:
-        parts: list[Part] = [self._called(call) for _, call in sorted(self.calls.items())]
+    def _finish(self, response: dict[str, Any], kind: str) -> list[Part]:
+        status = response.get("status") or kind
+        if response.get("error") and status not in ("completed", "incomplete"):
+            raise openai_fault(response["error"], self.api)
+        parts: list[Part] = [part for _, call in sorted(self.calls.items()) for part in self._called(call, {})]
         self.calls.clear()
         if usage := as_object(response.get("usage")):
             parts.append(UsagePart(_usage(usage)))
-        if not is_whole:
-            why = as_object(response.get("incomplete_details")).get("reason")
-            self.reason = INCOMPLETE.get(str(why), "length")
-        else:
-            self.reason = "tool_calls" if self.has_called else "stop"
+        self.reason = self._reason(response, status if kind in ("completed", "done") else kind)
         if self.is_refused:
             self.reason = "refusal"
         return parts
+
+    def _reason(self, response: dict[str, Any], status: object) -> FinishReason:
+        if status in ("completed", "done"):
+            return "tool_calls" if self.made.is_any else "stop"
+        why = as_object(response.get("incomplete_details")).get("reason")
+        if status != "incomplete":
+            raise broken_off(self.api.name, status, why)
+        reason = (INCOMPLETE.get(str(why)) or ending_of(why)) if why else "length"
+        if reason is None:
+            raise broken_off(self.api.name, why)
+        return reason
 
 
 def _usage(usage: dict[str, Any]) -> Usage:

@@ -1,7 +1,8 @@
-"""What OpenRouter tells of a model's thinking, `reasoning_details`, which goes back as it came.
+"""What gateways tell of a model's thinking in a list that goes back as it came: OpenRouter in `reasoning_details`,
+LiteLLM in `thinking_blocks`.
 
 Source: OpenRouter's guide on reasoning tokens: the pieces of one detail share its type and index, and the whole
-sequence is sent back unchanged.
+sequence is sent back unchanged. LiteLLM's guide on reasoning content: a signature ends a block.
 """
 
 from __future__ import annotations
@@ -14,7 +15,11 @@ from backend_api.infrastructure.llm.faults import as_object
 from backend_api.infrastructure.llm.surrogates import json_of
 
 DETAILS = "reasoning_details"
-_GROWING = ("text", "summary", "data")
+LISTS = (DETAILS, "thinking_blocks")
+REASONING = ("reasoning_content", "reasoning", "thinking")
+"""Names by which servers tell thinking as a text."""
+_SHOWN = ("text", "summary", "thinking")
+_GROWING = (*_SHOWN, "data")
 
 
 @dataclass(slots=True)
@@ -25,13 +30,15 @@ class _Detail:
     texts: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
 
     def is_of(self, piece: dict[str, Any]) -> bool:
+        if "index" not in self.fields and self.fields.get("signature"):
+            return False
         return all(self.fields.get(name) == piece.get(name) for name in ("type", "index"))
 
     def grow(self, piece: dict[str, Any]) -> None:
         for name, value in piece.items():
             if name in _GROWING and isinstance(value, str) and isinstance(known := self.fields.get(name), str):
                 self.texts.setdefault(name, [known]).append(value)
-            elif value is not None:
+            elif value is not None and (value or name not in self.fields):
                 self.fields[name] = value
                 self.texts.pop(name, None)
 
@@ -41,8 +48,9 @@ class _Detail:
 
 @dataclass(slots=True)
 class ReasoningDetails:
-    """Those of one stream, put together of their pieces."""
+    """Those of one stream, put together of their pieces, under the name of their list."""
 
+    name: str = DETAILS
     _details: list[_Detail] = field(default_factory=list[_Detail])
 
     def add(self, pieces: object) -> None:
@@ -55,9 +63,12 @@ class ReasoningDetails:
             elif piece:
                 self._details.append(_Detail(dict(piece)))
 
-    def parts(self) -> list[Part]:
-        """All there are so far, each of them once."""
+    def parts(self, *, is_shown: bool = True) -> list[Part]:
+        """All there are so far, each of them once; with their text, unless that `is_shown` already."""
         details, self._details = self._details, []
         if not details:
             return []
-        return [ThinkingPart("", opaque=json_of({DETAILS: [detail.whole() for detail in details]}).decode())]
+        whole = [detail.whole() for detail in details]
+        texts = () if is_shown else (one.get(name) for one in whole for name in _SHOWN)
+        text = "".join(text for text in texts if isinstance(text, str))
+        return [ThinkingPart(text, opaque=json_of({self.name: whole}).decode())]

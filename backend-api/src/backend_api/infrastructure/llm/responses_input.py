@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from pydantic_core import to_json
@@ -18,6 +19,7 @@ from backend_api.domain.agent.model import (
     UserTurn,
 )
 from backend_api.domain.agent.pictures import Image
+from backend_api.infrastructure.llm.added import added_of
 from backend_api.infrastructure.llm.faults import as_object
 from backend_api.infrastructure.llm.openai_computer import ComputerForm, Written, written_in
 from backend_api.infrastructure.llm.tool_calls import arguments_of
@@ -31,8 +33,11 @@ def items_of(request: ModelRequest, computer: ComputerForm | None = None) -> lis
     tool that is declared."""
     request.rendered.forget()
     written = written_in(request, computer)
+    as_for_all = partial(_items_json, model=request.model)
     found = (
-        turn.once("responses", _items_json) if _is_alike(turn, written) else _items_json(turn, request, written)
+        turn.once(("responses", request.model), as_for_all)
+        if _is_alike(turn, written)
+        else _items_json(turn, request, written, model=request.model)
         for turn in request.turns
     )
     return [items for items in found if items]
@@ -49,11 +54,15 @@ def _is_alike(turn: Turn, written: Mapping[str, Written]) -> bool:
             return True
 
 
-def _items_json(turn: Turn, request: ModelRequest | None = None, written: Mapping[str, Written] = NO_COMPUTER) -> bytes:
-    return to_json(_items(turn, request, written))[1:-1]
+def _items_json(
+    turn: Turn, request: ModelRequest | None = None, written: Mapping[str, Written] = NO_COMPUTER, *, model: str
+) -> bytes:
+    return to_json(_items(turn, request, written, model))[1:-1]
 
 
-def _items(turn: Turn, request: ModelRequest | None, written: Mapping[str, Written]) -> Sequence[dict[str, Any]]:
+def _items(
+    turn: Turn, request: ModelRequest | None, written: Mapping[str, Written], model: str
+) -> Sequence[dict[str, Any]]:
     match turn:
         case ToolTurn() if turn.call_id in written:
             return written[turn.call_id].result
@@ -64,7 +73,7 @@ def _items(turn: Turn, request: ModelRequest | None, written: Mapping[str, Writt
         case ToolTurn():
             return [_result(turn, request)]
         case AssistantTurn():
-            return _assistant_items(turn, written)
+            return _assistant_items(turn, written, model)
 
 
 def _message(role: str, text: str) -> dict[str, Any]:
@@ -84,16 +93,19 @@ def _image(image: Image) -> dict[str, Any]:
     return {"type": "input_image", "image_url": data_url(image), "detail": "auto"}
 
 
-def _assistant_items(turn: AssistantTurn, written: Mapping[str, Written]) -> list[dict[str, Any]]:
+def _assistant_items(turn: AssistantTurn, written: Mapping[str, Written], model: str) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = []
     for piece in pieces_of(turn):
         match piece:
             case str():
                 items.append(_message("assistant", piece))
             case Thinking():
-                items.extend(_reasoning(piece))
+                added = added_of(piece.opaque, "responses", model)
+                if "message" in added and items and items[-1].get("role") == "assistant":
+                    items[-1] |= as_object(added["message"])
+                items.extend([as_object(added["item"])] if "item" in added else _reasoning(piece))
     for call in turn.calls:
-        items.extend(written[call.call_id].call if call.call_id in written else [_call(call)])
+        items.extend(written[call.call_id].call if call.call_id in written else [_call(call, model)])
     return items
 
 
@@ -102,10 +114,11 @@ def _reasoning(thinking: Thinking) -> list[dict[str, Any]]:
     return [item] if item.get("type") == "reasoning" else []
 
 
-def _call(call: ToolRequest) -> dict[str, Any]:
-    return {
+def _call(call: ToolRequest, model: str) -> dict[str, Any]:
+    written = {
         "type": "function_call",
         "call_id": call.call_id,
         "name": call.name,
         "arguments": call.arguments_json,
     }
+    return written | as_object(added_of(call.opaque, "responses", model).get("call"))

@@ -29,6 +29,29 @@ class PartialCall:
         return "".join(self.pieces)
 
 
+@dataclass(slots=True)
+class RepeatedCalls:
+    """Those of one answer that were made already: what comes again under its id is the same call, unless it is another
+    one's name or has other arguments."""
+
+    _made: dict[tuple[str, str], list[str]] = field(default_factory=dict[tuple[str, str], list[str]])
+
+    is_any: bool = False
+
+    def new(self, parts: Sequence[ToolCallPart]) -> Sequence[ToolCallPart]:
+        """These, of one call of the provider's, or none of them."""
+        self.is_any = self.is_any or bool(parts)
+        key = (parts[0].request.call_id, "\n".join(part.request.name for part in parts)) if parts else ("", "")
+        if not key[0]:
+            return parts
+        made = self._made.setdefault(key, [])
+        raw = "\n".join(part.request.raw.strip() or "{}" for part in parts)
+        if raw in made:
+            return ()
+        made.append(raw)
+        return parts
+
+
 def arguments_of(raw: str) -> dict[str, Any] | None:
     """The arguments of a call; None when they are not a whole JSON object."""
     if not raw.strip():

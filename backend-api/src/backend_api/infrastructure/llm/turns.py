@@ -11,6 +11,7 @@ from pydantic_core import to_json
 
 from backend_api.domain.agent.model import AssistantTurn, ModelRequest, NoteTurn, Thinking, ToolTurn, UserTurn
 from backend_api.domain.agent.pictures import Image
+from backend_api.infrastructure.llm.added import is_of_text
 
 _END = re.compile(r"</(?=note)", re.IGNORECASE)
 UNREADABLE = "A picture was taken here. It is not there any more, or can't be read."
@@ -50,12 +51,13 @@ def user_text(turn: UserTurn) -> str:
 
 def pieces_of(turn: AssistantTurn) -> Iterator[str | Thinking]:
     """Its text and what can go back of its thinking, in the order they came. No piece of text is blank, and no thinking
-    stands at the end, where providers refuse it."""
+    stands at the end, where providers refuse it, but what belongs to the text before it."""
     begin = 0
     last = len(turn.text.rstrip())
     for thinking in turn.thinking:
         is_kept = thinking.signature is not None or thinking.opaque is not None
-        if not is_kept or (thinking.offset >= last and not turn.calls):
+        is_last = thinking.offset >= last and not turn.calls
+        if not is_kept or (is_last and not is_of_text(thinking.opaque)):
             continue
         if turn.text[begin : thinking.offset].strip():
             yield turn.text[begin : thinking.offset]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Any, Protocol
 
@@ -18,10 +18,26 @@ from backend_api.domain.agent.model import (
     Part,
 )
 from backend_api.infrastructure.llm.bounds import ERROR_S, MAX_ERROR_BYTES, AnswerBounds
-from backend_api.infrastructure.llm.endpoint import Endpoint
-from backend_api.infrastructure.llm.faults import as_object, fault_of
-from backend_api.infrastructure.llm.sse import DataLines, SseOverflowError
+from backend_api.infrastructure.llm.endings import nothing_sent
+from backend_api.infrastructure.llm.endpoint import Endpoint, ProviderApi
+from backend_api.infrastructure.llm.faults import (
+    MAX_MESSAGE_CHARACTERS,
+    as_object,
+    fault_in_stream,
+    fault_of,
+    message_of,
+)
+from backend_api.infrastructure.llm.sse import (
+    BYTE_ORDER_MARK,
+    MAX_LINE_BYTES,
+    DataLines,
+    ErrorData,
+    SseOverflowError,
+    form_of,
+)
 from backend_api.infrastructure.llm.surrogates import WholeCharacters
+from backend_api.infrastructure.llm.think_tags import ThinkTags
+from backend_api.infrastructure.llm.whole_answers import fault_in_body, objects_of
 
 DRAIN_S = 0.05
 MAX_CHUNK_BYTES = 64 * 1024
@@ -43,6 +59,10 @@ class StreamState(Protocol):
         """What the next event adds."""
         ...
 
+    def events_of(self, answer: dict[str, Any]) -> list[dict[str, Any]]:
+        """The events that a whole answer would have come in; none where it is no answer."""
+        ...
+
     def closing_parts(self, *, is_done: bool) -> list[Part]:
         """What the end adds; `is_done` where the stream had the mark `[DONE]`. Raises `ModelStreamCutError` where it
         was cut."""
@@ -53,12 +73,17 @@ class _AnswerReader:
     """Reads the chunks of one answer into parts. Its methods raise `ModelError`, and `SseOverflowError` for a line that
     is too long."""
 
-    def __init__(self, state: StreamState, bounds: AnswerBounds, provider: str) -> None:
+    def __init__(self, state: StreamState, bounds: AnswerBounds, api: ProviderApi) -> None:
         self._state = state
         self._bounds = bounds
-        self._provider = provider
+        self._api = api
+        self._provider = api.name
+        self._head: bytearray | None = bytearray()
+        """What came until it is clear that it is a stream; all of what is none."""
         self._lines = DataLines()
+        self._tags = ThinkTags()
         self._characters = WholeCharacters()
+        self._has_events = False
         self._is_done = False
 
     @property
@@ -67,35 +92,82 @@ class _AnswerReader:
 
     def parts_of(self, chunk: bytes) -> Iterator[Part]:
         """What the next chunk adds."""
+        if self._head is not None:
+            chunk = self._strip_head(self._head, chunk)
         for data in self._lines.split(chunk):
+            if not data:
+                continue
             if data == b"[DONE]":
                 self._is_done = True
                 continue
-            event = self._event(data)
-            try:
-                parts = self._state.parts_of(event)
-            except _UNKNOWN_FORM as error:
-                raise _unknown_form(self._provider) from error
-            for part in self._characters.parts(parts):
-                self._bounds.count(part)
-                yield part
+            self._has_events = True
+            yield from self._read(self._event(data))
 
     def closing_parts(self) -> Iterator[Part]:
         """What the end adds."""
+        if self._head is not None and self._head.strip():
+            yield from self._whole(bytes(self._head))
+        elif self._head is None and not self._has_events:
+            raise nothing_sent(self._provider)
         try:
             parts = self._state.closing_parts(is_done=self._is_done)
         except _UNKNOWN_FORM as error:
             raise _unknown_form(self._provider) from error
-        for part in self._characters.parts(parts, is_end=True):
+        yield from self._counted(parts, is_end=True)
+
+    def _strip_head(self, head: bytearray, chunk: bytes) -> bytes:
+        """What there is to be read of a stream."""
+        head += chunk
+        del head[: len(head) - len(head.lstrip())]
+        match form_of(bytes(head[:64])):
+            case "stream":
+                self._head = None
+                return bytes(head).removeprefix(BYTE_ORDER_MARK)
+            case "body" if len(head) > MAX_LINE_BYTES:
+                raise SseOverflowError
+            case _:
+                return b""
+
+    def _whole(self, body: bytes) -> Iterator[Part]:
+        """An answer that is no stream."""
+        answers = objects_of(body, self._api)
+        events = [event for answer in answers for event in self._state.events_of(answer)]
+        if not events:
+            raise fault_in_body(answers[0] if answers else {}, self._api)
+        self._is_done = True
+        for event in events:
+            yield from self._read(event)
+
+    def _read(self, event: dict[str, Any]) -> Iterator[Part]:
+        try:
+            parts = self._state.parts_of(event)
+        except _UNKNOWN_FORM as error:
+            raise _unknown_form(self._provider) from error
+        if parts:
+            yield from self._counted(parts)
+
+    def _counted(self, parts: Sequence[Part], *, is_end: bool = False) -> Iterator[Part]:
+        for part in self._characters.parts(self._tags.parts(parts, is_end=is_end), is_end=is_end):
             self._bounds.count(part)
             yield part
 
     def _event(self, data: bytes) -> dict[str, Any]:
         try:
-            return as_object(self._characters.event(data))
+            event = self._characters.event(data)
         except ValueError as error:
-            said = f"{self._provider} sent something that is not JSON."
+            text = data[: 4 * MAX_MESSAGE_CHARACTERS].decode("utf-8", "replace")
+            told = message_of(text)
+            if isinstance(data, ErrorData):
+                raise self._stream_fault(told) from error
+            said = f"{self._provider} sent something that is not JSON" + (f": {told}" if told else ".")
             raise ModelUnavailableError(said, may_retry=True) from error
+        if isinstance(data, ErrorData) and not as_object(event).get("error"):
+            raise self._stream_fault(event)
+        return as_object(event)
+
+    def _stream_fault(self, error: object) -> ModelError:
+        """The fault of an event that is called an error."""
+        return fault_in_stream(error, provider=self._api.name, key_setting=self._api.key_setting)
 
 
 async def ask(endpoint: Endpoint, body: bytes, state: StreamState, *, betas: str = "") -> AsyncGenerator[Part, None]:
@@ -105,7 +177,7 @@ async def ask(endpoint: Endpoint, body: bytes, state: StreamState, *, betas: str
     # Given away: it may be megabytes, and an answer takes minutes.
     del body
     bounds = AnswerBounds(provider, silence_s=endpoint.timeouts.silence_s)
-    reader = _AnswerReader(state, bounds, provider)
+    reader = _AnswerReader(state, bounds, endpoint.provider)
     async with endpoint.connections.one(provider), _answering(endpoint, content, betas) as response:
         chunks = response.content.iter_chunked(MAX_CHUNK_BYTES)
         async with aclosing(bounds.bounded(chunks)) as bounded:

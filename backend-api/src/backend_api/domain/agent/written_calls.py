@@ -1,0 +1,58 @@
+"""Calls of tools that a model wrote into its text: its server did not read them as calls."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection
+from typing import Any, cast
+
+_FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_MARKS = re.compile(
+    r"""^[ \t]*(?:
+        <\|?tool_calls?\|?>\s*(?:[{\[<]|[\w.:-]+[ ]*[\n<{(])
+        | \[TOOL_CALLS\]\s*[\w{\[]
+        | <function=\w
+        | <function_calls?>\s*[{\[<]
+        | <invoke\ name=
+        | <\w+:tool_call>
+        | <｜tool▁calls?▁begin｜>
+        | <\|tool_calls?(?:_section)?_begin\|>
+        | <\|python_tag\|>
+        | <\|action_start\|>
+        | <\|channel\|>commentary\ to=
+        | functools\[\s*\{
+    )""",
+    re.MULTILINE | re.VERBOSE,
+)
+"""As in the templates of Qwen, Hermes, GLM, Mistral, Llama, MiniMax, DeepSeek, Kimi, InternLM, gpt-oss and Phi."""
+_LOOKED_AT = 100_000
+_IN_FENCE = re.compile(r"\A\s*```(?:json|tool_call|tool_code)?\s*\n(.*)\n```\s*\Z", re.DOTALL)
+
+
+def is_call_written(text: str, tools: Collection[str]) -> bool:
+    """Whether a text has a call of one of these tools, or of any in a form that only templates have, outside of what it
+    quotes."""
+    if not tools or not text.strip() or len(text) > _LOOKED_AT:
+        return False
+    return _MARKS.search(_FENCED.sub("", text)) is not None or _is_bare_call(text, tools)
+
+
+def _is_bare_call(text: str, tools: Collection[str]) -> bool:
+    """Whether all of it is the JSON of a call, as Llama writes it."""
+    fenced = _IN_FENCE.match(text)
+    said = (fenced[1] if fenced else text).strip()
+    if not said.startswith(("{", "[")):
+        return False
+    try:
+        value: object = json.loads(said)
+    except (ValueError, RecursionError):
+        return False
+    calls = cast("list[object]", value) if isinstance(value, list) else [value]
+    return bool(calls) and all(_is_call(call, tools) for call in calls)
+
+
+def _is_call(value: object, tools: Collection[str]) -> bool:
+    fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    given = fields.get("arguments", fields.get("parameters"))
+    return fields.get("name") in tools and isinstance(given, (dict, str))
