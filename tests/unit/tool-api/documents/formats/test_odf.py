@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.document_text import Parts, lines_of, text_of
+from support.document_text import Parts, changed, lines_of, text_of
 from support.documents import zipped
 from tool_api.documents.formats.odf import open_document
 from tool_api.documents.parts import RefusedDocumentError
@@ -34,7 +34,7 @@ def document(kind: str, body: str, *, styles: str = "", parts: Parts | None = No
         f"<office:body><office:{kind}>{body}</office:{kind}></office:body></office:document-content>"
     )
     mimetype = f"application/vnd.oasis.opendocument.{kind}"
-    return zipped({"mimetype": mimetype, "content.xml": content, **(parts or {})})
+    return changed(zipped({"mimetype": mimetype, "content.xml": content}), parts or {})
 
 
 def read(kind: str, body: str, *, styles: str = "", parts: Parts | None = None) -> list[str]:
