@@ -105,14 +105,29 @@ async def test_archives_in_archives_are_left_as_they_are(tmp_path: Path) -> None
     assert (await read(tmp_path, "a.docx")).output == "[Word document]\nso"
 
 
-async def test_one_that_unpacks_to_gigabytes_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["a.docx", "a.odt", "a.epub"])
+async def test_one_that_unpacks_to_gigabytes_is_refused(tmp_path: Path, name: str) -> None:
     much = {f"word/{number}.xml": b" " * 30_000_000 for number in range(10)}
-    (tmp_path / "a.docx").write_bytes(documents.word(paragraph("so"), **much))
-    said = await read(tmp_path, "a.docx")
+    (tmp_path / name).write_bytes(documents.word(paragraph("so"), **much))
+    said = await read(tmp_path, name)
     assert "unpacks to more than" in said.output
 
 
+ODF = 'xmlns:office="o" xmlns:text="t" xmlns:table="b"'
+SHEET = (
+    f"<a {ODF}><office:body><office:spreadsheet><table:table>{{}}</table:table></office:spreadsheet></office:body></a>"
+)
+WIDE = '<table:table-row table:number-rows-repeated="1048576"><table:table-cell table:number-columns-repeated="16384">'
 TAKING = {
+    "wide.ods": documents.zipped(
+        {"content.xml": SHEET.format((WIDE + "<text:p>x</text:p></table:table-cell></table:table-row>") * 50)}
+    ),
+    "nested.odt": documents.zipped({"content.xml": f"<a {ODF}><office:body><office:text>" + "<text:p>" * 200_000}),
+    "nested.rtf": b"{\\rtf1" + b"{" * 2_000_000,
+    "words.rtf": b"{\\rtf1 " + b"\\'e9" * 2_000_000,
+    "nested.eml": "".join(f"Content-Type: multipart/mixed; boundary=b{n}\n\n--b{n}\n" for n in range(2_000)).encode(),
+    "nested.ipynb": b"[" * 1_000_000,
+    "nested.pptx": documents.zipped({"ppt/presentation.xml": "<p:a>" * 200_000}),
     "nested.html": "<div>" * 1_000_000,
     "cells.html": "<table><tr>" + "<td>" * 1_000_000,
     "nested.docx": documents.word("<w:p>" * 200_000),

@@ -7,7 +7,8 @@ import zipfile
 
 import pytest
 
-from tool_api.documents.archives import MAX_ENTRIES, MAX_UNPACKED_BYTES, checked_names
+from support.documents import zipped
+from tool_api.documents.archives import MAX_ENTRIES, MAX_UNPACKED_BYTES, Archive, BrokenPartError, checked_names
 from tool_api.documents.parts import RefusedDocumentError
 
 
@@ -36,9 +37,11 @@ DECLARING = {
 
 
 @pytest.mark.parametrize("content", DECLARING.values(), ids=DECLARING)
-def test_one_with_declarations_is_refused(content: bytes) -> None:
-    with pytest.raises(RefusedDocumentError, match=r"declares|encoding"):
-        checked_names(opened({"word/document.xml": content}))
+def test_a_part_with_declarations_is_refused_and_no_other(content: bytes) -> None:
+    archive = Archive(zipped({"word/document.xml": content, "word/styles.xml": b"<a/>"}))
+    with pytest.raises(BrokenPartError, match=r"declares|encoding"):
+        archive.read_xml("word/document.xml")
+    assert archive.read_xml("word/styles.xml") == b"<a/>"
 
 
 def test_one_that_unpacks_to_too_much_is_refused_before_it_is_unpacked() -> None:
@@ -61,4 +64,20 @@ def test_an_encrypted_one_is_refused() -> None:
 
 
 def test_settings_of_a_printer_may_declare_what_they_want() -> None:
-    assert checked_names(opened({"ppt/printerSettings1.bin": b"<!DOCTYPE plist>"}))
+    declared = b"<!DOCTYPE plist>"
+    assert Archive(zipped({"ppt/printerSettings1.bin": declared})).read_xml("ppt/printerSettings1.bin") == declared
+
+
+def test_parts_are_found_by_their_names_as_programs_write_them() -> None:
+    archive = Archive(zipped({"Word\\Document.xml": b"<a/>"}))
+    assert archive.read_xml("/word/document.xml") == b"<a/>"
+    with pytest.raises(BrokenPartError, match="missing"):
+        archive.read_xml("word/styles.xml")
+
+
+def test_a_damaged_part_costs_no_other() -> None:
+    made = zipped({"a.xml": b"<a>" + bytes(range(256)), "b.xml": b"<b/>"})
+    archive = Archive(made.replace(bytes(range(8, 40)), bytes(32), 1))
+    assert archive.read_xml("b.xml") == b"<b/>"
+    with pytest.raises(BrokenPartError, match="damaged"):
+        archive.read_xml("a.xml")

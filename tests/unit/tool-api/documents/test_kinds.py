@@ -18,6 +18,13 @@ CASES = {
     "word": (b"PK\x03\x04\0", "A.DOCX", Kind.OFFICE),
     "zip": (b"PK\x03\x04\0", "a.zip", Kind.BINARY),
     "old": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0", "a.doc", Kind.OLD_OFFICE),
+    "open document": (b"PK\x03\x04\0", "a.odt", Kind.OFFICE),
+    "book": (b"PK\x03\x04\0", "a.EPUB", Kind.OFFICE),
+    "office by another name": (b"PK\x03\x04".ljust(30, b"\0") + b"[Content_Types].xml", "a.doc", Kind.OFFICE),
+    "book without a name": (b"PK\x03\x04".ljust(30, b"\0") + b"mimetypeapplication/epub+zip", "a", Kind.OFFICE),
+    "rich text": (b"{\\rtf1", "a.doc", Kind.RTF),
+    "mail": (b"From: a\n", "a.eml", Kind.MAIL),
+    "notebook": (b"{}", "a.ipynb", Kind.LINES),
     "program": (b"\x7fELF\0", "a", Kind.BINARY),
     "page": (b"<p>", "a.html", Kind.LINES),
 }
@@ -30,4 +37,5 @@ def test_a_file_is_what_it_begins_as(head: bytes, path: str, kind: Kind) -> None
 
 def test_the_text_of_a_page_is_read_where_it_is_asked_for() -> None:
     assert kind_of(b"<p>", "a.HTM", as_text=True) is Kind.PAGE
+    assert kind_of(b"{}", "a.ipynb", as_text=True) is Kind.NOTEBOOK
     assert kind_of(b"x", "a.txt", as_text=True) is Kind.LINES

@@ -9,10 +9,18 @@ from pathlib import PurePosixPath
 SNIFFED_BYTES = 8192
 _PDF_WITHIN = 1024
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_RTF = b"{\\rtf"
 _ZIP = b"PK\x03\x04"
 _OFFICE = frozenset({".docx", ".docm", ".dotx", ".dotm", ".xlsx", ".xlsm", ".xltx", ".xltm"}) | frozenset(
-    {".pptx", ".pptm", ".ppsx", ".ppsm", ".potx", ".potm"}
+    {".pptx", ".pptm", ".ppsx", ".ppsm", ".potx", ".potm", ".xlsb"}
 )
+_OTHER_ARCHIVES = frozenset({".odt", ".ott", ".ods", ".ots", ".odp", ".otp", ".odg"}) | frozenset(
+    {".epub", ".pages", ".numbers", ".key"}
+)
+# What such an archive begins with, whatever its name ends in.
+_OFFICE_MARKS = (b"[Content_Types].xml", b"_rels/", b"mimetypeapplication/vnd.oasis", b"mimetypeapplication/epub+zip")
+_NAME_IN_ZIP = 30
+_MAILS = frozenset({".eml", ".mht", ".mhtml"})
 _PAGES = frozenset({".html", ".htm", ".xhtml"})
 _WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 
@@ -27,17 +35,29 @@ class Kind(StrEnum):
     PDF = "pdf"
     OFFICE = "office"
     OLD_OFFICE = "old_office"
+    RTF = "rtf"
+    MAIL = "mail"
+    NOTEBOOK = "notebook"
 
 
 def kind_of(head: bytes, path: str, *, as_text: bool) -> Kind:
-    """By the first `SNIFFED_BYTES` of a file. Of a page its source is what it has, unless its text is asked for."""
+    """By the first `SNIFFED_BYTES` of a file. Of a page or a notebook its source is what it has,
+    unless its text is asked for."""
     suffix = PurePosixPath(path).suffix.lower()
     if b"%PDF-" in head[:_PDF_WITHIN]:
         return Kind.PDF
-    if head.startswith(_ZIP) and suffix in _OFFICE:
+    if head.startswith(_ZIP) and (
+        suffix in _OFFICE or suffix in _OTHER_ARCHIVES or head[_NAME_IN_ZIP:].startswith(_OFFICE_MARKS)
+    ):
         return Kind.OFFICE
     if head.startswith(_OLD_OFFICE):
         return Kind.OLD_OFFICE
+    if head.startswith(_RTF):
+        return Kind.RTF
+    if suffix in _MAILS:
+        return Kind.MAIL
     if suffix in _PAGES and as_text:
         return Kind.PAGE
+    if suffix == ".ipynb" and as_text:
+        return Kind.NOTEBOOK
     return Kind.BINARY if b"\0" in head and not head.startswith(_WIDE_MARKS) else Kind.LINES

@@ -18,9 +18,14 @@ class RefusedDocumentError(Exception):
 class Document(Protocol):
     """A document that can be read page by page. `unit` is what it calls a page; `about` stands above its text."""
 
-    unit: str
-    about: str
-    count: int
+    @property
+    def unit(self) -> str: ...
+
+    @property
+    def about(self) -> str: ...
+
+    @property
+    def count(self) -> int: ...
 
     def mark(self, number: int) -> str:
         """What stands above a page, empty where the document has no pages."""

@@ -11,10 +11,6 @@ from tool_api.documents.parts import Asked, RefusedDocumentError
 from tool_api.documents.programs import DocumentPrograms, ProgramFailedError
 
 _TOO_HARD = "Reading it takes too long, or more memory than there is for that. Ask for some of its pages."
-_OLD = (
-    "It is a document of an old Office format, or one with a password. Ask for a copy as .docx, .xlsx or .pptx without "
-    "one, or turn it into one by a program such as LibreOffice, if there is one."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +28,6 @@ class DocumentReader:
 
     async def read(self, document: int, kind: Kind, asked: Asked, within_s: float) -> str:
         """The part asked for of what the descriptor holds, from its beginning. Raises `RefusedDocumentError`."""
-        if kind is Kind.OLD_OFFICE:
-            raise RefusedDocumentError(_OLD)
         try:
             output = _SAID.validate_json(
                 await self._programs.answer("reading_program", {"kind": kind, **asdict(asked)}, document, within_s)

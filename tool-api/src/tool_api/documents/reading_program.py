@@ -7,19 +7,25 @@ JSON, with `text`, or with `refused` where there is none to be had.
 from __future__ import annotations
 
 import importlib
-import io
 import json
 import sys
-import zipfile
 
 from tool_api.documents import fence
-from tool_api.documents.archives import checked_names
+from tool_api.documents.archives import Archive, BrokenPartError
 from tool_api.documents.kinds import Kind
 from tool_api.documents.parts import Asked, RefusedDocumentError, read_part
 
 MAX_BYTES = 64 * 1024 * 1024
-_FORMATS = {Kind.PAGE: "page", Kind.PDF: "pdf"}
-_OFFICE = {"word/document.xml": "docx", "xl/workbook.xml": "xlsx", "ppt/presentation.xml": "pptx"}
+_FORMATS = {
+    Kind.PAGE: "page",
+    Kind.PDF: "pdf",
+    Kind.OLD_OFFICE: "old_office",
+    Kind.RTF: "rtf",
+    Kind.MAIL: "mail",
+    Kind.NOTEBOOK: "notebook",
+}
+_OFFICE = {"word/": "docx", "xl/": "xlsx", "ppt/": "pptx"}
+_TYPES = {b"wordprocessingml": "docx", b"spreadsheetml": "xlsx", b"presentationml": "pptx"}
 _BROKEN = "It is broken, or made in a way that this tool does not know."
 
 
@@ -49,12 +55,27 @@ def _read(data: bytes, kind: Kind, asked: Asked) -> str:
 
 
 def _office_format(data: bytes) -> str:
+    """By what is in it: its name may end in anything."""
+    archive = Archive(data)
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            names = checked_names(archive)
-    except zipfile.BadZipFile as error:
-        raise RefusedDocumentError(_BROKEN) from error
-    for name, its_format in _OFFICE.items():
-        if name in names:
+        media_type = archive.read("mimetype")[:200].strip().decode("ascii", "replace")
+    except BrokenPartError:
+        media_type = ""
+    names = [name.lower() for name in archive.names()]
+    if media_type == "application/epub+zip" or "META-INF/container.xml" in archive:
+        return "epub"
+    if media_type.startswith("application/vnd.oasis.opendocument.") or "content.xml" in names:
+        return "odf"
+    if any(name.endswith(".iwa") or name == "index.zip" for name in names):
+        raise RefusedDocumentError("It is a document of Pages, Numbers or Keynote. Ask for a copy as PDF or .docx.")
+    for folder, its_format in _OFFICE.items():
+        if any(name.replace("\\", "/").lstrip("/").startswith(folder) for name in names):
+            return its_format
+    try:
+        types = archive.read("[Content_Types].xml")
+    except BrokenPartError:
+        types = b""
+    for kind, its_format in _TYPES.items():
+        if kind in types:
             return its_format
     raise RefusedDocumentError("It is no document of a text, spreadsheet or presentation program.")

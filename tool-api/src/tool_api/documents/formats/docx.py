@@ -1,42 +1,93 @@
-"""A Word document as Markdown: headings, lists, tables, notes and comments; pictures by their descriptions."""
+"""A Word document as Markdown: headings, lists, tables, notes, comments, headers and footers, text boxes, charts;
+pictures by their descriptions."""
 
 from __future__ import annotations
 
-import io
-import re
-from typing import Any
+from collections import Counter
+from collections.abc import Iterator
 
-import mammoth
-
-from tool_api.documents.formats.page import as_markdown
+from tool_api.documents.archives import BrokenPartError
+from tool_api.documents.formats.docx_markdown import Converter
+from tool_api.documents.formats.docx_text import plain_text
+from tool_api.documents.formats.docx_tree import WORD, WordPart, prepared
+from tool_api.documents.formats.left_out import told
+from tool_api.documents.formats.package import Package
+from tool_api.documents.formats.placeholders import Placeholders
+from tool_api.documents.formats.trees import RELATION_ID, Element
 from tool_api.documents.formats.whole import WholeDocument
 
-_library: Any = mammoth
-_STYLES = """
-comment-reference => sup
-p[style-name='Quote'] => blockquote > p:fresh
-p[style-name='Intense Quote'] => blockquote > p:fresh
-p[style-name='Code'] => pre:separator('\\n')
-p[style-name='Source Code'] => pre:separator('\\n')
-p[style-name='HTML Preformatted'] => pre:separator('\\n')
-"""
-_ANCHOR = re.compile(r'<a id="[^"]*"></a>')
+_NOTES = {"footnotes": "footnote", "endnotes": "endnote", "comments": "comment"}
+_WITHOUT_TEXT = ("styles", "numbering")
+_PAGES = {"first": " of the first page", "even": " of even pages"}
 
 
 def open_document(data: bytes) -> WholeDocument:
-    made = _library.convert_to_html(
-        io.BytesIO(data),
-        style_map=_STYLES,
-        include_embedded_style_map=False,
-        convert_image=_library.images.img_element(_described),
-    )
-    return WholeDocument(about="[Word document]", text=_markdown(made.value))
+    """Raises `RefusedDocumentError`."""
+    return WholeDocument(about="[Word document]", text=_Reader(Package(data)).text())
 
 
-def _described(image: Any) -> dict[str, str]:
-    return {"src": "", "alt": image.alt_text or "picture"}
+class _Reader:
+    def __init__(self, package: Package) -> None:
+        self._package = package
+        self._main, self._root = package.main_tree("word/document.xml")
+        self._left_out: Counter[str] = Counter()
+        self._changes: Counter[str] = Counter()
+        self._faults: list[str] = []
+        self._placeholders = Placeholders()
+
+    def text(self) -> str:
+        parts: dict[str, Element] = {
+            kind: root for kind in (*_NOTES, *_WITHOUT_TEXT) if (root := self._part(kind)) is not None
+        }
+        known = {kind: {str(one.get(f"{WORD}id")) for one in parts.get(kind, ())} for kind in _NOTES}
+        above = list(self._margins("header"))
+        below = list(self._margins("footer"))
+        relations = {"document": self._prepare(self._main, self._root, known)}
+        for kind in _NOTES:
+            if kind in parts:
+                relations[kind] = self._prepare(self._name(kind), parts[kind], known)
+        converter = Converter(parts, relations)
+        markdown = self._placeholders.fill(converter.markdown(self._root)).strip("\n")
+        for name, fault in self._package.faults.items():
+            what = "the document" if name == self._main else name
+            self._faults.append(f"a part of {what} could not be read: {fault}")
+        faults = [f"[{fault}]" for fault in (*self._faults, *converter.faults)]
+        return "\n".join([*above, markdown, *below, *faults, *_told_changes(self._changes), *told(self._left_out)])
+
+    def _prepare(self, name: str, root: Element, known: dict[str, set[str]]) -> dict[str, str]:
+        part = WordPart(self._package, name, known, self._left_out, self._changes, self._placeholders)
+        return prepared(root, part)
+
+    def _name(self, kind: str) -> str:
+        usual = f"{self._main.rpartition('/')[0]}/{kind}.xml"
+        named = self._package.related(self._main, kind)
+        return next((name for name in (*named, usual) if name in self._package.archive), (*named, "")[0])
+
+    def _part(self, kind: str) -> Element | None:
+        name = self._name(kind)
+        try:
+            return self._package.tree(name) if name else None
+        except BrokenPartError as error:
+            self._faults.append(f"the {kind} of the document could not be read: {error}")
+            return None
+
+    def _margins(self, kind: str) -> Iterator[str]:
+        """What stands above or below the pages, each text once."""
+        said: set[str] = set()
+        for reference in self._root.iter(f"{WORD}{kind}Reference"):
+            pages = _PAGES.get(str(reference.get(f"{WORD}type")), "")
+            try:
+                name = self._package.target(self._main, reference.get(f"{RELATION_ID}id"))
+                line = f"[{kind}{pages}: {plain_text(self._package.tree(name))}]"
+            except BrokenPartError as error:
+                line = f"[the {kind}{pages} could not be read: {error}]"
+            if line not in said and not line.endswith(": ]"):
+                yield line
+            said.add(line)
 
 
-def _markdown(page: str) -> str:
-    # A picture has no address that anybody could follow.
-    return as_markdown(_ANCHOR.sub("", page)).replace("](<>)", "]")
+def _told_changes(changes: Counter[str]) -> Iterator[str]:
+    counted = [f"{count} {kind}{'' if count == 1 else 's'}" for kind, count in changes.items()]
+    if counted:
+        struck = ", what was deleted is ~~struck through~~" if changes["deletion"] else ""
+        yield f"[tracked changes: {', '.join(counted)}{struck}]"

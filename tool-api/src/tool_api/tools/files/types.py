@@ -37,7 +37,9 @@ class FileRead(Arguments):
     end_page: int | None = Field(
         default=None, ge=1, le=MAX_PAGE, description="Last page, sheet or slide; to the end if left out."
     )
-    as_text: bool = Field(default=False, description="Of an HTML file its text as Markdown, in place of its source.")
+    as_text: bool = Field(
+        default=False, description="Of an HTML file or a notebook its text as Markdown, in place of its source."
+    )
 
 
 class FileWrite(Arguments):

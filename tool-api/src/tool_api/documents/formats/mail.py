@@ -1,0 +1,110 @@
+"""A mail: who wrote what to whom, and the names of what is attached."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+from collections.abc import Iterator
+from email.message import EmailMessage, Message
+from typing import Any, cast
+
+from tool_api.documents.formats import page
+from tool_api.documents.formats.trees import on_one_line
+from tool_api.documents.formats.whole import WholeDocument
+from tool_api.documents.parts import RefusedDocumentError
+
+_HEADERS = ("From", "To", "Cc", "Bcc", "Reply-To", "Date", "Subject")
+_MOST_TOLD = 100
+_SMALLEST = 20
+"""A text of fewer characters than this only says that the mail is a page."""
+
+
+def open_document(data: bytes) -> WholeDocument:
+    """Raises `RefusedDocumentError` where there is neither a header nor a text."""
+    # What programs of the mbox format write above a mail is no header.
+    content = data.partition(b"\n")[2] if data.startswith(b"From ") else data
+    mail: Any = email.message_from_bytes(content, policy=email.policy.default)
+    return WholeDocument(about="[mail]", text="\n".join(_lines(mail)))
+
+
+def _lines(mail: EmailMessage) -> Iterator[str]:
+    headers = [f"{name}: {value}" for name in _HEADERS if (value := _header(mail, name))]
+    texts, pages, others = _leaves(mail)
+    plain = "\n\n".join(text for one in texts if (text := _text(one).strip("\r\n")))
+    if not (headers or plain or pages):
+        raise RefusedDocumentError("It is no mail, or a broken one.")
+    yield from headers
+    yield ""
+    if pages and (not texts or len(plain.strip()) < _SMALLEST):
+        yield "\n\n".join(page.open_document(_text(one).encode()).text for one in pages)
+    else:
+        yield plain.replace("\r\n", "\n")
+    if others:
+        yield ""
+        yield f"[not read: {len(others)} attached file{'' if len(others) == 1 else 's'}]"
+        yield from (_attached(one) for one in others[:_MOST_TOLD])
+        if len(others) > _MOST_TOLD:
+            yield f"- and {len(others) - _MOST_TOLD} more"
+
+
+def _leaves(mail: EmailMessage) -> tuple[list[Message], list[Message], list[Message]]:
+    """Its texts, the pages that say the same, and all else, of what a mail within it has nothing."""
+    texts: list[Message] = []
+    pages: list[Message] = []
+    others: list[Message] = []
+    waiting: list[Message] = [mail]
+    while waiting:
+        part = waiting.pop()
+        kind = part.get_content_type()
+        if part.is_multipart() and kind != "message/rfc822":
+            waiting += reversed(_parts(part))
+        elif _is_text(part, kind) and part.get_content_disposition() != "attachment":
+            (pages if kind == "text/html" else texts).append(part)
+        else:
+            others.append(part)
+    return texts, pages, others
+
+
+def _parts(mail: Message) -> list[Message]:
+    payload: Any = mail.get_payload()
+    parts = cast("list[Any]", payload) if isinstance(payload, list) else []
+    return [one for one in parts if isinstance(one, Message)]
+
+
+def _is_text(part: Message, kind: str) -> bool:
+    """A part that says that it has parts and has none is its text, as is one that does not say what it is."""
+    return kind in ("text/plain", "text/html") or kind.startswith("multipart/") or kind.strip("/") == ""
+
+
+def _header(mail: Message, name: str) -> str:
+    try:
+        return on_one_line(", ".join(str(value) for value in mail.get_all(name, [])))
+    except Exception:  # noqa: BLE001  # the library raises what it likes over a header that is odd
+        raw = [value for key, value in mail.raw_items() if key.lower() == name.lower()]
+        return on_one_line(", ".join(map(str, raw)))
+
+
+def _text(part: Message) -> str:
+    content = part.get_payload(decode=True)
+    data = content if isinstance(content, bytes) else b""
+    for encoding in (part.get_content_charset(), "utf-8"):
+        try:
+            return data.decode(encoding or "utf-8")
+        except (LookupError, UnicodeDecodeError, ValueError):
+            continue
+    return data.decode("gb18030" if "gb" in str(part.get_content_charset()).lower() else "cp1252", "replace")
+
+
+def _attached(part: Message) -> str:
+    try:
+        name = on_one_line(part.get_filename() or "")
+    except Exception:  # noqa: BLE001  # as above
+        name = ""
+    kind = part.get_content_type()
+    if kind == "message/rfc822":
+        inner = _parts(part)
+        subject = _header(inner[0], "Subject") if inner else ""
+        return f"- {name or subject or 'without a name'} (a mail)"
+    content = part.get_payload(decode=True)
+    size = len(content) if isinstance(content, bytes) else 0
+    return f"- {name or 'without a name'} ({kind}, {size} bytes)"
