@@ -133,7 +133,8 @@ def _field_error(entry: Mapping[str, Any]) -> FieldError:
     if entry["type"] == "json_invalid":
         # Where it is no JSON, a place stands in that of the field.
         at = location.pop() if len(location) > 1 else 0
-        message = f"it is no JSON: {(entry.get('ctx') or {}).get('error', 'it can not be read')} at character {at}"
+        why = cast("Mapping[str, Any]", entry.get("ctx") or {}).get("error", "it can not be read")
+        message = f"it is no JSON: {why} at character {at}"
     return FieldError(field=".".join(map(str, location))[:MAX_ERROR_CHARACTERS], message=message[:MAX_ERROR_CHARACTERS])
 
 

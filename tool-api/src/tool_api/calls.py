@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from contracts.tools import MAX_OUTPUT_CHARACTERS, FolderInstructions, OutputFrame, ToolResult
+from service_kit.amounts import duration_text
 from tool_api import measures
 from tool_api.errors import ConflictError
 from tool_api.tools.tool import AnyTool, Arguments, CallContext, failed
@@ -164,7 +165,9 @@ async def _run(
         if not limit.expired():
             raise
         outcome = "timed_out"
-        result = failed(live.with_note(f"The call was ended because it did not finish within {limit_s:g} s."))
+        result = failed(
+            live.with_note(f"The call was ended because it did not finish within {duration_text(limit_s)}.")
+        )
     except asyncio.CancelledError:
         outcome = "cancelled"
         raise

@@ -19,7 +19,7 @@ from backend_api.domain.agent.model import (
 )
 from backend_api.infrastructure.llm.bounds import ERROR_S, MAX_ERROR_BYTES, AnswerBounds
 from backend_api.infrastructure.llm.endpoint import Endpoint
-from backend_api.infrastructure.llm.faults import as_object, fault_of
+from backend_api.infrastructure.llm.faults import as_object, fault_of, in_sentence
 from backend_api.infrastructure.llm.sse import DataLines, SseOverflowError
 from backend_api.infrastructure.llm.surrogates import WholeCharacters
 
@@ -169,7 +169,9 @@ async def drain(chunks: AsyncIterator[bytes]) -> None:
 
 
 def cut(provider: str) -> ModelStreamCutError:
-    return ModelStreamCutError(f"The connection to {provider} broke in the middle of the answer.", may_retry=True)
+    return ModelStreamCutError(
+        f"The connection to {in_sentence(provider)} broke in the middle of the answer.", may_retry=True
+    )
 
 
 def _unknown_form(provider: str) -> ModelUnavailableError:

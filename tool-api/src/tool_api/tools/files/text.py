@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from service_kit.amounts import size_text
 from tool_api.tools.files.diff import unified_diff
 from tool_api.workspace import Located
 
@@ -72,7 +73,7 @@ def replace_text(place: Located, old: str, new: str, *, every: bool) -> Replaced
     with os.fdopen(place.open(), "rb") as file:
         data = file.read(MAX_EDIT_BYTES + 1)
     if len(data) > MAX_EDIT_BYTES:
-        raise NotTextError(f"{place.path} is over {MAX_EDIT_BYTES} bytes, too big to edit.")
+        raise NotTextError(f"{place.path} is over {size_text(MAX_EDIT_BYTES)}, too big to edit.")
     try:
         before = data.decode()
     except UnicodeDecodeError as error:
@@ -81,7 +82,7 @@ def replace_text(place: Located, old: str, new: str, *, every: bool) -> Replaced
     if found == 0 or (found > 1 and not every):
         return Replaced(found)
     if len(data) + found * (len(new.encode()) - len(old.encode())) > MAX_EDIT_BYTES:
-        raise NotTextError(f"{place.path} would become over {MAX_EDIT_BYTES} bytes, too big to edit.")
+        raise NotTextError(f"{place.path} would become over {size_text(MAX_EDIT_BYTES)}, too big to edit.")
     after = before.replace(old, new)
     place.write(after.encode())
     return Replaced(found, unified_diff(place.path, before, after))
