@@ -1,6 +1,6 @@
-"""Domain and application of the gateway import the standard library, themselves, the families of errors, a
-timeout for many waits, and how they are watched, which itself imports the standard library, OpenTelemetry's API and the
-Prometheus client alone."""
+"""Domain and application of the gateway import the standard library, themselves, the families of errors, the words
+for amounts, a timeout for many waits, and how they are watched, which itself imports the standard library,
+OpenTelemetry's API and the Prometheus client alone."""
 
 from __future__ import annotations
 
@@ -16,19 +16,22 @@ _WATCHED = "service_kit.observation"
 _TELEMETRY = ("opentelemetry.context", "opentelemetry.trace")
 _COUNTS = "prometheus_client"
 _FAMILIES = "service_kit.failures"
+_AMOUNTS = "service_kit.amounts"
 _TIMEOUTS = "service_kit.wait_limit"
 _ALLOWED = {
-    "backend-api/src/backend_api/domain": ("backend_api.domain", _WATCHED, _FAMILIES, *_TELEMETRY),
+    "backend-api/src/backend_api/domain": ("backend_api.domain", _WATCHED, _FAMILIES, _AMOUNTS, *_TELEMETRY),
     "backend-api/src/backend_api/application": (
         "backend_api.domain",
         "backend_api.application",
         _WATCHED,
         _TIMEOUTS,
+        _AMOUNTS,
         *_TELEMETRY,
         _COUNTS,
     ),
     "service-kit/src/service_kit/observation": (_WATCHED, *_TELEMETRY, _COUNTS),
     "service-kit/src/service_kit/failures.py": (),
+    "service-kit/src/service_kit/amounts.py": (),
     "service-kit/src/service_kit/wait_limit.py": (),
 }
 

@@ -74,6 +74,7 @@ _DOCS = {"GET /openapi.json": OPEN, "GET /docs": OPEN, "GET /docs/assets/{name}"
 _SESSION = "/api/sessions/{session_id}"
 
 GATEWAY: dict[str, Rule] = _DOCS | {
+    "GET /api/schema/events.json": OPEN,
     "GET /healthz": OPEN,
     "GET /readyz": OPEN,
     "GET /metrics": OPEN,

@@ -22,10 +22,8 @@ def size_text(size: float) -> str:
 def duration_text(span: float | timedelta) -> str:
     """A span of time, of seconds where it is a number: the two largest units of those it is made of."""
     seconds = span.total_seconds() if isinstance(span, timedelta) else float(span)
-    if 0 < abs(seconds) < 0.1:
-        return _counted(round(seconds * 1000), "millisecond")
     if abs(seconds) < 10 and seconds != round(seconds):
-        return f"{_short(seconds)} seconds"
+        return f"{seconds:.2g} seconds"
     return _whole(round(seconds))
 
 

@@ -45,6 +45,8 @@ STATUS: dict[type[DomainError], HTTPStatus] = {
 UNAVAILABLE_RETRY_S = 5
 
 MOST_ERRORS = 20
+MOST_TOLD = 3
+"""Of them in the detail."""
 MAX_ERROR_CHARACTERS = 300
 
 _CODES = {
@@ -119,15 +121,21 @@ def domain_problem(error: DomainError) -> Response:
 def _validation_problem(error: RequestValidationError) -> Response:
     """The first of what is wrong: a body can have thousands of faults, and names of any length."""
     found = cast("Sequence[dict[str, Any]]", error.errors())[:MOST_ERRORS]
-    errors = [
-        FieldError(
-            field=".".join(str(part) for part in entry["loc"])[:MAX_ERROR_CHARACTERS],
-            message=str(entry["msg"])[:MAX_ERROR_CHARACTERS],
-        )
-        for entry in found
-    ]
-    named = ", ".join(dict.fromkeys(entry.field for entry in errors))
-    return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", f"Not valid: {named}.", errors=errors)
+    errors = [_field_error(entry) for entry in found]
+    told = "; ".join(f"{entry.field}: {entry.message.rstrip('.')}" for entry in errors[:MOST_TOLD])
+    more = len(error.errors()) - MOST_TOLD
+    detail = f"Not valid: {told}{f'; and {more} more' if more > 0 else ''}."
+    return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", detail, errors=errors)
+
+
+def _field_error(entry: Mapping[str, Any]) -> FieldError:
+    location, message = [*entry["loc"]], str(entry["msg"]).removeprefix("Value error, ")
+    if entry["type"] == "json_invalid":
+        # Where it is no JSON, a place stands in that of the field.
+        at = location.pop() if len(location) > 1 else 0
+        why = cast("Mapping[str, Any]", entry.get("ctx") or {}).get("error", "it can not be read")
+        message = f"it is no JSON: {why} at character {at}"
+    return FieldError(field=".".join(map(str, location))[:MAX_ERROR_CHARACTERS], message=message[:MAX_ERROR_CHARACTERS])
 
 
 def _http_problem(error: HTTPException) -> Response:

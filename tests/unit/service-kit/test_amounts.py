@@ -33,7 +33,7 @@ def test_a_size_is_told_in_the_unit_that_people_use(size: int, text: str) -> Non
     [
         (0.0666667 * 60, "4 seconds"),
         (0.2, "0.2 seconds"),
-        (0.05, "50 milliseconds"),
+        (0.05, "0.05 seconds"),
         (0, "0 seconds"),
         (1, "1 second"),
         (2.5, "2.5 seconds"),

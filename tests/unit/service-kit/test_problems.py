@@ -112,4 +112,7 @@ async def test_what_the_framework_refuses_is_a_problem_too() -> None:
     wrong = await ask(app, "GET", "/names")
     assert (wrong.status_code, wrong.json()["code"], wrong.headers["allow"]) == (405, "method_not_allowed", "POST")
     invalid = await ask(app, "POST", "/names", json={"name": 1})
-    assert (invalid.status_code, invalid.json()["detail"]) == (422, "Not valid: body.name.")
+    assert (invalid.status_code, invalid.json()["detail"]) == (
+        422,
+        "Not valid: body.name: Input should be a valid string.",
+    )

@@ -18,6 +18,7 @@ from contracts.tools import (
     ShellDisplay,
     ToolResult,
 )
+from service_kit.amounts import duration_text
 from service_kit.terminal.screen import screen_text
 from tool_api import measures
 from tool_api.errors import ConflictError
@@ -201,7 +202,9 @@ async def _run(
         if not limit.expired():
             raise
         outcome = "timed_out"
-        result = failed(live.with_note(f"The call was ended because it did not finish within {limit_s:g} s."))
+        result = failed(
+            live.with_note(f"The call was ended because it did not finish within {duration_text(limit_s)}.")
+        )
     except asyncio.CancelledError:
         outcome = "cancelled"
         raise

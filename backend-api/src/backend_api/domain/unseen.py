@@ -15,7 +15,14 @@ UNSEEN = re.compile(
     r"|(?<=[\ufe0e\ufe0f])[\ufe0e\ufe0f]"  # how one sign is drawn, said again and again
 )
 """One U+FE0E or U+FE0F, which says how the sign before it is drawn, is none of them."""
+_SIGNS_OF_DRAWING = "\ufe0e\ufe0f\u2800"
+"""How the sign before them is drawn, and the empty pattern of Braille."""
 TAGS = re.compile("[\U000e0000-\U000e0fff]")
 """Those that spell whole texts. For what a person may write in any language, whose words and emoji have others."""
 UNTYPED = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]|{TAGS.pattern}")
 """With them, control characters, but tabs and the ends of lines, and halves of characters: nobody writes any."""
+
+
+def is_blank(text: str) -> bool:
+    """Whether a person sees nothing of it: white space, control characters, or signs without a shape."""
+    return not UNSEEN.sub("", text).translate(dict.fromkeys(map(ord, _SIGNS_OF_DRAWING))).strip()

@@ -34,6 +34,8 @@ from backend_api.interfaces.http import (
 from backend_api.interfaces.http.content_origin import ContentOrigin
 from backend_api.interfaces.http.documentation import documentation_router
 from backend_api.interfaces.http.edge import Edge
+from backend_api.interfaces.http.event_schema import EVENT_SCHEMA_PATH
+from backend_api.interfaces.http.examples import add_examples
 from backend_api.interfaces.http.page import page_router
 from backend_api.interfaces.http.request_rules import request_rules
 from backend_api.interfaces.http.use_cases import WebOptions
@@ -44,11 +46,14 @@ from service_kit.requests import NO_TELEMETRY, RequestMiddleware
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[Any]]
 
-_DESCRIPTION = """\
+_DESCRIPTION = f"""\
 Accounts, sessions, runs and the event stream. Errors are problem details (RFC 9457).
 
-Sockets: `/api/sessions/{session_id}/ws?after=` carries the same events as the session's stream and takes frames of
-`type` message, interrupt, cancel, approval, answer, options, ping; `/api/sessions/{session_id}/vnc?ticket=` is the
+The JSON Schema of the events is at [`{EVENT_SCHEMA_PATH}`]({EVENT_SCHEMA_PATH}), this document at
+[`/openapi.json`](/openapi.json).
+
+Sockets: `/api/sessions/{{session_id}}/ws?after=` carries the same events as the session's stream and takes frames of
+`type` message, interrupt, cancel, approval, answer, options, ping; `/api/sessions/{{session_id}}/vnc?ticket=` is the
 desktop. What a frame asks in vain is answered by one of `type` error, and the socket stays open. A page of elsewhere is
 refused with 403. A socket is closed with
 
@@ -126,6 +131,8 @@ def build_app(options: WebOptions, lifespan: Lifespan | None = None) -> FastAPI:
         session_socket.router,
     ):
         app.include_router(router)
+    describe = app.openapi
+    app.openapi = lambda: add_examples(describe())
     app.include_router(documentation_router(app.title, "/openapi.json", app.openapi))
     if options.frontend is not None:
         app.include_router(page_router(options.frontend))

@@ -156,6 +156,8 @@ export interface ChangeMcpServerBody {
   url?: string
   command?: string
   /**
+   * Each may have several lines, and no NUL.
+   *
    * @maxItems 100
    */
   args?: string[]
@@ -391,6 +393,9 @@ export interface DecisionBody {
  * via the `definition` "EventPageBody".
  */
 export interface EventPageBody {
+  /**
+   * Events as `/api/schema/events.json` describes them.
+   */
   items: {
     [k: string]: unknown
   }[]
@@ -874,6 +879,20 @@ export interface ReadBody {
   seq: number
 }
 /**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ReadinessBody".
+ */
+export interface ReadinessBody {
+  ready: boolean
+  dependencies: {
+    [k: string]: 'ok' | 'down'
+  }
+  latency_ms: {
+    [k: string]: number
+  }
+  required: string[]
+}
+/**
  * Without `refresh_token` it is that of the cookie. With `user_id` no other user's token is taken: a cookie may be
  * planted by another server of the same host.
  *
@@ -1250,6 +1269,13 @@ export interface TodoBody {
  */
 export interface StopBody {
   run_id?: string | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "StoppedBody".
+ */
+export interface StoppedBody {
+  run_id: string
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from sandbox_manager.domain.errors import DomainError, SandboxBusyError
+from service_kit.amounts import duration_text
 
 _log = logging.getLogger(__name__)
 
@@ -100,7 +101,9 @@ class FanOut:
             task.cancel()
         if not task.done():
             self._note_failure(piece)
-            _log.error(self.trouble, extra={**piece.fields, "reason": f"It took longer than {self.deadline_s:g} s."})
+            _log.error(
+                self.trouble, extra={**piece.fields, "reason": f"It took longer than {duration_text(self.deadline_s)}."}
+            )
             await asyncio.wait({task})  # what can't be cancelled is not begun again before it ends
 
     async def _logged(self, piece: Piece) -> None:

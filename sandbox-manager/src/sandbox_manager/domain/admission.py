@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 
 from sandbox_manager.domain.errors import TotalLimitError, UserQueueLimitError
 from sandbox_manager.domain.sandbox import ANY_PLACE, Cleanup, Sandbox, Status
+from service_kit.amounts import duration_text
 
 _RETRY_AFTER_S = 30
 _TICK = timedelta(milliseconds=1)
@@ -212,7 +213,7 @@ def _limit_text(limits: Limits) -> str:
 
 
 def _minutes(span: timedelta) -> str:
-    return f"{span.total_seconds() / 60:g} minutes"
+    return duration_text(span)
 
 
 def _may_run_at(sandbox: Sandbox, here: str) -> bool:

@@ -57,4 +57,4 @@ async def test_what_can_not_be_kept_or_found_says_why(gateway: Gateway) -> None:
     assert (empty.status_code, empty.json()["code"]) == (409, "snapshot_refused")
     assert (nameless.status_code, nameless.json()["errors"][0]["field"]) == (422, "body.name")
     assert (unknown.status_code, unknown.json()["code"]) == (404, "snapshot_not_found")
-    assert deleted.status_code == 204
+    assert (deleted.status_code, deleted.json()["code"]) == (404, "snapshot_not_found")

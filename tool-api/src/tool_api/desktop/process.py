@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, TypeVar
 
+from service_kit.amounts import duration_text
 from tool_api.desktop.settings import DesktopSettings
 
 TAIL_LINES = 20
@@ -48,7 +49,9 @@ class Program:
             await asyncio.wait({sign, ended}, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
             if sign.done():
                 return sign.result()
-            state = f"ended with code {ended.result()}" if ended.done() else f"not ready within {timeout_s:g} s"
+            state = (
+                f"ended with code {ended.result()}" if ended.done() else f"not ready within {duration_text(timeout_s)}"
+            )
             raise StartFailedError(f"{self.name} {state}: {' | '.join(self.tail)[-500:]}")
         finally:
             ended.cancel()

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
+from service_kit.amounts import size_text
 from tool_api.errors import DiskFullError, InvalidUploadError, TooLargeError
 from tool_api.file_names import safe_name
 from tool_api.files.placement import place_all, place_beside
@@ -185,7 +186,7 @@ class Upload:
         part.size += end - start
         self._taken += end - start
         if part.size > self._max:
-            self._fault = TooLargeError(f"{part.name} is over the limit of {self._max} bytes.")
+            self._fault = TooLargeError(f"{part.name} is over the limit of {size_text(self._max)}.")
             return
         view = memoryview(data)[start:end]
         while view:

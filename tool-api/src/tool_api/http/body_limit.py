@@ -5,6 +5,7 @@ from __future__ import annotations
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from service_kit.amounts import size_text
 from service_kit.problems import problem
 
 MAX_BODY_BYTES = 16 * 1024 * 1024
@@ -26,7 +27,7 @@ class BodyLimitMiddleware:
                 return
             length = headers.get("content-length", "0")
             if not length.isdecimal() or int(length) > MAX_BODY_BYTES:
-                refusal = problem(413, "too_large", f"A body may have at most {MAX_BODY_BYTES} bytes.")
+                refusal = problem(413, "too_large", f"A body may have at most {size_text(MAX_BODY_BYTES)}.")
                 await refusal(scope, receive, send)
                 return
         await self._app(scope, receive, send)

@@ -16,6 +16,7 @@ import stat
 import zipfile
 from pathlib import Path, PurePosixPath
 
+from service_kit.amounts import size_text
 from tool_api.errors import ConflictError, InvalidUploadError, TooLargeError
 
 SKILLS = Path("/skills")
@@ -69,7 +70,7 @@ def _unpack(archive: bytes, folder: Path) -> None:
                 while piece := source.read(_PIECE):
                     left -= len(piece)
                     if left < 0:
-                        raise TooLargeError(f"A skill may have at most {MAX_BYTES} bytes.", limit_bytes=MAX_BYTES)
+                        raise TooLargeError(f"A skill may have at most {size_text(MAX_BYTES)}.", limit_bytes=MAX_BYTES)
                     file.write(piece)
 
 

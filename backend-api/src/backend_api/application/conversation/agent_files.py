@@ -11,6 +11,7 @@ from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.errors import DomainError
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.sandbox.ports import Sandboxes, Upload, Workspace
+from service_kit.amounts import duration_text
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +46,9 @@ class AgentFiles:
                 sandbox = await self.sandboxes.ensure(session_id, user_id)
                 paths = await self.workspace.upload(sandbox, folder, _iterate(uploads), replaces=True)
         except (DomainError, TimeoutError) as error:
-            reason = error.detail if isinstance(error, DomainError) else f"not written within {self.within_s:g} s"
+            reason = (
+                error.detail if isinstance(error, DomainError) else f"not written within {duration_text(self.within_s)}"
+            )
             fields = {"session_id": session_id, "folder": folder, "names": names[:5], "reason": reason}
             logger.warning("files for the agent could not be written", extra=fields)
             return False

@@ -16,6 +16,7 @@ from backend_api.domain.errors import InvalidError
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RateLimiter
 from backend_api.domain.notifier import Notifier, Topic
+from backend_api.domain.unseen import is_blank
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,9 +47,11 @@ class SendMessage:
     slots: Slots | None = None
 
     async def __call__(self, session_id: SessionId, user_id: UserId, message: Message) -> Accepted:
-        if not message.text.strip() and not message.attachments:
+        if is_blank(message.text) and not message.attachments:
             raise InvalidError(
-                "This message holds nothing but white space. Write what the agent is to read.", field="body.text"
+                "This message holds nothing but white space or signs that nobody sees. Write what the agent is to "
+                "read.",
+                field="body.text",
             )
         if len(message.text) > MAX_MESSAGE_CHARACTERS:
             raise MessageTooLongError(f"A message has at most {MAX_MESSAGE_CHARACTERS} characters.")

@@ -31,6 +31,7 @@ from backend_api.domain.mcp.own import (
 from backend_api.domain.mcp.ports import McpCause, McpConnector, McpServerError, Place
 from backend_api.domain.mcp.sign_in import Authorizer, SignIn, binding_of, may_sign_in, server_key
 from backend_api.domain.stored_time import to_millisecond
+from service_kit.amounts import duration_text
 
 TRIAL_S = 10.0
 PROGRAM_S = 60.0
@@ -144,7 +145,7 @@ class ChangeMcpServers:
         except UnavailableError as error:
             return McpTrial(config=config, at=at, status="failed", error=str(error), cause="other")
         except TimeoutError:
-            reason = f"It did not answer within {within_s:g} seconds."
+            reason = f"It did not answer within {duration_text(within_s)}."
             return McpTrial(config=config, at=at, status="failed", error=reason, cause="timed_out")
         left = "; ".join(listing.left_out)
         return McpTrial(

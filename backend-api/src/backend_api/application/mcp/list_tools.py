@@ -15,6 +15,7 @@ from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RateLimiter
 from backend_api.domain.mcp.entity import Listing, McpTarget, McpTool, prefix_of, within_bound
 from backend_api.domain.mcp.ports import McpConnector, McpServerError, Place
+from service_kit.amounts import duration_text
 
 LIST_S = 5.0
 """Of each server, all of which are asked at once."""
@@ -99,7 +100,7 @@ class ListMcpTools:
         except UnavailableError as error:
             return McpServerError(error.detail)
         except TimeoutError:
-            return McpServerError(f"It did not answer within {self.within_s:g} seconds.", "timed_out")
+            return McpServerError(f"It did not answer within {duration_text(self.within_s)}.", "timed_out")
 
 
 def _tool_named(target: McpTarget, public_name: str) -> McpTool:

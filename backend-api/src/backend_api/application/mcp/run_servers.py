@@ -33,6 +33,7 @@ from backend_api.domain.conversation.ports import EventLog
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.mcp.entity import MAX_TOOLS, Listing, McpTarget, McpTool, prefix_of, room_in, within_bound
 from backend_api.domain.mcp.ports import McpConnection, McpConnector, McpNotCalledError, McpServerError, Place
+from service_kit.amounts import duration_text
 
 T = TypeVar("T")
 
@@ -277,7 +278,7 @@ class _Run:
                 return await asked
         except TimeoutError as error:
             slow = "The computer or the program in it" if target.is_program else "It"
-            raise McpServerError(f"{slow} did not answer within {within_s:g} seconds.", "timed_out") from error
+            raise McpServerError(f"{slow} did not answer within {duration_text(within_s)}.", "timed_out") from error
 
     async def _changed(self, target: McpTarget, connection: McpConnection) -> list[McpUpdated | Notice]:
         """That it lists others by now, which are offered from the next run on."""

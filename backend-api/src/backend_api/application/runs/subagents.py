@@ -23,8 +23,9 @@ from backend_api.domain.agent.model import AssistantTurn, ModelError
 from backend_api.domain.agent.shortening import shorten
 from backend_api.domain.agent.subagent_kinds import BUILT_IN, SubagentKind, find_kind, is_built_in
 from backend_api.domain.agent.tools import Assignment, Done, ToolCall, Waits
+from service_kit.amounts import duration_text
 
-TOO_LONG = "The agent was ended because it did not finish within {seconds:g} s. Part of it may have happened."
+TOO_LONG = "The agent was ended because it did not finish within {duration}. Part of it may have happened."
 SILENT = "The agent ended without an answer."
 KIND_GONE = "There are no agents of the kind {name} any more. This one goes on, and only looks."
 UNKNOWN = "agent_type: there is no agent of the kind {name!r}. There are: {known}."
@@ -69,7 +70,7 @@ class Subagents:
         except TimeoutError:
             if not deadline.expired():
                 raise
-            reason = TOO_LONG.format(seconds=assignment.within_s)
+            reason = TOO_LONG.format(duration=duration_text(assignment.within_s))
             await journal.cut_open_calls(reason)
             ending = Ending(status="failed", reason=reason)
         except ModelError as error:

@@ -14,6 +14,7 @@ from backend_api.domain.identity.entity import UserId
 from backend_api.domain.schedules.entity import MAX_AHEAD, MAX_CRON_CHARACTERS, MAX_TEXT_CHARACTERS, Schedule
 from backend_api.domain.schedules.occurrences import first_at
 from backend_api.domain.schedules.ports import CronLines
+from backend_api.domain.unseen import is_blank
 
 OF_NEW_SESSION = ("model", "preset", "options")
 _NO_NEW_SESSION: dict[str, Any] = {"model": None, "preset": None, "options": {}}
@@ -74,7 +75,7 @@ class ScheduleRules:
         return at.replace(microsecond=0)
 
     def _check_text(self, schedule: Schedule) -> None:
-        if not schedule.text.strip():
+        if is_blank(schedule.text):
             raise InvalidError("Say what the agent is to be told.", field="body.text")
         if len(schedule.text) > MAX_TEXT_CHARACTERS:
             reason = f"The text of a schedule has at most {MAX_TEXT_CHARACTERS} characters."

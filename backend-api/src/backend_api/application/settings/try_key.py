@@ -26,6 +26,7 @@ from backend_api.domain.settings.base_urls import BaseUrls
 from backend_api.domain.settings.entity import OwnSettings
 from backend_api.domain.settings.ports import UserCatalogues
 from backend_api.domain.settings.table import PROVIDER_SETTINGS, ProviderSettings, Setting
+from service_kit.amounts import duration_text
 
 ANSWER_S = 20.0
 ANSWER_TOKENS = 64
@@ -131,7 +132,7 @@ class TryKey:
                 async for _ in parts:
                     break
         except TimeoutError:
-            detail = f"There was no answer within {self.answer_s:g} seconds."
+            detail = f"There was no answer within {duration_text(self.answer_s)}."
             return TrialResult(outcome="unreachable", model=model, detail=detail)
         except ModelError as error:
             return TrialResult(outcome=_outcome_of(error), model=model, detail=error.detail)

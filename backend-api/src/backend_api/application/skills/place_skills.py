@@ -14,6 +14,7 @@ from backend_api.domain.identity.entity import UserId
 from backend_api.domain.sandbox.entity import Sandbox
 from backend_api.domain.skills.entity import ROOT
 from backend_api.domain.skills.ports import SkillArchives, SkillFolders
+from service_kit.amounts import duration_text
 
 logger = logging.getLogger(__name__)
 
@@ -84,7 +85,7 @@ class PlaceSkills:
         except DomainError as error:
             reason = error.detail
         except TimeoutError:
-            reason = f"it was not written within {self._within_s:g} seconds."
+            reason = f"it was not written within {duration_text(self._within_s)}."
         else:
             return None
         fields = {"session_id": sandbox.session_id, "skill": name, "reason": reason}

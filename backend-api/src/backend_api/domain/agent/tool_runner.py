@@ -33,6 +33,7 @@ from backend_api.domain.agent.step import NO_RESULT
 from backend_api.domain.agent.tools import Delegate, Done, OpenCall, Tool, ToolCall, Waits
 from backend_api.domain.agent.waits import Wait
 from backend_api.domain.errors import DomainError
+from service_kit.amounts import duration_text
 
 logger = logging.getLogger(__name__)
 
@@ -272,7 +273,7 @@ class ToolRunner:
 def _deadline_result(call: ToolCall, tool: Tool) -> Done:
     """The result of a call that was cut at its deadline."""
     text = TOO_LONG if call.has_begun else NEVER_BEGUN
-    return Done(success=False, output=text.format(late=f"within {tool.spec.deadline_ms / 1000:g} s"))
+    return Done(success=False, output=text.format(late=f"within {duration_text(tool.spec.deadline_ms / 1000)}"))
 
 
 def _ask_of_previous(called: ToolCalled, asking: Sequence[Announced]) -> Ask | None:

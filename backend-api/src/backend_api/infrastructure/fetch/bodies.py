@@ -7,6 +7,7 @@ import zlib
 import httpx
 
 from backend_api.infrastructure.fetch.errors import FetchFailedError, FetchTooLargeError
+from service_kit.amounts import size_text
 from service_kit.bounded_http import Bounds, RefusedAnswerError, StreamedAnswer
 
 ENCODINGS = "gzip, identity"
@@ -39,4 +40,4 @@ async def whole_body(response: httpx.Response, limit: int) -> bytes:
 
 
 def _too_large(limit: int) -> FetchTooLargeError:
-    return FetchTooLargeError(f"There is more than {limit // 1024} KB.", limit_bytes=limit)
+    return FetchTooLargeError(f"There is more than {size_text(limit)}.", limit_bytes=limit)

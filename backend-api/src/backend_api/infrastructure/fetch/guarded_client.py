@@ -20,6 +20,7 @@ from backend_api.infrastructure.fetch.rules import FetchRules
 from backend_api.infrastructure.fetch.shares import Shares
 from backend_api.infrastructure.fetch.transport import PoolTransport
 from backend_api.infrastructure.tls import trusted_certificates
+from service_kit.amounts import duration_text
 
 MOST_REDIRECTS = 5
 CONNECT_S = 5.0
@@ -63,7 +64,7 @@ class GuardedClient:
             async with asyncio.timeout(limits.whole_s), self._shares.of(owner_of_lookups()):
                 return await self._follow_redirects(url, limits, accept)
         except (TimeoutError, httpx.TimeoutException) as error:
-            raise FetchFailedError(f"Nothing whole came within {limits.whole_s:g} seconds.") from error
+            raise FetchFailedError(f"Nothing whole came within {duration_text(limits.whole_s)}.") from error
         except httpx.ConnectError as error:
             raise FetchFailedError("No server can be reached there.") from error
         except httpx.HTTPError as error:

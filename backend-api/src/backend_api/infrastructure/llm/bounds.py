@@ -10,6 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from backend_api.domain.agent.model import AddedPart, ModelUnavailableError, Part, TextPart, ThinkingPart, ToolCallPart
+from service_kit.amounts import duration_text
 from service_kit.wait_limit import WaitLimit
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
@@ -64,7 +65,7 @@ class AnswerBounds:
                 if self._bytes > MAX_ANSWER_BYTES:
                     raise self._too_much("more than any answer takes")
                 if now - begun > MAX_ANSWER_S:
-                    raise self._too_much(f"an answer that did not end within {MAX_ANSWER_S / 60:g} minutes")
+                    raise self._too_much(f"an answer that did not end within {duration_text(MAX_ANSWER_S)}")
                 yield chunk
                 if self._clock() - yielded > BUSY_S:
                     await asyncio.sleep(0)
@@ -78,7 +79,7 @@ class AnswerBounds:
         except StopAsyncIteration:
             return None
         except TimeoutError as error:
-            text = f"{self._provider} sent nothing for {self._silence_s:g} s."
+            text = f"{self._provider} sent nothing for {duration_text(self._silence_s)}."
             raise ModelUnavailableError(text, may_retry=True) from error
 
     def count(self, part: Part) -> None:

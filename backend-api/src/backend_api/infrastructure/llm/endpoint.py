@@ -18,6 +18,7 @@ from aiohttp.tracing import Trace
 
 from backend_api.domain.agent.model import ModelUnavailableError
 from backend_api.infrastructure.llm.bounds import MOST_REDIRECTS, TIMEOUTS, Timeouts
+from backend_api.infrastructure.llm.faults import in_sentence
 from backend_api.infrastructure.tls import certificates_of_machine
 
 CONNECTIONS = 500
@@ -49,7 +50,8 @@ class Connections:
             async with asyncio.timeout(self._within_s):
                 await self._free.acquire()
         except TimeoutError as error:
-            busy = f"Too many answers of {provider} are under way here at once. Try again in a moment."
+            who = in_sentence(provider)
+            busy = f"Too many answers of {who} are under way here at once. Try again in a moment."
             raise ModelUnavailableError(busy, may_retry=True) from error
         try:
             yield

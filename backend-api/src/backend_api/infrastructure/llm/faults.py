@@ -86,7 +86,7 @@ def fault_of(status: int, error: object, *, provider: str, key_setting: str, hea
         return ModelRequestError(f"{provider} leads to another address ({status}), {elsewhere}")
     if _is_too_long(status, message, code):
         return ModelContextError(
-            f"This conversation is too long for the model ({provider}, {status}){said} "
+            f"This conversation is too long for the model ({in_sentence(provider)}, {status}){said} "
             "Go on in a new conversation, or choose a model with a larger context window."
         )
     if status == 404 or code in _NO_MODEL_CODES:
@@ -197,3 +197,8 @@ def _shown(value: object) -> str:
         return text
     title = _TITLE.search(text[:10_000])
     return " ".join(unescape(title[1]).split()) if title else ""
+
+
+def in_sentence(provider: str) -> str:
+    """Its name where a sentence does not begin with it."""
+    return f"the {provider.removeprefix('The ')}" if provider.startswith("The ") else provider

@@ -25,6 +25,7 @@ from backend_api.infrastructure.llm.faults import (
     as_object,
     fault_in_stream,
     fault_of,
+    in_sentence,
     message_of,
 )
 from backend_api.infrastructure.llm.sse import (
@@ -241,7 +242,9 @@ async def drain(chunks: AsyncIterator[bytes]) -> None:
 
 
 def cut(provider: str) -> ModelStreamCutError:
-    return ModelStreamCutError(f"The connection to {provider} broke in the middle of the answer.", may_retry=True)
+    return ModelStreamCutError(
+        f"The connection to {in_sentence(provider)} broke in the middle of the answer.", may_retry=True
+    )
 
 
 def _unknown_form(provider: str) -> ModelUnavailableError:

@@ -17,6 +17,7 @@ from backend_api.domain.sandbox.errors import (
     UploadTooLargeError,
 )
 from backend_api.domain.sandbox.ports import Download, FileEntry, FilePreview, Screen, Upload
+from service_kit.amounts import size_text
 
 MAX_PREVIEW = 100 * 1024
 
@@ -133,7 +134,7 @@ class MemoryWorkspace:
         async for file in files:
             content = b"".join([chunk async for chunk in file.chunks])
             if len(content) > self._max_bytes:
-                raise UploadTooLargeError(f"A file may have at most {self._max_bytes} bytes.")
+                raise UploadTooLargeError(f"A file may have at most {size_text(self._max_bytes)}.")
             path = PurePosixPath(_relative_path(f"{subdir}/{file.name}"))
             name, number = str(path), 1
             while not replaces and (name in there or name in written):

@@ -17,6 +17,7 @@ from backend_api.infrastructure.mongo.database import Client, Database
 from backend_api.infrastructure.mongo.documents import DOCUMENTS
 from backend_api.infrastructure.mongo.migrations import MIGRATIONS, migrate
 from backend_api.infrastructure.mongo.transactions import DURABLE
+from service_kit.amounts import duration_text
 
 logger = logging.getLogger(__name__)
 
@@ -64,7 +65,7 @@ async def ensure_replica_set(client: Client, *, wait_s: float) -> None:
             while not await _is_writable(client):  # noqa: ASYNC110 -- another process changes it
                 await asyncio.sleep(0.1)
     except TimeoutError as error:
-        raise StoreUnavailableError(f"MongoDB did not become writable within {wait_s:g} s.") from error
+        raise StoreUnavailableError(f"MongoDB did not become writable within {duration_text(wait_s)}.") from error
 
 
 async def _is_writable(client: Client) -> bool:

@@ -11,6 +11,7 @@ from typing import Annotated, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from backend_api.domain.unseen import UNTYPED
+from service_kit.amounts import size_text
 
 MAX_BYTES = 64 * 1024
 _ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -41,7 +42,7 @@ def parse_prompt_file(file_id: str, content: bytes, where: str, head: type[H]) -
     if not _ID.fullmatch(file_id):
         raise PromptFileError(f"{where}: its name has other characters than a-z, 0-9, - and _, or more than 64")
     if len(content) > MAX_BYTES:
-        raise PromptFileError(f"{where}: it is larger than {MAX_BYTES} bytes")
+        raise PromptFileError(f"{where}: it is larger than {size_text(MAX_BYTES)}")
     try:
         text = content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:

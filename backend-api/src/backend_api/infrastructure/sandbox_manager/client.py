@@ -29,6 +29,7 @@ from backend_api.infrastructure.sandbox_manager.start_announcer import Announce,
 from contracts.sandboxes import EndpointToken, SandboxList
 from contracts.sandboxes import Sandbox as WireSandbox
 from contracts.sandboxes import SandboxStatus as WireStatus
+from service_kit.amounts import duration_text
 
 START_DEADLINE_S = 120.0
 KEEP_ALIVE_EVERY_S = 20.0
@@ -257,7 +258,7 @@ class SandboxManagerClient:
                         raise SandboxQueuedError(sandbox.queue_reason)
                     wait_ms = min(wait_ms, left_ms)
             elif self._clock() >= deadline:
-                raise SandboxUnavailableError(f"The computer did not start within {START_DEADLINE_S:g} s.")
+                raise SandboxUnavailableError(f"The computer did not start within {duration_text(START_DEADLINE_S)}.")
             before = sandbox.status
             response = await self._send("GET", f"/sandboxes/{sandbox.id}", params={"wait_ms": str(wait_ms)})
             raise_for(response)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from backend_api.domain.skills.entity import MAIN, MAX_ARCHIVE_BYTES, MAX_BYTES, MAX_FILES, Skill, check_paths
 from backend_api.domain.skills.errors import SkillRefusedError
 from backend_api.infrastructure.skills.front_matter import parse_main
+from service_kit.amounts import size_text
 
 _ZIP = b"PK\x03\x04"
 _TAKEN = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -28,7 +29,7 @@ class ZipArchives:
 
     def read(self, file_name: str, content: bytes) -> Skill:
         if len(content) > MAX_ARCHIVE_BYTES:
-            raise SkillRefusedError(f"A skill's archive may have at most {MAX_ARCHIVE_BYTES} bytes.")
+            raise SkillRefusedError(f"A skill's archive may have at most {size_text(MAX_ARCHIVE_BYTES)}.")
         if content.startswith(_ZIP):
             return read_zip(content)
         if file_name.lower().endswith((".md", ".markdown")):
@@ -45,7 +46,7 @@ def skill_of(contents: dict[str, bytes]) -> Skill:
     if MAIN not in contents:
         raise SkillRefusedError(f"There is no {MAIN} at the top of it, or in its one folder.")
     if sum(map(len, contents.values())) > MAX_BYTES:
-        raise SkillRefusedError(f"A skill may have at most {MAX_BYTES} bytes.")
+        raise SkillRefusedError(f"A skill may have at most {size_text(MAX_BYTES)}.")
     name, description, instructions = parse_main(contents[MAIN])
     return Skill(name=name, description=description, instructions=instructions, contents=contents)
 
@@ -96,7 +97,7 @@ def _checked(entries: Sequence[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
             kept.append(entry)
     check_paths([_path_of(entry) for entry in kept])
     if sum(entry.file_size for entry in kept) > MAX_BYTES:
-        raise SkillRefusedError(f"Unpacked this is more than the {MAX_BYTES} bytes a skill may have.")
+        raise SkillRefusedError(f"Unpacked this is more than the {size_text(MAX_BYTES)} a skill may have.")
     return kept
 
 
@@ -121,7 +122,7 @@ def _read(packed: zipfile.ZipFile, entries: Sequence[zipfile.ZipInfo]) -> dict[s
             content = opened.read(left + 1)
         left -= len(content)
         if left < 0:
-            raise SkillRefusedError(f"Unpacked this is more than the {MAX_BYTES} bytes a skill may have.")
+            raise SkillRefusedError(f"Unpacked this is more than the {size_text(MAX_BYTES)} a skill may have.")
         contents[_path_of(entry)] = content
     return contents
 

@@ -12,6 +12,7 @@ from backend_api.domain.skills.entity import MAIN, MAX_BYTES, MAX_FILES, Origin,
 from backend_api.domain.skills.errors import SkillRefusedError
 from backend_api.infrastructure.skills.archives import skill_of
 from backend_api.infrastructure.skills.records import entry_of
+from service_kit.amounts import size_text
 
 MAX_SKILLS = 100
 MAX_BYTES_IN_ALL = 64 * 1024 * 1024
@@ -41,7 +42,7 @@ def read_library(folder: Path | None = None) -> FolderLibrary:
     """Raises `SkillFolderError`."""
     found = {**_read_all(PRODUCT, "bundled"), **(_read_all(folder, "deployment") if folder is not None else {})}
     if sum(entry.size for entry, _ in found.values()) > MAX_BYTES_IN_ALL:
-        raise SkillFolderError(f"{folder} has more than {MAX_BYTES_IN_ALL} bytes of skills")
+        raise SkillFolderError(f"{folder} has more than {size_text(MAX_BYTES_IN_ALL)} of skills")
     return FolderLibrary(dict(sorted(found.items())))
 
 
@@ -79,5 +80,5 @@ def _files(place: Path) -> Iterator[Path]:
                 raise SkillFolderError(f"{path} is neither a file nor a folder")
             count, size = count + 1, size + path.stat().st_size
             if count > MAX_FILES or size > MAX_BYTES:
-                raise SkillFolderError(f"{place} has more than {MAX_FILES} files or {MAX_BYTES} bytes")
+                raise SkillFolderError(f"{place} has more than {MAX_FILES} files or {size_text(MAX_BYTES)}")
             yield path

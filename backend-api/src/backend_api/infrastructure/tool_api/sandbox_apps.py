@@ -20,6 +20,7 @@ from backend_api.domain.previews.ports import AppRequest, Headers
 from backend_api.domain.sandbox.entity import Sandbox
 from backend_api.infrastructure.tool_api.port_tunnels import SENT_BYTES, WRITE_S, PortTunnels, TunnelStream
 from backend_api.infrastructure.tool_api.sockets import BoundedConnection
+from service_kit.amounts import duration_text
 
 HEAD_S = 300.0
 """From the whole request to the head of the answer: people wait for slow apps, but not for ever."""
@@ -144,7 +145,9 @@ class ToolApiSandboxApps:
             async with deadline:
                 response = await connection.handle_async_request(asked)
         except TimeoutError as error:
-            raise AppFailedError(f"The app at port {port} did not answer within {self.head_s:g} s.") from error
+            raise AppFailedError(
+                f"The app at port {port} did not answer within {duration_text(self.head_s)}."
+            ) from error
         stream.may_read = None
         if not _can_be_passed_on(response):
             await response.aclose()

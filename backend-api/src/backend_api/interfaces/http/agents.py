@@ -16,7 +16,7 @@ from backend_api.domain.agent.subagent_kinds import (
     SubagentKind,
 )
 from backend_api.interfaces.http.caller import CurrentCaller
-from backend_api.interfaces.http.schemas import AnswerBody, RequestBody
+from backend_api.interfaces.http.schemas import AnswerBody, RequestBody, Words
 from backend_api.interfaces.http.use_cases import Calls
 
 router = APIRouter(prefix="/api/agents", tags=["agents"])
@@ -36,8 +36,8 @@ class AgentBody(AnswerBody):
 
 
 class ChangeAgentBody(RequestBody):
-    description: str = Field(min_length=1, max_length=MAX_DESCRIPTION_CHARACTERS, description="One line.")
-    prompt: str = Field(min_length=1, max_length=MAX_PROMPT_CHARACTERS)
+    description: Words = Field(min_length=1, max_length=MAX_DESCRIPTION_CHARACTERS, description="One line.")
+    prompt: Words = Field(min_length=1, max_length=MAX_PROMPT_CHARACTERS)
     tools: list[Rule] | None = Field(
         default=None,
         max_length=MAX_TOOL_RULES,

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from backend_api.domain.identity.entity import Grant
-from backend_api.interfaces.http.schemas import AnswerBody, RequestBody, Time
+from backend_api.interfaces.http.schemas import AnswerBody, RequestBody, Time, Words
 
 
 class GrantRequestBody(RequestBody):
@@ -18,7 +18,7 @@ class GrantRequestBody(RequestBody):
 
 
 class RegisterBody(GrantRequestBody):
-    username: str = Field(max_length=256)
+    username: Words = Field(max_length=256)
     password: str = Field(max_length=4096)
     email: str | None = Field(default=None, max_length=320)
 

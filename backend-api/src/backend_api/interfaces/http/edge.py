@@ -18,6 +18,7 @@ _UPLOAD = re.compile(r"/api/sessions/[^/]+/files/?")
 _SKILLS = re.compile(r"/api/skills/?")
 PIECE_BYTES = 64 * 1024
 TOO_LARGE = "body_too_large"
+NUL_IN_QUERY = "The query of the address has the character NUL (%00) in it, which no value has: leave it out."
 OVER_LIMIT = "The request body is too large."
 MOST_VALUES = 2_000
 """In a JSON body. The longest lists that routes take have some hundreds."""
@@ -49,6 +50,9 @@ class Edge:
             return
         if scope["type"] == "websocket":
             await self._app(scope, receive, send)
+            return
+        if b"%00" in scope["query_string"]:
+            await problem(422, "invalid", NUL_IN_QUERY)(scope, receive, send)
             return
         limit = self._limit_of(scope, headers)
         if _declared_length(headers) > limit:

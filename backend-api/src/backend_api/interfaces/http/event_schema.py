@@ -18,6 +18,7 @@ from backend_api.domain.agent.events import (
 )
 from contracts.tools import Display
 
+EVENT_SCHEMA_PATH = "/api/schema/events.json"
 _ENVELOPE = ("seq", "type", "at", "session_id", "run_id")
 _REF = "#/$defs/{model}"
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from functools import cache
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Header, Query, Response
+from pydantic import Field
 
-from backend_api.application.conversation.event_json import dump, event_fields
+from backend_api.application.conversation.event_json import dump, dump_bytes, event_fields
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.errors import InvalidError
 from backend_api.domain.sandbox.content import HEAD_BYTES
 from backend_api.interfaces.http.caller import ONE_PLACE, CurrentCaller
+from backend_api.interfaces.http.event_schema import EVENT_SCHEMA_PATH, event_schema
 from backend_api.interfaces.http.event_stream import EventStream, event_frame
 from backend_api.interfaces.http.feed_frames import feed_frame, feed_schema
 from backend_api.interfaces.http.schemas import AnswerBody
@@ -28,8 +31,13 @@ After = Annotated[int | None, Query(ge=0, le=_MAX_SEQ)]
 LastEventId = Annotated[str | None, Header(max_length=32)]
 
 
+_EVENTS = f"Events as `{EVENT_SCHEMA_PATH}` describes them."
+STREAM = {"type": "string", "description": f"Server-sent events; the data of each is one of {EVENT_SCHEMA_PATH}."}
+"""Schema of a stream of a session's events."""
+
+
 class EventPageBody(AnswerBody):
-    items: list[dict[str, Any]]
+    items: list[dict[str, Any]] = Field(description=_EVENTS)
     last_seq: int
     has_more: bool
 
@@ -62,7 +70,7 @@ async def _page_place(
 @router.get(
     "/sessions/{session_id}/events",
     dependencies=[Depends(_page_place, scope="request")],
-    responses={200: {"model": EventPageBody, "content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+    responses={200: {"model": EventPageBody, "content": {"text/event-stream": {"schema": STREAM}}}},
     response_class=Response,
 )
 async def events(
@@ -95,7 +103,12 @@ async def events(
     return Response(body, media_type="application/json", headers={"Cache-Control": "no-store"})
 
 
-@router.get("/sessions/{session_id}/events/{seq}/body", response_class=Response, dependencies=[ONE_PLACE])
+@router.get(
+    "/sessions/{session_id}/events/{seq}/body",
+    response_class=Response,
+    dependencies=[ONE_PLACE],
+    responses={200: {"content": {"*/*": {"schema": {"type": "string", "format": "binary"}}}}},
+)
 async def event_body(session_id: str, seq: int, caller: CurrentCaller, calls: Calls) -> Response:
     """Return the complete body of an event that shows only a part of it."""
     session = await calls.sessions.get(SessionId(session_id), caller.user.id)
@@ -128,3 +141,18 @@ async def feed(
     followed = calls.follow_sessions(caller.user.id, start_of(after, last_event_id))
     slot = calls.stream_slots.claim_slot(caller.claims, "sse")
     return EventStream(followed, feed_frame, slot=slot, heartbeat_s=options.heartbeat_s)
+
+
+@cache
+def _event_schema() -> bytes:
+    return dump_bytes(event_schema())
+
+
+@router.get(
+    EVENT_SCHEMA_PATH.removeprefix(router.prefix),
+    response_class=Response,
+    responses={200: {"content": {"application/schema+json": {"schema": {"type": "object"}}}}},
+)
+async def schema_of_events() -> Response:
+    """Return the JSON Schema of the events of sessions."""
+    return Response(_event_schema(), media_type="application/schema+json", headers={"Cache-Control": "no-cache"})

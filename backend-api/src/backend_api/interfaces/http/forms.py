@@ -16,6 +16,7 @@ from starlette.requests import ClientDisconnect
 from backend_api.domain.errors import InvalidError
 from backend_api.domain.sandbox.errors import UploadTooLargeError
 from backend_api.domain.sandbox.ports import Upload
+from service_kit.amounts import size_text
 
 FIELD = "files"
 MAX_FIELDS = 10
@@ -198,11 +199,11 @@ class _Form:
         self._part.size += end - start
         if self._part.file_name is None:
             if self._part.size > MAX_FIELD_BYTES:
-                raise HTTPException(400, f"A field may have at most {MAX_FIELD_BYTES} bytes.")
+                raise HTTPException(400, f"A field may have at most {size_text(MAX_FIELD_BYTES)}.")
             return
         if self._part.size > self._max_file_bytes:
             most = self._max_file_bytes
-            raise UploadTooLargeError(f"A file may have at most {most} bytes.", limit_bytes=most)
+            raise UploadTooLargeError(f"A file may have at most {size_text(most)}.", limit_bytes=most)
         if self._part.field == self._name:
             self._found.append(data[start:end])
 

@@ -13,6 +13,7 @@ from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from backend_api.interfaces.http.schemas import AnswerBody
 from backend_api.interfaces.http.use_cases import Calls, Metrics, Options, Probe
 from service_kit.scraping import check_scraper
 
@@ -28,7 +29,14 @@ async def healthz() -> dict[str, str]:
     return {"status": "ok"}
 
 
-@router.get("/readyz", responses={503: {"content": {"application/json": {}}}})
+class ReadinessBody(AnswerBody):
+    ready: bool
+    dependencies: dict[str, Literal["ok", "down"]]
+    latency_ms: dict[str, float]
+    required: list[str]
+
+
+@router.get("/readyz", responses={200: {"model": ReadinessBody}, 503: {"model": ReadinessBody}})
 async def readyz(calls: Calls) -> JSONResponse:
     """Readiness: the state of each dependency; 503 when a required one does not respond."""
     return await readiness(calls.required, calls.optional)

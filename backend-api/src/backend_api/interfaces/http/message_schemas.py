@@ -13,7 +13,7 @@ from backend_api.domain.agent.approvals import MAX_FEEDBACK_CHARACTERS, Decision
 from backend_api.domain.agent.events import MAX_FOCUS_CHARACTERS, Decided, PlanVerdict
 from backend_api.domain.agent.plans import PlanDecision
 from backend_api.domain.agent.questions import MAX_ANSWER_CHARACTERS
-from backend_api.interfaces.http.schemas import AnswerBody, RequestBody
+from backend_api.interfaces.http.schemas import AnswerBody, RequestBody, Words
 from backend_api.interfaces.http.state_schemas import UsageBody, message_fields
 
 Identifier = Annotated[str, StringConstraints(min_length=1, max_length=200)]
@@ -113,7 +113,7 @@ class ResumedBody(AnswerBody):
 class CompactBody(RequestBody):
     """`focus` is what the summary tells most of."""
 
-    focus: str | None = Field(default=None, min_length=1, max_length=MAX_FOCUS_CHARACTERS)
+    focus: Words | None = Field(default=None, min_length=1, max_length=MAX_FOCUS_CHARACTERS)
 
 
 class CompactingBody(AnswerBody):

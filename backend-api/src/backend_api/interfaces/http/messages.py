@@ -15,6 +15,7 @@ from backend_api.domain.agent.questions import Answers
 from backend_api.domain.conversation.entity import RunId, SessionId
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.event_stream import EventStream, event_frame, gone
+from backend_api.interfaces.http.events import STREAM
 from backend_api.interfaces.http.message_schemas import (
     AcceptedBody,
     AnsweredBody,
@@ -107,7 +108,11 @@ async def run(
             await asyncio.wait({waiting, leaving})
 
 
-@router.post("/runs/stream", responses={200: {"content": {"text/event-stream": {}}}, 409: {}}, response_class=Response)
+@router.post(
+    "/runs/stream",
+    responses={200: {"content": {"text/event-stream": {"schema": STREAM}}}, 409: {}},
+    response_class=Response,
+)
 async def stream_run(
     session_id: str, body: MessageBody, caller: CurrentCaller, calls: Calls, options: Options
 ) -> Response:
@@ -149,7 +154,12 @@ async def compact(
 _NOT_ACTIVE = "There is nothing to stop: the session is idle, or the run of `run_id` is not its active one."
 
 
-@router.post("/stop", status_code=202, responses={204: {"description": _NOT_ACTIVE}}, response_model=None)
+@router.post(
+    "/stop",
+    status_code=202,
+    responses={202: {"model": StoppedBody}, 204: {"description": _NOT_ACTIVE}},
+    response_model=None,
+)
 async def stop(
     session_id: str, caller: CurrentCaller, calls: Calls, body: StopBody | None = None
 ) -> StoppedBody | Response:

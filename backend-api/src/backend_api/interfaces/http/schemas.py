@@ -3,18 +3,51 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any, cast
 
-from pydantic import BaseModel, ConfigDict, PlainSerializer
+from pydantic import AfterValidator, BaseModel, ConfigDict, PlainSerializer, field_validator
+from pydantic_core import PydanticCustomError
 
 from backend_api.application.conversation.event_json import format_time
+from backend_api.domain.unseen import is_blank
 
 
 class RequestBody(BaseModel):
     """A body of a request. Values are of the type that is documented: no text is read as a number, and no number as
-    yes or no."""
+    yes or no. No text, at whatever depth, has the character NUL in it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    @field_validator("*", mode="after")
+    @classmethod
+    def _check_for_nul(cls, value: Any) -> Any:
+        if _has_nul(value):
+            raise PydanticCustomError("nul", "it has the character NUL (U+0000) in it, which no text has: leave it out")
+        return value
+
+
+def _has_nul(value: Any) -> bool:
+    match value:
+        case str():
+            return "\0" in value
+        case dict():
+            return any("\0" in str(name) or _has_nul(one) for name, one in cast("dict[Any, Any]", value).items())
+        case list():
+            return any(map(_has_nul, cast("list[Any]", value)))
+        case _:
+            return False
+
+
+def _checked_words(text: str) -> str:
+    if text and is_blank(text):
+        raise PydanticCustomError(
+            "blank", "it holds nothing but white space or signs that nobody sees: write something"
+        )
+    return text
+
+
+Words = Annotated[str, AfterValidator(_checked_words)]
+"""A name or a text that people read: there is something to be seen in it, or it is empty where it may be."""
 
 
 class AnswerBody(BaseModel):

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from backend_api.domain.conversation.entity import Session
 from backend_api.interfaces.http.option_schemas import OptionsBody
-from backend_api.interfaces.http.schemas import AnswerBody, RequestBody, Time
+from backend_api.interfaces.http.schemas import AnswerBody, RequestBody, Time, Words
 
 _PRESET = (
     "One of GET /api/presets: what the agent is told, which tools it has, its model and its options, as far as the "
@@ -18,14 +18,14 @@ _PRESET = (
 
 
 class CreateSessionBody(RequestBody):
-    title: str | None = Field(default=None, max_length=1000)
+    title: Words | None = Field(default=None, max_length=1000)
     model: str | None = Field(default=None, max_length=200)
     preset: str | None = Field(default=None, max_length=200, description=_PRESET)
     options: OptionsBody = OptionsBody()
 
 
 class UpdateSessionBody(RequestBody):
-    title: str | None = Field(default=None, max_length=1000)
+    title: Words | None = Field(default=None, max_length=1000)
     model: str | None = Field(default=None, max_length=200)
     preset: str | None = Field(default=None, max_length=200, description=_PRESET)
     options: OptionsBody | None = None

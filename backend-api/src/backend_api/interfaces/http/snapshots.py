@@ -8,8 +8,9 @@ from fastapi import APIRouter, Path, Response
 from pydantic import StringConstraints
 
 from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.sandbox.snapshots import SnapshotNotFoundError
 from backend_api.interfaces.http.caller import CurrentCaller
-from backend_api.interfaces.http.schemas import AnswerBody, RequestBody, Time
+from backend_api.interfaces.http.schemas import AnswerBody, RequestBody, Time, Words
 from backend_api.interfaces.http.use_cases import Calls
 
 router = APIRouter(prefix="/api/sessions/{session_id}/snapshots", tags=["files"], responses={409: {}})
@@ -18,7 +19,7 @@ _SnapshotId = Annotated[str, Path(max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
 
 
 class TakeSnapshotBody(RequestBody):
-    name: Annotated[str, StringConstraints(min_length=1, max_length=100, strip_whitespace=True)]
+    name: Annotated[Words, StringConstraints(min_length=1, max_length=100, strip_whitespace=True)]
 
 
 class SnapshotBody(AnswerBody):
@@ -59,7 +60,10 @@ async def restore_snapshot(
 
 @router.delete("/{snapshot_id}", status_code=204)
 async def delete_snapshot(session_id: str, snapshot_id: _SnapshotId, caller: CurrentCaller, calls: Calls) -> Response:
-    """Delete a snapshot; 204 also when it does not exist."""
+    """Delete a snapshot."""
     session = await calls.sessions.get(SessionId(session_id), caller.user.id)
+    kept = await calls.snapshots.kept(session.id, caller.user.id)
+    if snapshot_id not in {one.id for one in kept.items}:
+        raise SnapshotNotFoundError("There is no such snapshot of this session.")
     await calls.snapshots.delete(session.id, caller.user.id, snapshot_id)
     return Response(status_code=204)

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator
 from dataclasses import dataclass, field
 from typing import Any
 
+from service_kit.amounts import size_text
 from tool_api.errors import InvalidUploadError, PathForbiddenError
 from tool_api.file_names import numbered, safe_name
 from tool_api.tools.browser.cdp import Payload
@@ -110,7 +111,7 @@ class Downloads:
         most = LARGEST_BYTES if room is None else min(room, LARGEST_BYTES)
         if download.size <= most:
             return False
-        download.refusal = f"{download.name} has {download.size:,} bytes or more, and {most:,} may be downloaded."
+        download.refusal = f"{download.name} is larger than the {size_text(most)} that may be downloaded."
         return True
 
     def find(self, guid: str) -> Download | None:

@@ -6,6 +6,7 @@ import io
 import os
 from dataclasses import dataclass
 
+from service_kit.amounts import size_text
 from tool_api.text_encoding import UTF8, TextEncoding, encoding_of, encoding_of_file, shown_text
 from tool_api.tools.files.diff import unified_diff
 from tool_api.workspace import Located
@@ -121,7 +122,7 @@ def replace_text(place: Located, old: str, new: str, *, every: bool) -> Replaced
     with os.fdopen(place.open(), "rb") as file:
         data = file.read(MAX_EDIT_BYTES + 1)
     if len(data) > MAX_EDIT_BYTES:
-        raise NotTextError(f"{place.path} is over {MAX_EDIT_BYTES} bytes, too big to edit.")
+        raise NotTextError(f"{place.path} is over {size_text(MAX_EDIT_BYTES)}, too big to edit.")
     encoding = encoding_of(data)
     if encoding is None:
         raise NotTextError(f"{place.path} is a binary file.")
@@ -134,7 +135,7 @@ def replace_text(place: Located, old: str, new: str, *, every: bool) -> Replaced
         return Replaced(found, encoding)
     data_old, data_new = _encoded(place, encoding, old), _encoded(place, encoding, new)
     if len(data) + found * (len(data_new) - len(data_old)) > MAX_EDIT_BYTES:
-        raise NotTextError(f"{place.path} would become over {MAX_EDIT_BYTES} bytes, too big to edit.")
+        raise NotTextError(f"{place.path} would become over {size_text(MAX_EDIT_BYTES)}, too big to edit.")
     after = before.replace(old, new)
     if encoding.mark + encoding.encode(before) == data:
         changed = encoding.mark + encoding.encode(after)

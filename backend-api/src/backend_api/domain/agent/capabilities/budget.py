@@ -9,6 +9,7 @@ from backend_api.domain.agent.context_size import most_uncounted_tokens, uncount
 from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.ending import Ending
 from backend_api.domain.agent.model import MAX_OUTPUT_TOKENS
+from service_kit.amounts import duration_text
 
 PROMPT_TOKENS = 1_000
 """Of the system prompt, before an opening tells how long it is."""
@@ -36,7 +37,7 @@ def budget(
             reason = f"The run cost {usage.known_cost:.2f} of {max_cost:.2f} US dollars (MAX_RUN_COST)."
             return _exceeded(reason, code="cost_budget", is_main=is_main)
         if max_minutes is not None and conversation.worked_until(setup.now()) >= timedelta(minutes=max_minutes):
-            reason = f"The run worked for {max_minutes:g} minutes (MAX_RUN_MINUTES)."
+            reason = f"The run worked for {duration_text(max_minutes * 60)} (MAX_RUN_MINUTES)."
             return _exceeded(reason, code="time_budget", is_main=is_main)
         if at_work := conversation.others_at_work:
             prompt = PROMPT_TOKENS if conversation.opened is None else 0

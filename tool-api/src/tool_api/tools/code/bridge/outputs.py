@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import cast
 
+from tool_api.tools.code.bridge.installed_paths import without_installed_paths
 from tool_api.tools.code.bridge.tables import table_of
 from tool_api.tools.code.bridge.throttle import Throttle
 from tool_api.tools.code.bridge.wire import Fields, Message, is_fields, text_of
@@ -181,5 +182,5 @@ def _size(fields: Fields) -> int:
 def _traceback(content: Fields) -> str:
     lines = content.get("traceback")
     if isinstance(lines, list) and lines:
-        return "\n".join(text_of(line) for line in cast("list[object]", lines))
+        return without_installed_paths("\n".join(text_of(line) for line in cast("list[object]", lines)))
     return f"{text_of(content.get('ename'))[:1000]}: {text_of(content.get('evalue'))[:MAX_SHOWN_TEXT]}"

@@ -1,0 +1,69 @@
+"""An example of each body that a request may have, for the documentation of the API."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+Document = dict[str, Any]
+
+_MESSAGE: Document = {"text": "Summarise report.pdf in five lines.", "client_message_id": "m-1"}
+_SCHEDULE: Document = {
+    "text": "Read my inbox folder and write what is new to summary.md.",
+    "cron": "0 9 * * 1-5",
+    "timezone": "Europe/Berlin",
+}
+_DENIED: Document = {"decision": "deny", "feedback": "Leave that file as it is."}
+_CREDENTIALS: Document = {"username": "anna", "password": "a long pass phrase"}
+
+EXAMPLES: Mapping[str, Document] = {
+    "POST /api/sessions": {"title": "Quarterly report", "preset": "research", "options": {"max_turns": 50}},
+    "PATCH /api/sessions/{session_id}": {"title": "Quarterly report", "pinned": True},
+    "POST /api/sessions/{session_id}/read": {"seq": 42},
+    "POST /api/sessions/{session_id}/messages": _MESSAGE,
+    "POST /api/sessions/{session_id}/runs": _MESSAGE,
+    "POST /api/sessions/{session_id}/runs/stream": _MESSAGE,
+    "POST /api/sessions/{session_id}/compact": {"focus": "What was decided, and why."},
+    "POST /api/sessions/{session_id}/stop": {"run_id": "3f6c0e0a9d5b4c7e8a1b2c3d4e5f6071"},
+    "POST /api/sessions/{session_id}/questions/{question_id}": {"answers": {"format": "As a table"}},
+    "POST /api/sessions/{session_id}/approvals/{approval_id}": _DENIED,
+    "POST /api/sessions/{session_id}/plans/{plan_id}": {"decision": "reject", "feedback": "Write the tests first."},
+    "POST /api/sessions/{session_id}/files/link": {"path": "report.pdf"},
+    "POST /api/sessions/{session_id}/snapshots": {"name": "Before the clean-up"},
+    "POST /api/sessions/{session_id}/vnc/ticket": {},
+    "POST /api/sessions/{session_id}/ports": {"port": 3000},
+    "POST /api/auth/register": _CREDENTIALS,
+    "POST /api/auth/login": _CREDENTIALS,
+    "POST /api/auth/refresh": {"refresh_token": "the one that the log-in gave"},
+    "POST /api/auth/password": {"old_password": "a long pass phrase", "new_password": "a longer pass phrase"},
+    "POST /api/auth/logout": {"refresh_token": "the one that the log-in gave"},
+    "POST /api/schedules": _SCHEDULE,
+    "PATCH /api/schedules/{schedule_id}": {"cron": "30 8 * * 1", "paused": False},
+    "POST /api/settings/models/test": {"provider": "openai", "key": "sk-...", "model": "gpt-5"},
+    "POST /api/settings/search/test": {"provider": "tavily", "key": "tvly-..."},
+    "PUT /api/settings/{category}/{key}": {"value": "gpt-5"},
+    "POST /api/skills": {"url": "https://example.org/skills/invoices.zip"},
+    "PUT /api/memories/{path}": {"content": "Answers in British English, and in short."},
+    "PUT /api/agents/{name}": {
+        "description": "Checks numbers of a report against its sources.",
+        "prompt": "Check each number against its source, and list those that differ.",
+        "tools": ["file_read", "web_*"],
+    },
+    "PUT /api/mcp/{server}": {
+        "url": "https://wiki.example.org/mcp",
+        "headers": {"Authorization": "Bearer ${TOKEN}"},
+        "env": {"TOKEN": "the key that the server gave"},
+    },
+}
+"""By method and path."""
+
+
+def add_examples(document: Document) -> Document:
+    """Complete a document in place. Files that are uploaded have none."""
+    for path, operations in document.get("paths", {}).items():
+        for method, operation in operations.items():
+            content: Document = operation.get("requestBody", {}).get("content", {})
+            example = EXAMPLES.get(f"{method.upper()} {path}")
+            if example is not None and "application/json" in content:
+                content["application/json"]["example"] = example
+    return document

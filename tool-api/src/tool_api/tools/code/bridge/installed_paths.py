@@ -1,0 +1,20 @@
+"""Tracebacks without where Python is installed on the host, which says nothing to whoever reads them."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable
+
+_BEFORE_LIBRARY = re.compile(r"(?:(?<![\w/.…])|(?<=\dm))/(?:[^\s\"'`:,;()<>\x1b/]+/)*(?=lib(?:64)?/python\d)")
+_OWN = ("/workspace/", "/home/")
+"""Where the agent's own environments are: those it finds by their path."""
+_SYSTEM = frozenset({"/", "/usr", "/usr/local"})
+SHORT = "…/"
+
+
+def without_installed_paths(text: str, roots: Iterable[str] = (sys.prefix, sys.base_prefix)) -> str:
+    """`…/lib/python3.11/json/decoder.py` in place of the whole path."""
+    for root in sorted({one.rstrip("/") for one in roots} - _SYSTEM, key=len, reverse=True):
+        text = text.replace(f"{root}/", SHORT) if root else text
+    return _BEFORE_LIBRARY.sub(lambda found: found[0] if found[0].startswith(_OWN) else SHORT, text)
