@@ -14,6 +14,7 @@ case "${1:-}" in
 esac
 
 ensure_python dev
+ensure_drawing
 ensure_servers
 ensure_node_modules
 ensure_desktop

@@ -24,6 +24,7 @@ TEXT
 
 run_local() {
   ensure_python local
+  ensure_drawing
   ensure_servers
   ensure_frontend
   ensure_desktop

@@ -109,6 +109,14 @@ ensure_packages() {
   echo "$wanted" >"$folder/node_modules/.lock"
 }
 
+# What draws formulas and diagrams of PDFs, beside the tool API as sandboxes run it.
+ensure_drawing() {
+  local folder=$ROOT/tool-api/src/tool_api/tools/documents/dist
+  ensure_node
+  [ -e "$folder/.lock" ] || note "Setting up what draws formulas and diagrams ..."
+  retry 3 "$ROOT/tool-api/drawing/install.sh" "$folder" || fail "tool-api/drawing/install.sh failed."
+}
+
 ensure_node_modules() { ensure_packages frontend "the front end's packages"; }
 
 # MCP servers of others, which tests speak to: one of npm and one of Python.

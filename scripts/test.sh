@@ -119,6 +119,7 @@ run_tests() {
   if [ ${#kinds[@]} = 0 ]; then kinds=(gate); fi
   cd "$ROOT" || return
   ensure_python dev
+  ensure_drawing
   ensure_servers
   if wanted gate all frontend e2e page; then ensure_node_modules; fi
   if wanted gate all e2e page stacks hostile quiet; then ensure_frontend; fi

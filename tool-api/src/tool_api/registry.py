@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tool_api.documents.programs import DocumentPrograms
@@ -24,6 +24,7 @@ from tool_api.tools.desktop.controller import DesktopController
 from tool_api.tools.desktop.screen import Screen
 from tool_api.tools.desktop.tools import desktop_tools
 from tool_api.tools.documents.controller import DocumentController, NotMadeError
+from tool_api.tools.documents.drawings import Drawings
 from tool_api.tools.documents.tools import document_tools
 from tool_api.tools.files.controller import FileController
 from tool_api.tools.files.tools import file_tools
@@ -91,7 +92,7 @@ def idle_tool_table() -> Mapping[str, AnyTool]:
 
 
 class _NoPrinter:
-    async def print_page(self, page: str, within_s: float) -> bytes:
+    async def print_page(self, make_page: Callable[[], str], drawings: Drawings, within_s: float) -> bytes:
         raise NotMadeError("Nothing is started.")
 
 

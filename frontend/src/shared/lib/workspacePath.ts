@@ -12,11 +12,9 @@ const LONGEST = 1_000
 export function workspaceAddress(address: string): string | null {
   const [, scheme = '', rest = ''] = SCHEME.exec(address.trim()) ?? []
   if (scheme === '') return null
-  const path = rest.replace(/^\/\/localhost(?=\/)/i, '')
-  const isRooted = /^\/(?!\/)|^\/\/\//.test(path)
-  const inside = path.replace(/^\/+/, '')
+  const inside = rest.replace(/^\/\/localhost(?=\/)/i, '').replace(/^\/+/, '')
   // A file of the machine is none of ours.
-  if (scheme.toLowerCase() === 'file' && isRooted && !/^workspace(?:\/|$)/.test(inside)) return null
+  if (scheme.toLowerCase() === 'file' && !/^workspace(?:\/|$)/.test(inside)) return null
   return `/workspace/${inside.replace(/^(?:workspace|mnt\/data)\//, '')}`
 }
 

@@ -6,14 +6,17 @@ import asyncio
 import base64
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tool_api.desktop import programs
+from tool_api.desktop.drawer import draw
 from tool_api.desktop.process import Program, StartFailedError, running
 from tool_api.desktop.settings import DesktopSettings
 from tool_api.tools.browser.cdp import CdpClosedError, CdpConnection, CdpError, Payload, connected
 from tool_api.tools.documents.controller import NotMadeError
+from tool_api.tools.documents.drawings import Drawings
 
 _OPEN_S = 20.0
 """For a browser that is still starting while the session's other programs have the processors."""
@@ -23,7 +26,7 @@ _ADDRESS = "http://document.invalid/"
 _HEADERS = {
     "Content-Type": "text/html; charset=utf-8",
     # All walls hold by themselves: the page runs nothing, and what it asks for is neither asked for nor answered.
-    "Content-Security-Policy": "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'",
+    "Content-Security-Policy": "sandbox; default-src 'none'; img-src data:; font-src data:; style-src 'unsafe-inline'",
     "Referrer-Policy": "no-referrer",
 }
 _PAPER = {
@@ -45,28 +48,30 @@ class HeadlessPrinter:
         self.control_address: str | None = None
         """Of the browser that prints now."""
 
-    async def print_page(self, page: str, within_s: float) -> bytes:
-        """A PDF. Cancelling ends the browser. Raises `NotMadeError`."""
+    async def print_page(self, make_page: Callable[[], str], drawings: Drawings, within_s: float) -> bytes:
+        """A PDF of the page that is made once all is drawn. Cancelling ends the browser. Raises `NotMadeError`."""
         if self._path is None:
             raise NotMadeError("This sandbox has no browser, which prints PDFs here. Save it as Markdown.")
         try:
             async with asyncio.timeout(within_s), self._turn:
-                return await self._printed(self._path, page)
+                return await self._printed(self._path, make_page, drawings)
         except TimeoutError as error:
             raise NotMadeError("Printing took too long. Make the text shorter, or several documents of it.") from error
         except (StartFailedError, CdpError) as error:
             raise NotMadeError(f"The browser did not print it: {error}") from error
 
-    async def _printed(self, path: str, page: str) -> bytes:
+    async def _printed(self, path: str, make_page: Callable[[], str], drawings: Drawings) -> bytes:
         profile = self._profile()
         try:
             command = programs.printing_command(path, profile)
             async with running("printer", command, programs.environment(self._settings), self._settings) as program:
                 address = await program.said(programs.cdp_address, self._settings.start_timeout_s)
                 self.control_address = address
-                conversation = _Conversation(page)
+                conversation = _Conversation()
                 async with connected(address, conversation.on_event, open_timeout_s=_OPEN_S) as connection:
-                    return await conversation.print_by(connection, program)
+                    if drawings.wanted:
+                        drawings.drawn = await draw(connection, drawings.wanted)
+                    return await conversation.print_by(connection, program, await asyncio.to_thread(make_page))
         finally:
             self.control_address = None
             await asyncio.to_thread(shutil.rmtree, profile, ignore_errors=True)
@@ -81,8 +86,8 @@ class HeadlessPrinter:
 class _Conversation:
     """With one browser, about one page: its own request is answered with what it is, and every other one fails."""
 
-    def __init__(self, page: str) -> None:
-        self._page = page
+    def __init__(self) -> None:
+        self._page = ""
         self._requests: asyncio.Queue[Payload] = asyncio.Queue()
         self._loaded: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -95,7 +100,8 @@ class _Conversation:
         elif method == "Inspector.targetCrashed" and not self._loaded.done():
             self._loaded.set_exception(CdpClosedError("it has no memory for it, or broke over it"))
 
-    async def print_by(self, connection: CdpConnection, program: Program) -> bytes:
+    async def print_by(self, connection: CdpConnection, program: Program, page: str) -> bytes:
+        self._page = page
         target = await connection.send("Target.createTarget", {"url": "about:blank"})
         attached = await connection.send("Target.attachToTarget", {"targetId": target["targetId"], "flatten": True})
         session = str(attached["sessionId"])

@@ -1,8 +1,9 @@
 """Makes the HTML that is printed of Markdown, as a program of its own: some texts take very long.
 
 Its argument: JSON with a `mark` that nobody who wrote the text knows. Standard input: the text in UTF-8. Standard
-output: JSON with `title` (of its first heading), `html`, in which the address of the picture N is `mark`:N, and
-`pictures`, the addresses as they were written.
+output: JSON with `title` (of its first heading), `html`, in which the address of the picture N is `mark`:N and
+`<!--mark:N-->` stands for the drawing N, `pictures`, the addresses as they were written, and `drawings`, each with its
+`kind` (`formula`, `displayed` or `diagram`) and its `source`.
 """
 
 from __future__ import annotations
@@ -11,13 +12,16 @@ import html
 import json
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
+from typing import Any, cast
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from tool_api.documents import fence
+from tool_api.documents.emphasis import with_emphasis
+from tool_api.documents.formulas import with_formulas
 
 _IMG = re.compile(r"(<img\b[^>]{0,2000}?\bsrc\s*=\s*)(\"[^\"]*\"|'[^']*')", re.IGNORECASE)
 _LINK = re.compile(r"(https?|mailto):", re.IGNORECASE)
@@ -40,11 +44,50 @@ class _Pictures:
         return _IMG.sub(lambda found: f'{found[1]}"{self.address(html.unescape(found[2][1:-1]))}"', content)
 
 
+class _Drawings:
+    """What is drawn by libraries elsewhere: formulas and diagrams."""
+
+    def __init__(self, mark: str) -> None:
+        self.all: list[dict[str, str]] = []
+        self._mark = mark
+
+    def place(self, kind: str, source: str) -> str:
+        self.all.append({"kind": kind, "source": source})
+        return f"<!--{self._mark}:{len(self.all) - 1}-->"
+
+    def teach(self, markdown: MarkdownIt) -> None:
+        # The renderer's protocol lacks its rules.
+        rules = cast("dict[str, Callable[..., str]]", cast("Any", markdown.renderer).rules)
+        fenced = rules["fence"]
+
+        def formula(tokens: Sequence[Token], index: int, *_: Any) -> str:
+            token = tokens[index]
+            placed = self.place("displayed" if token.markup else "formula", token.content)
+            return f"<p>{placed}</p>\n" if token.block else placed
+
+        def fence_or_diagram(tokens: Sequence[Token], index: int, *more: Any) -> str:
+            token = tokens[index]
+            if token.info.strip().split(" ")[0].lower() != "mermaid":
+                return fenced(tokens, index, *more)
+            return f"{self.place('diagram', token.content)}\n"
+
+        rules["formula"] = formula
+        rules["fence"] = fence_or_diagram
+
+
+def markdown_parser() -> MarkdownIt:
+    """Reads Markdown as it is printed."""
+    markdown = with_emphasis(MarkdownIt("zero")).configure("commonmark").enable(["table", "strikethrough"])
+    return with_formulas(markdown)
+
+
 def main() -> None:
     fence.limit()
     mark: str = json.loads(sys.argv[1])["mark"]
     text = sys.stdin.buffer.read().decode("utf-8", "replace")
-    markdown = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    markdown = markdown_parser()
+    drawings = _Drawings(mark)
+    drawings.teach(markdown)
     fence.install()
     # What is addressed is looked at below: else it would stand in the page as it was written.
     markdown.validateLink = lambda url: True
@@ -54,7 +97,8 @@ def main() -> None:
     for token in _walk_tokens(tokens):
         _prepare(token, pictures)
     made = markdown.renderer.render(tokens, markdown.options, {})
-    sys.stdout.buffer.write(json.dumps({"title": title, "html": made, "pictures": pictures.written}).encode())
+    answer = {"title": title, "html": made, "pictures": pictures.written, "drawings": drawings.all}
+    sys.stdout.buffer.write(json.dumps(answer).encode())
 
 
 def _walk_tokens(tokens: Sequence[Token]) -> Iterator[Token]:
@@ -66,7 +110,9 @@ def _walk_tokens(tokens: Sequence[Token]) -> Iterator[Token]:
 def _first_heading(tokens: Sequence[Token]) -> str:
     for before, token in pairwise(tokens):
         if before.type == "heading_open":
-            return "".join(part.content for part in token.children or () if part.type in ("text", "code_inline"))
+            return "".join(
+                part.content for part in token.children or () if part.type in ("text", "code_inline", "formula")
+            )
     return ""
 
 

@@ -19,6 +19,7 @@ from pypdf import PdfReader
 from contracts.tools import ToolResult
 from support.desktops import desktop_settings
 from support.documents import context
+from tool_api.desktop import drawer
 from tool_api.desktop.printer import HeadlessPrinter
 from tool_api.desktop.settings import DesktopSettings
 from tool_api.documents.programs import DocumentPrograms
@@ -162,3 +163,93 @@ async def test_without_a_browser_it_is_said(tmp_path: Path) -> None:
     settings = DesktopSettings(run_dir=tmp_path, home=tmp_path, search_path=str(tmp_path))
     saved: ToolResult = await printing(settings, tmp_path, "# so")
     assert (saved.success, "no browser" in saved.output) == (False, True)
+
+
+FORMULAS = """\
+# 能量
+
+质能方程 $E=mc^2$ 与 \\(a_1+b\\)。**开源：**代码 costs $5 and $10.
+
+$$
+\\int_0^1 x^2\\,dx = \\frac{1}{3}
+$$
+
+| 量 | 式 |
+|---|---|
+| 面积 | $\\pi r^2$ |
+
+- 列表 $x\\le y$
+
+坏的 $\\nonsense{x}$ 的。
+
+```mermaid
+graph LR
+  A[开始 begin] --> B{判断}
+  B -->|是 yes| C[结束]
+```
+
+```mermaid
+graph LR
+  this is --> no [[diagram
+```
+"""
+
+
+async def test_formulas_and_diagrams_are_drawn_and_one_that_can_not_be_is_told(
+    settings: DesktopSettings, tmp_path: Path
+) -> None:
+    saved: ToolResult = await printing(settings, tmp_path, FORMULAS)
+    assert saved.success, saved.output
+    reader = PdfReader(io.BytesIO((tmp_path / "a.pdf").read_bytes()))
+    text = "\n".join(page.extract_text() for page in reader.pages)
+    squeezed = "".join(text.split())
+    for part in ("E=mc2", "∫", "πr2", "x≤y", "开源：代码", "costs$5and$10", "开始begin", "判断", "是yes"):
+        assert part in squeezed, (part, text)
+    for part in ("$E", "**", "$$", "\\frac", "A[", "katex"):
+        assert part not in squeezed, (part, text)
+    assert r"\nonsense{x}" in squeezed
+    assert "no[[diagram" in squeezed
+    assert "A formula, '\\\\nonsense{x}'" in saved.output
+    assert "A diagram, 'graph LR" in saved.output
+
+
+async def test_what_is_drawn_runs_and_fetches_nothing_of_the_text(settings: DesktopSettings, tmp_path: Path) -> None:
+    reached: list[bytes] = []
+
+    async def note(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        reached.append(await reader.read(100))
+        writer.close()
+
+    server = await asyncio.start_server(note, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    text = f"""\
+$\\href{{{url}/a}}{{x}}$ $\\includegraphics{{{url}/b.png}}$ $\\text{{<img src="{url}/c">}}$
+
+```mermaid
+%%{{init: {{"securityLevel": "loose", "themeCSS": "@import '{url}/d'; * {{ background: url({url}/e) }}"}}}}%%
+graph LR
+  A["<img src='{url}/f' onerror='document.title=1'><script>fetch('{url}/g')</script>"] --> B
+  click A href "{url}/h"
+  style B fill:url({url}/i)
+```
+
+the end
+"""
+    async with server:
+        saved: ToolResult = await printing(settings, tmp_path, text)
+    assert saved.success, saved.output
+    assert reached == []
+    assert "the end" in pypdfium2.PdfDocument((tmp_path / "a.pdf").read_bytes())[0].get_textpage().get_text_range()
+
+
+async def test_a_diagram_that_never_ends_leaves_the_rest_to_be_printed(
+    settings: DesktopSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drawer, "_ALL_S", 4.0)
+    monkeypatch.setattr(drawer, "_DRAW", "() => { for (;;) {} }")
+    saved: ToolResult = await printing(settings, tmp_path, "# so\n\n```mermaid\ngraph LR\n```\n\nthe end")
+    assert saved.success, saved.output
+    assert "took too long" in saved.output
+    text = pypdfium2.PdfDocument((tmp_path / "a.pdf").read_bytes())[0].get_textpage().get_text_range()
+    assert "graph LR" in text
+    assert "the end" in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,21 +15,25 @@ from support.documents import context
 from tool_api.documents.programs import DocumentPrograms
 from tool_api.errors import DiskFullError
 from tool_api.tools.documents.controller import DocumentController, NotMadeError
+from tool_api.tools.documents.drawings import Drawing, Drawings, Drawn
 from tool_api.tools.documents.types import SaveToMarkdown, SaveToPdf
 from tool_api.workspace import Workspace
 
 
 @dataclass
 class FakePrinter:
-    """Its PDF is the page."""
+    """Its PDF is the page, and what it draws is what `draws` says."""
 
     fault: str = ""
     pages: list[str] = field(default_factory=list[str])
+    draws: Callable[[Drawing], Drawn] = lambda wanted: Drawn(made=f"<b>{wanted.kind}</b>")
 
-    async def print_page(self, page: str, within_s: float) -> bytes:
+    async def print_page(self, make_page: Callable[[], str], drawings: Drawings, within_s: float) -> bytes:
         assert 1 <= within_s < 60
         if self.fault:
             raise NotMadeError(self.fault)
+        drawings.drawn = [self.draws(one) for one in drawings.wanted]
+        page = make_page()
         self.pages.append(page)
         return page.encode()
 
@@ -145,3 +150,56 @@ async def test_a_full_workspace_is_told(tmp_path: Path, printer: FakePrinter) ->
 def test_a_pdf_is_of_one_text(arguments: dict[str, str]) -> None:
     with pytest.raises(ValidationError, match="either text or source"):
         SaveToPdf(file_name="a", **arguments)
+
+
+async def test_formulas_and_diagrams_stand_where_they_were_written(tmp_path: Path, printer: FakePrinter) -> None:
+    text = "so $x<1$ and `$y$`\n\n$$\nz\n$$\n\n```mermaid\ngraph LR\n```\n\ncosts $5 and $10"
+    saved = await pdf(tmp_path, printer, text=text, file_name="a.pdf")
+    (page,) = printer.pages
+    assert "so <b>formula</b> and <code>$y$</code>" in page
+    assert "<p><b>displayed</b></p>" in page
+    assert '<p class="diagram"><img alt="graph LR\n" src="data:image/svg+xml;base64,' in page
+    assert "costs $5 and $10" in page
+    assert "@font-face" in page
+    assert "Left out" not in saved.output
+
+
+async def test_what_can_not_be_drawn_stands_there_as_it_was_written_with_the_reason(
+    tmp_path: Path, printer: FakePrinter
+) -> None:
+    printer.draws = lambda wanted: Drawn(fault=f"bad <{wanted.kind}>")
+    text = "so $\\no<$\n\n```mermaid\n<graph>\n```\n"
+    saved = await pdf(tmp_path, printer, text=text, file_name="a.pdf")
+    (page,) = printer.pages
+    assert "so <code>\\no&lt;</code>" in page
+    assert '<p class="left-out">bad &lt;diagram&gt;</p><pre><code>&lt;graph&gt;\n</code></pre>' in page
+    assert "- A formula, '\\\\no<': bad <formula>" in saved.output
+    assert "- A diagram, '<graph>': bad <diagram>" in saved.output
+    assert "@font-face" not in page
+
+
+async def test_a_text_can_not_put_a_drawing_where_it_likes(tmp_path: Path, printer: FakePrinter) -> None:
+    await pdf(tmp_path, printer, text="so <!--0:0--> $x$ <!--mark:0-->", file_name="a.pdf")
+    assert printer.pages[0].count("<b>formula</b>") == 1
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("a%20b.png", "/workspace/a%20b.png", "sandbox:/workspace/a%20b.png", "file:///workspace/a%20b.png"),
+        *("attachment://a%20b.png", "workspace/a%20b.png", "<sandbox:a b.png>", "computer:///workspace/a%20b.png#x"),
+    ],
+)
+async def test_a_picture_is_found_however_its_path_is_written(
+    tmp_path: Path, printer: FakePrinter, address: str
+) -> None:
+    (tmp_path / "a b.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    saved = await pdf(tmp_path, printer, text=f"![a]({address})", file_name="a.pdf")
+    assert "Left out" not in saved.output
+    assert "data:image/png" in printer.pages[0]
+
+
+async def test_a_file_of_the_machine_is_no_picture(tmp_path: Path, printer: FakePrinter) -> None:
+    saved = await pdf(tmp_path, printer, text="![a](file:///etc/a.png) ![b](sandbox:/../b.png)", file_name="a.pdf")
+    assert "file:///etc/a.png: only pictures of the workspace" in saved.output
+    assert "sandbox:/../b.png: it is outside of the workspace" in saved.output

@@ -17,6 +17,7 @@ from contracts.tools import DocumentDisplay, ToolResult
 from tool_api.documents.programs import DocumentPrograms, ProgramFailedError, in_memory
 from tool_api.errors import ENVIRONMENT_FAULTS, DiskFullError, PathForbiddenError
 from tool_api.text_encoding import encoding_of, shown_text
+from tool_api.tools.documents.drawings import Drawing, Drawings, formula_style, with_drawings
 from tool_api.tools.documents.page import page_of, with_pictures
 from tool_api.tools.documents.pictures import Pictures
 from tool_api.tools.documents.types import MAX_TEXT_CHARACTERS, SaveToMarkdown, SaveToPdf
@@ -40,8 +41,9 @@ class NotMadeError(Exception):
 class Printer(Protocol):
     """What makes a PDF of a page that has all it needs in itself."""
 
-    async def print_page(self, page: str, within_s: float) -> bytes:
-        """Raises `NotMadeError`. Cancelling ends what prints."""
+    async def print_page(self, make_page: Callable[[], str], drawings: Drawings, within_s: float) -> bytes:
+        """The page is made once all that it has to have drawn is. Raises `NotMadeError`. Cancelling ends what
+        prints."""
         ...
 
 
@@ -50,6 +52,7 @@ class _Page:
     title: str
     html: str
     pictures: list[str]
+    drawings: list[Drawing]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +116,19 @@ class DocumentController:
         pictures = Pictures(self.workspace, folder)
         embedded = await asyncio.to_thread(pictures.embedded, made.pictures)
         title = made.title or PurePosixPath(name).stem
-        content = with_pictures(made.html, mark, embedded)
-        page = page_of(title=title, content=content, text=text, landscape=arguments.landscape)
-        printed = await self.printer.print_page(page, _time_left(call))
+        drawings = Drawings(made.drawings)
+
+        def page() -> str:
+            content = with_drawings(with_pictures(made.html, mark, embedded), mark, drawings)
+            style = formula_style() if drawings.has_formulas else ""
+            return page_of(title=title, content=content, text=text, landscape=arguments.landscape, more_style=style)
+
+        printed = await self.printer.print_page(page, drawings, _time_left(call))
         pages, data = await self._searchable(printed, _time_left(call, _SEARCHABLE_S))
         path = await self._save(name, data)
         counted = "" if pages is None else f"{pages} page{'' if pages == 1 else 's'}, "
         return done(
-            f"Saved {path}, {counted}{len(data)} bytes.{_list_left_out(pictures.left_out)}",
+            f"Saved {path}, {counted}{len(data)} bytes.{_list_left_out([*pictures.left_out, *drawings.left_out])}",
             display=DocumentDisplay(path=path, title=title[:300]),
             changed_paths=[path],
         )

@@ -13,12 +13,12 @@ _HAN = re.compile(r"[\u4e00-\u9fff]")
 _STYLE = Path(__file__).with_name("page.css").read_text()
 
 
-def page_of(*, title: str, content: str, text: str, landscape: bool) -> str:
+def page_of(*, title: str, content: str, text: str, landscape: bool, more_style: str = "") -> str:
     """The whole page of a document's HTML; `text` is what it was made of, whose language chooses the fonts."""
     style = _STYLE.replace("SIDE", "landscape" if landscape else "portrait")
     return (
         f'<!DOCTYPE html><html lang="{_language(text)}"><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
-        f"<style>{style}</style></head><body>{content}</body></html>"
+        f"<style>{more_style}{style}</style></head><body>{content}</body></html>"
     )
 
 

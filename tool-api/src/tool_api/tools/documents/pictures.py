@@ -17,6 +17,10 @@ MAX_BYTES = 10 * 1024 * 1024
 MAX_TOTAL_BYTES = 30 * 1024 * 1024
 _INLINE = re.compile(r"data:image/(png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9+/=\s]*", re.IGNORECASE)
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*:|//)")
+_WORKSPACE = re.compile(
+    r"(sandbox|file|attachments?|computer|workspace):(?://localhost(?=/))?/*(.*)", re.IGNORECASE | re.DOTALL
+)
+"""What models write before a path of the workspace, as other products name files so."""
 _SVG = re.compile(rb"^\s*(<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*+-->\s*+)*+(<!DOCTYPE[^>\[]*>\s*)?<svg[\s>]", re.DOTALL)
 
 
@@ -43,9 +47,10 @@ class Pictures:
                 raise PictureError(f"there are more than {MAX_PICTURES} pictures")
             if written.lower().startswith("data:"):
                 return self._inline(written)
-            if _SCHEME.match(written):
+            address = _within_workspace(written)
+            if _SCHEME.match(address):
                 raise PictureError("only pictures of the workspace are printed, by their paths")
-            data = self._read(written)
+            data = self._read(address)
             self._count(len(data))
             return f"data:{media_type_of(data)};base64,{base64.b64encode(data).decode()}"
         except PictureError as error:
@@ -70,7 +75,10 @@ class Pictures:
         if not path:
             raise PictureError("it names no file")
         fault = PictureError("there is no such file")
-        for place in dict.fromkeys((str(PurePosixPath(self.folder, path)), path)):
+        inside = path.lstrip("/").removeprefix("workspace/")
+        is_rooted = path.startswith("/workspace/")
+        places = (inside,) if is_rooted else (str(PurePosixPath(self.folder, path)), path, inside)
+        for place in dict.fromkeys(places):
             try:
                 with self.workspace.locate(place) as located, os.fdopen(located.open(), "rb") as file:
                     return file.read(MAX_BYTES + 1)
@@ -81,6 +89,18 @@ class Pictures:
             except OSError as error:
                 fault = PictureError(error.strerror or "it can't be read")
         raise fault
+
+
+def _within_workspace(written: str) -> str:
+    """From the workspace's root, where it is written with a scheme that means the workspace; else as it is."""
+    found = _WORKSPACE.fullmatch(written.strip())
+    if found is None:
+        return written
+    scheme, path = found.groups()
+    # A file of the machine is none of the workspace.
+    if scheme.lower() == "file" and not path.startswith("workspace/"):
+        return written
+    return f"/workspace/{path.removeprefix('workspace/').removeprefix('mnt/data/')}"
 
 
 def media_type_of(data: bytes) -> str:

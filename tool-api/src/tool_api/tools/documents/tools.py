@@ -26,8 +26,8 @@ def document_tools(controller: DocumentController) -> tuple[AnyTool, ...]:
         Tool(
             name="save_to_pdf",
             description="Print Markdown as a PDF of the workspace: headings, tables, code, quotations, pictures of the "
-            "workspace as ![what it shows](chart.png), any language. Pictures of the web and formulas are not fetched "
-            "or set: save them as pictures in the workspace first.",
+            "workspace as ![what it shows](chart.png), formulas in TeX ($…$, $$…$$), diagrams as ```mermaid, any "
+            "language. Pictures of the web are not fetched: save them in the workspace first.",
             arguments=types.SaveToPdf,
             phrase="Printing {file_name}",
             scope=Scope.FILES,
