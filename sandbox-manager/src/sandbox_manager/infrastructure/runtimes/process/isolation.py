@@ -19,6 +19,8 @@ from sandbox_manager.infrastructure.runtimes.process.etc import FROM_HOST
 from sandbox_manager.infrastructure.runtimes.process.python_home import all_arguments
 
 STAGE = Path("/mnt")
+PROGRAMS = "/opt/programs"
+"""At the end of the search path: what the machine has counts more."""
 FIRST_PROCESS = "/first_process.py"
 """Where its program is inside; the root is read-only."""
 SYNC_FD, GO_FD, ARGS_FD, INFO_FD, SECCOMP_FD, ENDPOINT_FD = 3, 4, 5, 6, 7, 8
@@ -71,6 +73,7 @@ def inner_arguments(shell: Shell, sources: Sources) -> list[str]:
         arguments += ["--ro-bind", sources.at(file), f"/etc/{file.name}"]
     pythons = [shell.python, *([shell.kernel_python] if shell.kernel_python is not None else [])]
     arguments += all_arguments(pythons, sources.at)
+    arguments += _programs(shell.python, sources)
     for folder in shell.python_path:
         arguments += ["--ro-bind", sources.at(folder), str(folder)]
     arguments += ["--bind", sources.at(shell.workspace, writable=True), "/workspace"]
@@ -78,6 +81,12 @@ def inner_arguments(shell: Shell, sources: Sources) -> list[str]:
     for name, value in shell.environment.items():
         arguments += ["--setenv", name, value]
     return arguments
+
+
+def _programs(python: Path, sources: Sources) -> list[str]:
+    """Those that come with the tool API's environment and are the agent's as well, without the rest of it."""
+    found = [one for name in ("uv", "uvx") if (one := python.with_name(name)).is_file()]
+    return [part for one in found for part in ("--ro-bind", sources.at(one), f"{PROGRAMS}/{one.name}")]
 
 
 def first(python: Path, *, has_network: bool) -> list[str]:

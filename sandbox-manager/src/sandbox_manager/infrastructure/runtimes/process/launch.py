@@ -163,7 +163,7 @@ class Launch:
         kernels = {"SANDBOX_KERNEL_PYTHON": str(self._kernel_python)} if self._kernel_python is not None else {}
         return {
             **kernels,
-            "PATH": _PATH,
+            "PATH": f"{_PATH}:{isolation.PROGRAMS}",
             "HOME": "/home/agent",
             "USER": "agent",
             "LOGNAME": "agent",
