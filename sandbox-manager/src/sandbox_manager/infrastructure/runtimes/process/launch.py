@@ -173,6 +173,9 @@ class Launch:
             "PYTHONPATH": ":".join(str(one) for one in self.options.python_path),
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONUNBUFFERED": "1",
+            # As in the image: what an agent installs goes into its own home.
+            "PIP_BREAK_SYSTEM_PACKAGES": "1",
+            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             **self.options.inside.environment(self.spec, f"fd:{isolation.ENDPOINT_FD}"),
         }
 
