@@ -8,6 +8,8 @@ ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$ROOT/scripts/compose.sh"
 # shellcheck source=scripts/env.sh
 . "$ROOT/scripts/env.sh"
+# shellcheck source=scripts/images/pins.sh
+. "$ROOT/scripts/images/pins.sh"
 
 usage() {
   cat <<'TEXT'
@@ -42,7 +44,9 @@ run_compose() {
   # The group that may use the engine's socket, for the one service that has it.
   DOCKER_GID=${DOCKER_GID:-$(stat -c %g "${DOCKER_SOCKET:-/var/run/docker.sock}" 2>/dev/null || echo 0)}
   SANDBOX_IMAGE=${SANDBOX_IMAGE:-${IMAGE_PREFIX:-agent}-sandbox:${IMAGE_TAG:-latest}}
-  export DOCKER_GID SANDBOX_IMAGE
+  MONGO_IMAGE=$(default_image MONGO_IMAGE mongo:7)
+  REDIS_IMAGE=$(default_image REDIS_IMAGE redis:7-alpine)
+  export DOCKER_GID SANDBOX_IMAGE MONGO_IMAGE REDIS_IMAGE
   [ "$1" = down ] || exec "${COMPOSE[@]}" "$@"
   local volumes=
   case " $* " in *" -v "* | *" --volumes "*) volumes=volumes ;; esac

@@ -54,15 +54,37 @@ ensure_environment() {
   echo "$lock $(sha256sum <"$ROOT/requirements/$lock.txt")" >"$folder/.lock"
 }
 
+# A virtual environment with pip in it: by ensurepip, else by a pip of the machine's that is new enough to install into
+# another environment, else by the distribution's package.
 make_environment() {
   local python
   python=$(find_python)
   if ! "$python" -c 'import ensurepip' 2>/dev/null; then
+    if "$python" -m pip --python "$python" --version >/dev/null 2>&1; then
+      "$python" -m venv --clear --without-pip "$1"
+      retry 3 "$python" -m pip --python "$1/bin/python" install -q --disable-pip-version-check --no-input pip ||
+        fail "pip could not be installed into $1."
+      return
+    fi
     if ! may_install || ! apt_install python3-venv; then
       fail "Python's venv module is missing. Install it: apt-get install python3-venv"
     fi
   fi
   "$python" -m venv --clear "$1"
+}
+
+# ensure_pip PYTHON: sandboxes as processes share the machine's Python, and agents install packages with its pip. It is
+# there, or comes with Python (ensurepip; Debian's has none), or with the distribution's package.
+ensure_pip() {
+  local python=$1
+  "$python" -m pip --version >/dev/null 2>&1 && return
+  if may_install && [ "${INSTALL_DESKTOP:-auto}" != never ]; then
+    mkdir -p "$ROOT/.cache"
+    as_root "$python" -m ensurepip --default-pip >/dev/null 2>&1 && "$python" -m pip --version >/dev/null 2>&1 && return
+    command -v apt-get >/dev/null && apt_install python3-pip && "$python" -m pip --version >/dev/null 2>&1 && return
+  fi
+  note "$python has no pip, so agents can't install Python packages with it (uv pip works). On Debian or Ubuntu:"
+  note "  apt-get install python3-pip"
 }
 
 write_source_paths() {
@@ -167,7 +189,9 @@ missing_desktop_parts() {
 
 # Sandboxes as processes need these; without them the stack still starts and says what is missing.
 ensure_desktop() {
-  local missing
+  local missing python
+  # Where a sandbox looks for it.
+  if python=$(PATH=/usr/local/bin:/usr/bin:/bin command -v python3); then ensure_pip "$python"; fi
   missing=$(missing_desktop_parts)
   [ -z "$missing" ] && return
   if [ "${INSTALL_DESKTOP:-auto}" != never ] && command -v apt-get >/dev/null && may_install; then

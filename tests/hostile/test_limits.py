@@ -99,6 +99,23 @@ for line in open("/proc/self/mounts"):
     assert all(mib <= 1024 for mib in places.values()), places
 
 
+async def test_short_commands_and_restarts_leave_no_more_than_a_workspace_may_hold(tight_stack: Stack) -> None:
+    most = 20 << 20
+    for start in range(2):
+        async with enter(tight_stack, "short", keep_workspace=start == 0) as intruder:
+            for number in range(5):
+                await intruder.run(f"ulimit -S -f unlimited; head -c 15M /dev/zero > /workspace/f{start}-{number}")
+            held = await intruder.run(
+                "du -sB1 /workspace | cut -f1; echo more > /workspace/more && cat /workspace/more"
+            )
+            assert int(held.split()[0]) < 2 * most, "one command more than there was room for, and no second one"
+            assert "more" not in held.split(), held
+            assert "is full" in held
+            if start == 1:
+                assert "freed" in await intruder.run("rm /workspace/f* && echo freed")
+                assert "again" in await intruder.run("echo again > /workspace/again && cat /workspace/again")
+
+
 DEEP_BYTES = (
     hold_still(after_s=1)
     + """

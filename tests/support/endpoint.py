@@ -105,7 +105,8 @@ def endpoint_environment(keys: KeyPair, workspace: Path, **settings: str) -> dic
 def running_endpoint(folder: Path, **settings: str) -> Generator[RunningEndpoint]:
     """The tool API as its own process; ended at the end."""
     keys, path, workspace = KeyPair(), folder / "door.sock", folder / "workspace"
-    workspace.mkdir()
+    workspace.mkdir(exist_ok=True)
+    path.unlink(missing_ok=True)
     with (folder / "log").open("w") as log, socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
         listener.listen(BACKLOG)

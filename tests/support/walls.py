@@ -91,7 +91,7 @@ TOOL_API = (
 def is_tool_api(pid):
     words = open(f"/proc/{pid}/cmdline", "rb").read().split(b"\\0")
     return b"tool_api" in words and os.path.basename(words[0]).startswith(b"python")
-target = next(int(one) for one in os.listdir("/proc") if one.isdigit() and is_tool_api(one))
+target = next(int(one) for one in os.listdir("/proc") if one.isdigit() and one != "1" and is_tool_api(one))
 PTRACE = 101 if INTEL else 117
 def remote(number):
     mine, word = ctypes.create_string_buffer(8), ctypes.sizeof(ctypes.c_long)
@@ -177,3 +177,33 @@ while True:
 bare += [pid for pid, words, _ in processes() if b"--no-sandbox" in words]
 print(json.dumps({"renderers": len(renderers), "without_sandbox": bare, "filters": own}))
 """
+
+FIRST_PROCESS = (
+    _CALLS
+    + """
+PTRACE, SETNS, PRLIMIT = (101, 308, 302) if INTEL else (117, 268, 261)
+def remote(number):
+    mine = ctypes.create_string_buffer(8)
+    local = (ctypes.c_long * 2)(ctypes.addressof(mine), 8)
+    far = (ctypes.c_long * 2)(0x400000, 8)
+    return ask(number, 1, local, 1, far, 1, 0)
+def steal():
+    return ask(438, os.pidfd_open(1), 1, 0)
+def enter():
+    return ask(SETNS, os.pidfd_open(1), 0x40000000)
+found = {"attach": ask(PTRACE, 16, 1, 0, 0), "seize": ask(PTRACE, 0x4206, 1, 0, 0),
+    "process_vm_readv": remote(310 if INTEL else 270), "process_vm_writev": remote(311 if INTEL else 271),
+    "a descriptor": steal(), "its network": enter(),
+    "kcmp": ask(312 if INTEL else 272, os.getpid(), 1, 0, 1, 1)}
+for name in ("mem", "environ", "maps", "auxv", "fd/0", "fd/1", "fd/3", "cwd", "root", "exe", "ns/net", "map_files"):
+    look = os.readlink if name in ("cwd", "root", "exe", "ns/net") else os.listdir if name == "map_files" else open
+    found[name] = attempt(lambda: look(f"/proc/1/{name}"))
+found["its limits raised"] = ask(PRLIMIT, 1, 6, (ctypes.c_ulong * 2)(4000, 4000), None)
+child = os.fork()
+if child == 0:
+    libc.unshare(0x10000000)
+    os._exit(ask(PTRACE, 16, 1, 0, 0))
+found["attach, with every capability of another namespace"] = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+print(json.dumps(found))
+"""
+)

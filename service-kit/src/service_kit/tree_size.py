@@ -31,11 +31,13 @@ class TreeSize:
     """Bytes on the disk, and names of files and folders, the first folder not counted among them.
 
     Not `complete`: it was changed while it was counted, or there was more than was to be counted; it holds more.
+    `largest_bytes` are those of its largest file, on the disk.
     """
 
     bytes: int
     files: int
     complete: bool = True
+    largest_bytes: int = 0
 
 
 @dataclass(slots=True)
@@ -63,7 +65,7 @@ class _Walk:
         self._until = clock() + deadline_s
         self._seen = set[int]()
         self._levels: list[_Level] = []
-        self.bytes = self.files = self._entries = 0
+        self.bytes = self.files = self.largest_bytes = self._entries = 0
         self.complete = True
 
     def go(self, folder: str) -> None:
@@ -151,7 +153,9 @@ class _Walk:
             if found.st_ino in self._seen:
                 return
             self._seen.add(found.st_ino)
-        self.bytes += found.st_blocks * _BLOCK
+        size = found.st_blocks * _BLOCK
+        self.bytes += size
+        self.largest_bytes = max(self.largest_bytes, min(size, found.st_size))
 
 
 def _identity(found: os.stat_result) -> tuple[int, int]:
@@ -197,7 +201,7 @@ def tree_size(
     """
     walk = _Walk(max_files=max_files, deadline_s=deadline_s, clock=clock)
     walk.go(folder)
-    return TreeSize(walk.bytes, walk.files, walk.complete)
+    return TreeSize(walk.bytes, walk.files, walk.complete, walk.largest_bytes)
 
 
 def main() -> None:

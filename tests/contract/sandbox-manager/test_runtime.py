@@ -247,3 +247,13 @@ async def test_a_pooled_sandbox_takes_its_workspace_to_the_session_it_was_claime
 
 async def test_what_sandboxes_are_made_of_stays_the_same_until_it_changes(lab: Lab) -> None:
     assert await lab.runtime.fingerprint() == await lab.runtime.fingerprint() != ""
+
+
+async def test_what_mcp_servers_and_packages_are_run_by_is_there(real_lab: Lab) -> None:
+    identity = new_identity()
+    started = await start(real_lab, identity)
+    await real_lab.answers(identity, started)
+
+    output = await run_inside(started, identity, "uvx --version && uv --version && python3 -m pip --version; echo $PATH")
+
+    assert [line.split()[0] for line in output.splitlines()[:3]] == ["uvx", "uv", "pip"], output

@@ -72,6 +72,17 @@ async def test_create_wait_token_renew_list_and_delete(client: httpx.AsyncClient
     assert runtime.things == {}
 
 
+async def test_files_stay_when_a_sandbox_is_deleted_unless_their_end_is_asked_for(
+    client: httpx.AsyncClient, runtime: FakeRuntime
+) -> None:
+    for parameters, kept in (({}, {"s1"}), ({"keep_workspace": "true"}, {"s1"}), ({"keep_workspace": "false"}, set())):
+        made = (await client.post("/sandboxes", json=ask())).json()["id"]
+        await client.get(f"/sandboxes/{made}", params={"wait_ms": 5000})
+        assert (await client.delete(f"/sandboxes/{made}", params=parameters)).status_code == 204
+        assert runtime.things == {}
+        assert runtime.workspaces == kept
+
+
 @pytest.mark.parametrize("header", [None, "Bearer wrong", f"Basic {TOKEN}", "Bearer ", f"Bearer {TOKEN}x"])
 async def test_without_the_service_token_nothing_is_answered(client: httpx.AsyncClient, header: str | None) -> None:
     headers = {"Authorization": header or ""}

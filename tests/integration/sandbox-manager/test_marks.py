@@ -46,6 +46,21 @@ def test_a_mark_counts_only_on_what_nobody_inside_can_have_started() -> None:
         assert running.pid in [one.pid for one in found[own]]
 
 
+def test_the_first_process_of_a_namespace_is_not_believed_either() -> None:
+    """It runs what somebody inside may have changed, its environment among it."""
+    own, worn = secrets.token_hex(8), secrets.token_hex(8)
+    command = [*SHUT_IN[:-1], "--as-pid-1", "--setenv", MARK, worn, "--", "sh", "-c", "echo ready; exec sleep 60"]
+    running = subprocess.Popen(command, env={**os.environ, MARK: own}, stdout=subprocess.PIPE, text=True)
+    with running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == "ready\n"
+        found = marked(MARK)
+        running.kill()
+
+    assert worn not in found
+    assert [one.pid for one in found[own]] == [running.pid]
+
+
 def test_what_is_ended_by_its_mark_is_neither_who_wears_it_inside_nor_kept_alive_by_them() -> None:
     victim, hostile = secrets.token_hex(8), secrets.token_hex(8)
     with inside(hostile, victim) as running, inside(victim, "none") as ended:

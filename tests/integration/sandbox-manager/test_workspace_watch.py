@@ -31,6 +31,7 @@ class Scene:
         self.workspace.mkdir()
         root = reference(os.getpid())
         assert root is not None
+        self.runs = True
         self.ended: list[str] = []
         self.reasons: list[str] = []
         self.look = WorkspaceWatch(
@@ -38,7 +39,7 @@ class Scene:
             limit_bytes=limit_bytes,
             limit_files=limit_files,
             isolated=True,
-            running=lambda: {"one": Watched("session", self.workspace, root)},
+            running=lambda: {"one": Watched("session", self.workspace, root)} if self.runs else {},
             end=self._end,
             look_s=0,
         )
@@ -75,6 +76,20 @@ def test_one_that_is_over_and_stays_there_or_shrinks_goes_on(tmp_path: Path) -> 
     scene.write("second", 3)
     scene.look()
     assert scene.ended == ["one"], "it had become less, and grew again"
+
+
+def test_the_next_sandbox_of_a_workspace_that_was_over_its_limit_begins_where_the_last_one_ended(
+    tmp_path: Path,
+) -> None:
+    scene = Scene(tmp_path, limit_bytes=10 * MIB)
+    scene.write("first", 40)
+    scene.look()
+    scene.runs = False
+    scene.look()
+    scene.runs = True
+    scene.write("second", 5)
+    scene.look()
+    assert scene.ended == ["one"], "it had an allowance of its own"
 
 
 def test_one_that_came_back_below_the_limit_begins_anew(tmp_path: Path) -> None:

@@ -7,9 +7,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from support.endpoint import running_endpoint
+from service_kit.tree_size import tree_size
+from support.endpoint import RunningEndpoint, await_true, running_endpoint
 
 LIMIT = 2_000_000
+SLACK = 200_000
+"""Folders and the ends of blocks."""
 FILL = "head -c 4000000 /dev/zero > big; sleep 120"
 
 
@@ -71,3 +74,75 @@ def test_bytes_no_path_leads_to_fill_it_as_all_others(tmp_path: Path) -> None:
         ended = endpoint.call("shell_exec", command=held, timeout_s=100)
         assert "The workspace is full" in ended.output
         assert "exit code" in ended.output, "it ran to its end"
+
+
+def held(endpoint: RunningEndpoint) -> int:
+    return tree_size(str(endpoint.workspace)).bytes
+
+
+@pytest.mark.timeout(120)
+def test_short_commands_leave_no_more_behind_than_the_workspace_may_hold(tmp_path: Path) -> None:
+    with running_endpoint(tmp_path, SANDBOX_DISK_BYTES=str(LIMIT)) as endpoint:
+        results = [
+            endpoint.call("shell_exec", command=f"head -c {size} /dev/zero > f{number}")
+            for number, size in enumerate((900_000, 1_500_000, 3_000_000, 900_000, 900_000, 900_000))
+        ]
+
+        assert results[0].success
+        assert [one.success for one in results[1:]] == [False] * 5
+        assert all("The workspace is full" in one.output for one in results[1:])
+        assert held(endpoint) <= LIMIT + SLACK
+
+
+@pytest.mark.timeout(120)
+def test_a_full_workspace_runs_no_command_that_writes_and_any_that_deletes(tmp_path: Path) -> None:
+    with running_endpoint(tmp_path, SANDBOX_DISK_BYTES=str(LIMIT)) as endpoint:
+        assert endpoint.call("shell_exec", command="mkdir made; export CHOSEN=yes; own=kept; cd made").success
+        endpoint.call("shell_exec", command="head -c 3000000 /dev/zero > big")
+        before = held(endpoint)
+
+        writes = "pwd; echo $CHOSEN; ulimit -f unlimited; echo more > more; cat more"
+        written = endpoint.call("shell_exec", command=writes)
+        assert "The workspace is full" in written.output
+        assert f"{endpoint.workspace}/made" in written.output
+        assert "yes" in written.output
+        assert not (endpoint.workspace / "made/more").exists() or (endpoint.workspace / "made/more").stat().st_size == 0
+        assert held(endpoint) <= before + 4096
+
+        for tool, arguments in (
+            ("code_run", {"code": "open('/workspace/x', 'w').write('x')"}),
+            ("background_run", {"command": "echo x > x"}),
+        ):
+            refused = endpoint.call(tool, **arguments)
+            assert not refused.success
+            assert "delete" in refused.output
+
+        assert endpoint.call("shell_exec", command="rm -f big more; ls -A").success
+        again = endpoint.call("shell_exec", command="echo $own > small && cat small")
+        assert again.success, again.output
+        assert "kept" in again.output, "the shell went on as it was"
+
+
+@pytest.mark.timeout(120)
+def test_what_a_workspace_holds_counts_after_a_restart(tmp_path: Path) -> None:
+    for number in range(4):
+        with running_endpoint(tmp_path, SANDBOX_DISK_BYTES=str(LIMIT)) as endpoint:
+            endpoint.call("shell_exec", command=f"head -c 3000000 /dev/zero > f{number}")
+            assert held(endpoint) <= LIMIT + SLACK
+
+
+@pytest.mark.timeout(120)
+def test_what_is_left_running_behind_a_command_ends_when_it_fills_the_workspace(tmp_path: Path) -> None:
+    writer = "(while :; do n=$((n + 1)); head -c 300000 /dev/zero > more$n; sleep 0.3; done) >/dev/null 2>&1 &"
+    with running_endpoint(tmp_path, SANDBOX_DISK_BYTES=str(LIMIT)) as endpoint:
+        assert endpoint.call("shell_exec", command=f"n=0; {writer}").success
+        await_true(lambda: held(endpoint) >= LIMIT, 60)
+        sizes: list[int] = []
+
+        def rests() -> bool:
+            endpoint.call("shell_exec", command="sleep 2")
+            sizes.append(held(endpoint))
+            return len(sizes) > 1 and sizes[-1] == sizes[-2]
+
+        await_true(rests, 60)
+        assert sizes[-1] < 4 * LIMIT

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,8 @@ async def seen_full(watch: DiskWatch) -> None:
     """As the sandbox does for ever: until it was found full."""
     found = asyncio.Event()
 
-    async def on_full() -> None:
+    async def on_full(goes_on: bool) -> None:
+        del goes_on
         found.set()
 
     watching = asyncio.create_task(watch.watch(on_full))
@@ -71,7 +73,8 @@ async def test_many_who_ask_at_once_share_a_look(tmp_path: Path, monkeypatch: py
 async def test_a_look_that_fails_is_not_the_last_one(tmp_path: Path) -> None:
     watch, failed, found = DiskWatch(tmp_path, LIMIT), asyncio.Event(), asyncio.Event()
 
-    async def on_full() -> None:
+    async def on_full(goes_on: bool) -> None:
+        del goes_on
         if not failed.is_set():
             failed.set()
             raise RuntimeError("can't start new thread")
@@ -86,3 +89,40 @@ async def test_a_look_that_fails_is_not_the_last_one(tmp_path: Path) -> None:
     finally:
         watching.cancel()
         await asyncio.wait({watching})
+
+
+async def test_what_was_written_since_the_last_look_counts_before_the_next_command(tmp_path: Path) -> None:
+    watch = DiskWatch(tmp_path, LIMIT)
+    assert (await watch.write_bound()).file_bytes == LIMIT
+    (tmp_path / "big").write_bytes(b"x" * 2 * LIMIT)
+    assert (await watch.write_bound()).is_full
+    (tmp_path / "big").unlink()
+    assert (await watch.write_bound()).file_bytes == LIMIT
+
+
+async def test_a_large_file_may_grow_while_there_is_room(tmp_path: Path) -> None:
+    large = 300 * LIMIT
+    with (tmp_path / "large").open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, large)
+    bound = await DiskWatch(tmp_path, 2 * large).write_bound()
+    assert bound.file_bytes is not None
+    assert large < bound.file_bytes <= 2 * large
+
+
+async def test_without_a_limit_nothing_is_counted_and_nothing_bounded(tmp_path: Path) -> None:
+    watch = DiskWatch(tmp_path, 0)
+    assert (await watch.write_bound()).file_bytes is None
+    assert watch.used_bytes is None
+
+
+async def test_sparse_bytes_do_not_count_and_names_of_one_file_count_once(tmp_path: Path) -> None:
+    (tmp_path / ".hidden").mkdir()
+    with (tmp_path / ".hidden/sparse").open("wb") as file:
+        file.truncate(100 * LIMIT)
+    (tmp_path / "one").write_bytes(b"x" * (LIMIT // 2))
+    for number in range(5):
+        (tmp_path / f"name{number}").hardlink_to(tmp_path / "one")
+    watch = DiskWatch(tmp_path, LIMIT)
+    bound = await watch.write_bound()
+    assert bound.file_bytes is not None
+    assert LIMIT // 4 < bound.file_bytes <= LIMIT // 2

@@ -7,7 +7,7 @@ import contextlib
 import logging
 import signal
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Coroutine, Generator
 from socket import socket
 from typing import cast
 
@@ -20,6 +20,7 @@ from tool_api.bootstrap.warm_up import warm_up
 from tool_api.bootstrap.wiring import open_services
 from tool_api.http.app import create_app
 from tool_api.http.services import Services
+from tool_api.mcp_programs.program import end_mcp_programs
 
 _log = logging.getLogger(__name__)
 
@@ -133,12 +134,28 @@ def _on_orphaned(end: Callable[[], None]) -> None:
     end()
 
 
-async def _on_disk_full(services: Services) -> None:
-    """What runs may be what fills it; what frees it again is a new command."""
+async def _on_disk_full(services: Services, *, goes_on: bool) -> None:
+    """What runs may be what fills it; what frees it again is a new command. Where it goes on, what was left running
+    behind a command or beside it ends, too."""
     disk = services.keep_alive.disk
     _log.warning("the workspace holds more than it may", extra={"bytes": disk.used_bytes, "files": disk.used_files})
-    await asyncio.gather(
-        services.shells.end_commands(), services.kernels.end_executions(), services.background.end_commands()
+    if goes_on:
+        await asyncio.gather(
+            services.shells.end_all(),
+            services.kernels.end_all(),
+            services.background.end_commands(),
+            end_mcp_programs(),
+        )
+    else:
+        await asyncio.gather(
+            services.shells.end_commands(), services.kernels.end_executions(), services.background.end_commands()
+        )
+
+
+def _disk_watch(services: Services) -> Coroutine[None, None, None]:
+    return services.keep_alive.disk.watch(
+        lambda goes_on: _on_disk_full(services, goes_on=goes_on),
+        is_busy=lambda: services.shells.is_busy or services.kernels.is_busy or services.background.is_busy,
     )
 
 
@@ -162,7 +179,7 @@ async def serve(settings: Settings) -> None:
             loop.create_task(_wake_when_claimed(services), name="wake"),
             loop.create_task(services.keep_alive.listen(), name="keep-alive"),
             loop.create_task(services.keep_alive.watchdog.watch(lambda: _on_orphaned(end)), name="watchdog"),
-            loop.create_task(services.keep_alive.disk.watch(lambda: _on_disk_full(services)), name="disk"),
+            loop.create_task(_disk_watch(services), name="disk"),
         ]
         try:
             await server.serve(listeners)

@@ -129,3 +129,8 @@ async def mcp_program(
         yield program
     finally:
         await asyncio.shield(asyncio.ensure_future(program.close()))
+
+
+async def end_mcp_programs() -> None:
+    """End all there are, with what they started; whoever uses one is told that it ended."""
+    await processes.end_found(lambda: processes.with_name(MARK))

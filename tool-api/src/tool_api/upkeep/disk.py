@@ -7,6 +7,7 @@ import logging
 import os
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from service_kit.open_files import unlinked_size
@@ -16,12 +17,35 @@ from tool_api.errors import DiskFullError
 _log = logging.getLogger(__name__)
 
 _TICK_S = 1.0
+_BUSY_TICK_S = 0.1
+"""While something runs, or the disk fills: what a command writes between two ticks is over the limit at worst."""
 _LOOK_S = 20.0
 _SHARE = 20
 _HURRIED_SHARE = 4
 _FAST_SHARE = 50
 _DELETED_S = 2.0
+_LARGE_BYTES = 256 * 1024 * 1024
 _LONGEST_PAUSE_S = 2.0
+
+
+FULL = "The workspace is full. Delete files first, then try again."
+
+
+@dataclass(frozen=True, slots=True)
+class WriteBound:
+    """What a command that begins now may write: no file of more bytes than these (None: of any), and nothing at all
+    where it is zero, as the workspace is full."""
+
+    file_bytes: int | None = None
+
+    @property
+    def is_full(self) -> bool:
+        return self.file_bytes == 0
+
+
+async def unbound() -> WriteBound:
+    """Where nothing is counted."""
+    return WriteBound()
 
 
 class DiskWatch:
@@ -38,6 +62,7 @@ class DiskWatch:
         self._cost_s = self._work_s = 0.0
         self._free_at_look = (0, 0)
         self._stopped_at: tuple[int, int] | None = None
+        self._largest_bytes = 0
         self._deleted = TreeSize(0, 0)
         self._came_bytes = self._came_files = 0
         self.used_bytes: int | None = None
@@ -60,9 +85,37 @@ class DiskWatch:
         if self._is_full_of_files:
             holds = f"{self.used_files or 0:,} of the {self._limit_files:,} files and folders"
         return (
-            f"The workspace is full: it holds {holds} it may. Commands that go on filling it are ended. "
-            "Delete files first, then try again."
+            f"The workspace is full: it holds {holds} it may. Delete files first (`du -ah | sort -h | tail` finds the "
+            "largest; rm or file_delete removes them), then try again. Until then no code runs, and commands can read "
+            "and delete, but write to no file."
         )
+
+    async def write_bound(self) -> WriteBound:
+        """What may be written from now on, counted anew unless a look that is worth its cost was made just before.
+
+        Asked before each command, so that what the last one left behind, or one before a restart, counts.
+        """
+        if not self._limit_bytes and not self._limit_files:
+            return WriteBound()
+        asked = time.monotonic()
+        async with self._looking:
+            if self._began_at < asked and self._is_stale():
+                self._deleted = await asyncio.to_thread(self._count_deleted)
+                await self._recount()
+        if self.is_full:
+            return WriteBound(0)
+        # A large one that is there may grow. What writes so much is seen while it does.
+        larger = self._largest_bytes if self._largest_bytes >= _LARGE_BYTES else 0
+        return WriteBound(max(self._room, 1) + larger if self._limit_bytes else None)
+
+    def _is_stale(self) -> bool:
+        if self.used_bytes is None or self.is_full or time.monotonic() - self._looked_at >= self._cost_s * _SHARE:
+            return True
+        return bool(self._limit_bytes) and self._filled() * 2 >= self._room
+
+    def _filled(self) -> int:
+        """Bytes of the disk that were taken since the last look, by whomever."""
+        return self._free_at_look[0] - self._free()[0]
 
     async def room(self, wanted: int = 1) -> int | None:
         """Bytes that may still be written, None for any number; counted anew when they seem less than wanted."""
@@ -111,11 +164,18 @@ class DiskWatch:
             self.used_files = max(self.used_files + files, 0)
 
     async def watch(
-        self, on_full: Callable[[], Awaitable[None]], *, look_s: float = _LOOK_S, tick_s: float = _TICK_S
+        self,
+        on_full: Callable[[bool], Awaitable[None]],
+        *,
+        look_s: float = _LOOK_S,
+        tick_s: float = _TICK_S,
+        is_busy: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Look for ever; call `on_full` when a look finds too much, and again whenever it became more since.
+        """Look for ever; call `on_full` when a look finds too much, and again, then with True, whenever it became
+        more since.
 
-        A look that fails, as where the sandbox has all the threads it may, is told, and is not the last one.
+        It looks at the disk more often while something runs. A look that fails, as where the sandbox has all the
+        threads it may, is told, and is not the last one.
         """
         while True:
             if self._is_time(look_s):
@@ -124,16 +184,19 @@ class DiskWatch:
                 except Exception:  # noqa: BLE001 - edge of an owned task
                     _log.exception("the workspace could not be looked at")
                     self._looked_at = time.monotonic()
-            await asyncio.sleep(tick_s)
+            is_urgent = is_busy() or (self.used_bytes is not None and self._filled() > 0)
+            await asyncio.sleep(min(tick_s, _BUSY_TICK_S) if is_urgent else tick_s)
 
-    async def _look(self, on_full: Callable[[], Awaitable[None]]) -> None:
-        self._deleted = await asyncio.to_thread(self._count_deleted)
-        await self._recount()
+    async def _look(self, on_full: Callable[[bool], Awaitable[None]]) -> None:
+        async with self._looking:
+            self._deleted = await asyncio.to_thread(self._count_deleted)
+            await self._recount()
         if not self.is_full:
             self._stopped_at = None
         elif self._has_grown:
+            goes_on = self._stopped_at is not None
             self._stopped_at = (self.used_bytes or 0, self.used_files or 0)
-            await on_full()
+            await on_full(goes_on)
 
     @property
     def _has_grown(self) -> bool:
@@ -153,6 +216,8 @@ class DiskWatch:
             limit and before - now > limit / _FAST_SHARE
             for limit, before, now in zip(limits, self._free_at_look, self._free(), strict=True)
         )
+        if self._limit_bytes and self._filled() >= max(self._room, self._limit_bytes // _FAST_SHARE):
+            return since > self._cost_s
         return fills_fast and since > self._cost_s * _HURRIED_SHARE
 
     async def _recount(self) -> None:
@@ -163,6 +228,7 @@ class DiskWatch:
         # What came in while it looked it may have missed.
         self.used_bytes = found.bytes + self._deleted.bytes + self._came_bytes - came_bytes
         self.used_files = found.files + self._deleted.files + self._came_files - came_files
+        self._largest_bytes = found.largest_bytes
         self._looked_at = time.monotonic()
         self._cost_s = self._looked_at - began
 

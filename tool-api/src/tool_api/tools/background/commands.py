@@ -105,9 +105,13 @@ class BackgroundCommands:
     def ids(self) -> list[str]:
         return list(self._commands)
 
-    async def start_command(self, background_id: str | None, text: str, timeout_s: float) -> BackgroundCommand:
-        """Start one; an id that is known already answers what has it. Raises `TooManyBackgroundCommandsError` and
-        `OSError`."""
+    async def start_command(
+        self, background_id: str | None, text: str, timeout_s: float, *, file_bytes: int | None = None
+    ) -> BackgroundCommand:
+        """Start one, which makes no larger file than that; an id that is known already answers what has it.
+
+        Raises `TooManyBackgroundCommandsError` and `OSError`.
+        """
         async with self._starting:
             if background_id is not None and (known := self._commands.get(background_id)) is not None:
                 return known
@@ -116,7 +120,7 @@ class BackgroundCommands:
             folder = str(self._workspace)
             bash = await Bash.start_shell(ShellState(folder=folder), self._environment())
             command = Command(text, folder)
-            bash.run_command(command)
+            bash.run_command(command, file_bytes)
             one = BackgroundCommand(background_id or f"bg_{secrets.token_hex(4)}", command, bash, timeout_s)
             self._commands[one.id] = one
             self._forget_oldest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from contracts.tools import MAX_BACKGROUND_RUNNING, ShellDisplay, ToolResult
@@ -14,6 +15,7 @@ from tool_api.tools.background.commands import (
 from tool_api.tools.background.types import BackgroundRun, BackgroundStop, CheckBackground
 from tool_api.tools.shell.allowed import refused_command
 from tool_api.tools.tool import CallContext, done, failed
+from tool_api.upkeep.disk import FULL, WriteBound, unbound
 
 _LAST_WORD_S = 1.0
 
@@ -24,15 +26,23 @@ class BackgroundController:
 
     commands: BackgroundCommands
     allowed: frozenset[str]
+    notice: Callable[[], str | None] = lambda: None
+    """What to say where the workspace is full."""
+    bound: Callable[[], Awaitable[WriteBound]] = unbound
+    """What a command may write."""
     _ending: set[asyncio.Future[None]] = field(default_factory=set[asyncio.Future[None]])
 
     async def start_command(self, call: CallContext, arguments: BackgroundRun) -> ToolResult:
         del call
         if (refused := refused_command(arguments.command, self.allowed)) is not None:
             return failed(f"The command {refused!r} is not allowed in this sandbox.")
+        if (bound := await self.bound()).is_full:
+            return failed(self.notice() or FULL)
         limit = arguments.timeout_s
         # What is cancelled in the middle would leave a bash that nobody knows of.
-        starting = asyncio.ensure_future(self.commands.start_command(arguments.background_id, arguments.command, limit))
+        starting = asyncio.ensure_future(
+            self.commands.start_command(arguments.background_id, arguments.command, limit, file_bytes=bound.file_bytes)
+        )
         try:
             one = await asyncio.shield(starting)
         except asyncio.CancelledError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from contracts.tools import ToolResult
@@ -14,6 +14,7 @@ from tool_api.tools.code.kernelspecs import KernelSpec
 from tool_api.tools.code.results import result_of
 from tool_api.tools.code.types import DEFAULT_LANGUAGE, CodeClose, CodeContexts, CodeRestart, CodeRun
 from tool_api.tools.tool import CallContext, done, failed
+from tool_api.upkeep.disk import FULL, WriteBound, unbound
 
 _LAST_WORD_S = 5.0
 _GRACE_S = 2.0
@@ -35,15 +36,22 @@ class CodeController:
     allowed: frozenset[str]
     notice: Callable[[], str | None] = lambda: None
     """What is to be said with each result."""
+    bound: Callable[[], Awaitable[WriteBound]] = unbound
+    """What code may write; asked before and after each execution."""
 
     async def run_code(self, call: CallContext, arguments: CodeRun) -> ToolResult:
+        if (bound := await self.bound()).is_full:
+            return failed(self.notice() or FULL)
         try:
             context = await self._context(arguments)
         except _RefusedError as refused:
             return failed(str(refused))
         try:
             execution = await context.start_execution(
-                arguments.code, wait_s=min(_BUSY_WAIT_S, call.remaining_s), limit_s=call.remaining_s
+                arguments.code,
+                wait_s=min(_BUSY_WAIT_S, call.remaining_s),
+                limit_s=call.remaining_s,
+                file_bytes=bound.file_bytes,
             )
         except ContextBusyError as busy:
             return failed(
@@ -58,6 +66,7 @@ class CodeController:
                 if execution.ended is not None:
                     # What it had started is still there.
                     await asyncio.shield(context.close())
+                await self.bound()
                 return self._with_notice(result_of(context, execution))
             kept = await context.abort(min(_GRACE_S, call.remaining_s))
         except asyncio.CancelledError:

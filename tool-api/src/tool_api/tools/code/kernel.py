@@ -127,9 +127,11 @@ class Kernel:
     def pid(self) -> int:
         return self._process.pid
 
-    def run_code(self, execution: Execution) -> None:
+    def run_code(self, execution: Execution, file_bytes: int | None = None) -> None:
         """Give the kernel code; `execution` is told what it shows and its end."""
         self._execution = execution
+        for pid in (self.pid, *(pid for pid, _ in processes.descendants(self.pid))):
+            processes.bound_files(pid, file_bytes)
         self._since_ticks = processes.clock_ticks()
         self._send({"op": "execute", "code": execution.code})
 

@@ -49,8 +49,13 @@ class Context:
     def is_started(self) -> bool:
         return self._kernel is not None and self._kernel.is_alive
 
-    async def start_execution(self, code: str, *, wait_s: float, limit_s: float) -> Execution:
-        """Run code. Raises `ContextBusyError`, and `KernelStartError` where there is no kernel and none starts."""
+    async def start_execution(
+        self, code: str, *, wait_s: float, limit_s: float, file_bytes: int | None = None
+    ) -> Execution:
+        """Run code, which makes no larger file than that.
+
+        Raises `ContextBusyError`, and `KernelStartError` where there is no kernel and none starts.
+        """
         if self.execution is not None and not await self.execution.wait(wait_s):
             raise ContextBusyError(self.execution)
         async with self._turn:
@@ -58,7 +63,7 @@ class Context:
                 raise ContextBusyError(self.execution)
             kernel = await self._living_kernel(limit_s)
             self.execution = Execution(code)
-            kernel.run_code(self.execution)
+            kernel.run_code(self.execution, file_bytes)
             return self.execution
 
     async def abort(self, grace_s: float = STOP_GRACE_S) -> bool:
@@ -108,6 +113,10 @@ class Kernels:
     async def end_executions(self) -> None:
         """End what runs in any of them, with all it started."""
         await asyncio.gather(*(context.abort() for context in self._contexts.values() if context.is_busy))
+
+    async def end_all(self) -> None:
+        """End each kernel with all it ever started."""
+        await asyncio.gather(*(context.close() for context in self._contexts.values()))
 
     async def specs(self) -> list[KernelSpec]:
         """What can be run here; nothing where what runs it is missing."""

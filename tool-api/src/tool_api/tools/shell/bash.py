@@ -69,8 +69,9 @@ class Bash:
         self.is_alive = True
 
     @classmethod
-    async def start_shell(cls, state: ShellState, environment: dict[str, str]) -> Bash:
-        """Start a bash in a former one's folder with its exported variables. Raises `OSError`."""
+    async def start_shell(cls, state: ShellState, environment: dict[str, str], *, writes: bool = True) -> Bash:
+        """Start a bash in a former one's folder with its exported variables: where it is not to write, neither it nor
+        what it starts can, to any file. Raises `OSError`."""
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
             streams = open_streams()
             _close_at_end(ours, *streams.ours)
@@ -97,6 +98,8 @@ class Bash:
                 cwd=state.folder if Path(state.folder).is_dir() else "/",
             )
             ours.pop_all()
+        if not writes:
+            processes.bound_files(process.pid, 0, for_good=True)
         bash = cls(process, streams, commands_write, status_read)
         bash.state = state
         bash._attach()
@@ -118,10 +121,11 @@ class Bash:
         self._loop.add_reader(self._status, self._read_status)
         self._waiter = self._loop.create_task(self._wait_for_exit())
 
-    def run_command(self, command: Command) -> None:
-        """Give bash a command; `command` is told its output and its end."""
+    def run_command(self, command: Command, file_bytes: int | None = None) -> None:
+        """Give bash a command, which makes no larger file than this; `command` is told its output and its end."""
         if not self.is_alive:
             raise BashEndedError
+        processes.bound_files(self.pid, file_bytes)
         self._command = command
         self._mark = secrets.token_hex(8)
         start = f"\x1e{self._nonce}"

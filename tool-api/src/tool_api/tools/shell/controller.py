@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from contracts.tools import ShellDisplay, ToolResult
@@ -12,6 +12,7 @@ from tool_api.tools.shell.command import Command
 from tool_api.tools.shell.shells import Shell, ShellBusyError, Shells, TooManyShellsError
 from tool_api.tools.shell.types import ShellExec, ShellKill, ShellView, ShellWait, ShellWrite
 from tool_api.tools.tool import CallContext, done, failed
+from tool_api.upkeep.disk import WriteBound, unbound
 
 _LAST_WORD_S = 1.0
 _BUSY_WAIT_S = 1.0
@@ -27,13 +28,18 @@ class ShellController:
     allowed: frozenset[str]
     notice: Callable[[], str | None] = lambda: None
     """What is to be said with each result of a command."""
+    bound: Callable[[], Awaitable[WriteBound]] = unbound
+    """What a command may write; asked before and after each one."""
 
     async def execute(self, call: CallContext, arguments: ShellExec) -> ToolResult:
         if (refused := refused_command(arguments.command, self.allowed)) is not None:
             return failed(f"The command {refused!r} is not allowed in this sandbox.")
         try:
             shell = await self.shells.open(arguments.shell)
-            command = await shell.start_command(arguments.command, wait_s=min(_BUSY_WAIT_S, call.remaining_s))
+            bound = await self.bound()
+            command = await shell.start_command(
+                arguments.command, wait_s=min(_BUSY_WAIT_S, call.remaining_s), bound=bound
+            )
         except ShellBusyError as busy:
             return failed(
                 f"The shell {arguments.shell} is still running: {_shorten(busy.command.text)}\n"
@@ -46,6 +52,7 @@ class ShellController:
         limit = min(arguments.timeout_s or self.default_timeout_s, max(0.0, call.remaining_s - _LAST_WORD_S))
         try:
             if await _follow(call, command, limit):
+                await self.bound()
                 return self._with_notes(shell, _result(shell, command))
             if arguments.keep_running:
                 return self._with_notes(shell, _result(shell, command))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import resource
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -67,6 +68,18 @@ def with_variable(variable: bytes) -> list[int]:
     return found
 
 
+def with_name(name: str) -> list[int]:
+    """Pids of all processes that were started with a variable of this name, whatever its value."""
+    found: list[int] = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            with contextlib.suppress(OSError):
+                variables = Path("/proc", entry, "environ").read_bytes().split(b"\0")
+                if any(one.startswith(name.encode() + b"=") for one in variables):
+                    found.append(int(entry))
+    return found
+
+
 def processes_of_call(bash: int, mark: str | None, since_ticks: int) -> list[int]:
     """Pids of what one command of a bash started and still runs; every descendant when `mark` is None."""
     if mark is None:
@@ -74,6 +87,16 @@ def processes_of_call(bash: int, mark: str | None, since_ticks: int) -> list[int
     marks = [(pid, started, _mark_of(pid)) for pid, started in descendants(bash)]
     own = mark.encode()
     return [pid for pid, started, found in marks if found == own or (found is None and started >= since_ticks)]
+
+
+def bound_files(pid: int, file_bytes: int | None, *, for_good: bool = False) -> None:
+    """Let a process, and what it starts from now on, make no file larger than this (None: of any size). What is
+    bound for good can't take the bound away again; the kernel refuses to write to any file where it is zero."""
+    with contextlib.suppress(OSError, ValueError):
+        hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)[1]
+        wanted = hard if file_bytes is None else file_bytes
+        soft = wanted if hard == resource.RLIM_INFINITY or wanted < 0 else min(wanted, hard)
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (soft, soft if for_good else hard))
 
 
 def ignores(pid: int, number: signal.Signals) -> bool:

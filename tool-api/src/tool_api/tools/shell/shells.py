@@ -10,11 +10,13 @@ from tool_api import measures
 from tool_api.tools.shell.bash import Bash, ShellState
 from tool_api.tools.shell.command import Command
 from tool_api.tools.shell.environment import program_environment
+from tool_api.upkeep.disk import WriteBound
 
 MAX_SHELLS = 16
 OF_AGENT = "agent-"
 """So begin the names of shells that the gateway gives to sub-agents, each one of its own."""
 _WARM_UP_S = 5.0
+UNBOUND = WriteBound()
 
 
 class ShellBusyError(Exception):
@@ -38,22 +40,28 @@ class Shell:
         self._state = ShellState(folder=str(folder))
         self._environment = environment
         self._bash: Bash | None = None
+        self._aside: Bash | None = None
         self._turn = asyncio.Lock()
 
     @property
     def is_busy(self) -> bool:
         return self.command is not None and not self.command.is_finished
 
-    async def start_command(self, text: str, *, wait_s: float) -> Command:
-        """Start a command; a shell in the middle of an end is waited for, a busy one raises `ShellBusyError`."""
+    async def start_command(self, text: str, *, wait_s: float, bound: WriteBound = UNBOUND) -> Command:
+        """Start a command; a shell in the middle of an end is waited for, a busy one raises `ShellBusyError`.
+
+        Where the workspace is full, it runs in a bash of its own, with the folder and the exported variables of this
+        one, which can write to no file: that can't be taken back, and this one goes on when files were deleted.
+        """
         if self.command is not None and not await self.command.wait(wait_s):
             raise ShellBusyError(self.command)
         async with self._turn:
             if self.command is not None and not self.command.is_finished:
                 raise ShellBusyError(self.command)
-            bash = await self._living_bash()
+            await self._close_aside()
+            bash = await (self._bash_aside() if bound.is_full else self._living_bash())
             self.command = Command(text, bash.state.folder)
-            bash.run_command(self.command)
+            bash.run_command(self.command, bound.file_bytes)
             return self.command
 
     @property
@@ -63,12 +71,18 @@ class Shell:
 
     def type_text(self, text: str) -> int:
         """Type for the running command; answers how many bytes were taken."""
-        return self._bash.type_text(text) if self._bash is not None and self._bash.is_alive else 0
+        bash = self._aside or self._bash
+        return bash.type_text(text) if bash is not None and bash.is_alive else 0
 
     async def abort(self) -> bool:
         """End the running command with all it started; False when bash had to be ended too."""
         async with self._turn:
-            if self._bash is None or not self.is_busy:
+            if not self.is_busy:
+                return True
+            if self._aside is not None:
+                await self._close_aside()
+                return True
+            if self._bash is None:
                 return True
             kept = await self._bash.abort()
             self._state = self._bash.state
@@ -87,9 +101,22 @@ class Shell:
                 await bash.close()
 
     async def close(self) -> None:
+        """End bash with all it ever started; with the next command there is another one."""
         async with self._turn:
+            await self._close_aside()
             if self._bash is not None:
                 await self._bash.close()
+
+    async def _bash_aside(self) -> Bash:
+        self._aside = await Bash.start_shell(
+            self._bash.state if self._bash is not None else self._state, self._environment(), writes=False
+        )
+        return self._aside
+
+    async def _close_aside(self) -> None:
+        aside, self._aside = self._aside, None
+        if aside is not None:
+            await aside.close()
 
     async def _living_bash(self) -> Bash:
         if self._bash is not None and self._bash.is_alive:
@@ -125,6 +152,10 @@ class Shells:
     async def end_commands(self) -> None:
         """End what runs in any of them, with all it started."""
         await asyncio.gather(*(shell.abort() for shell in self._shells.values() if shell.is_busy))
+
+    async def end_all(self) -> None:
+        """End each with all it ever started, also what goes on behind a command that has ended."""
+        await asyncio.gather(*(shell.close() for shell in self._shells.values()))
 
     def find(self, name: str) -> Shell | None:
         return self._shells.get(name)

@@ -14,10 +14,15 @@ import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sandbox_manager.infrastructure.runtimes.process import first_process
 from sandbox_manager.infrastructure.runtimes.process.etc import FROM_HOST
 from sandbox_manager.infrastructure.runtimes.process.python_home import all_arguments
 
 STAGE = Path("/mnt")
+PROGRAMS = "/opt/programs"
+"""At the end of the search path: what the machine has counts more."""
+FIRST_PROCESS = "/first_process.py"
+"""Where its program is inside; the root is read-only."""
 SYNC_FD, GO_FD, ARGS_FD, INFO_FD, SECCOMP_FD, ENDPOINT_FD = 3, 4, 5, 6, 7, 8
 _LINKS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _MIB = 1024 * 1024
@@ -56,8 +61,9 @@ def inner_arguments(shell: Shell, sources: Sources) -> list[str]:
     """Arguments of the inner bubblewrap, without the command."""
     network = ["--share-net"] if shell.has_network else []
     arguments = ["--unshare-all", *network, "--uid", "1000", "--gid", "1000", "--hostname", "sandbox"]
-    arguments += ["--cap-drop", "ALL", "--info-fd", str(INFO_FD)]
-    # What tells the network that the sandbox lives is held by its first process, which runs nothing of the agent's.
+    # Bubblewrap's own first process can be traced by any other: ours can't, and runs nothing of the agent's either.
+    arguments += ["--cap-drop", "ALL", "--info-fd", str(INFO_FD), "--as-pid-1"]
+    arguments += ["--ro-bind", sources.at(Path(first_process.__file__)), FIRST_PROCESS]
     arguments += ["--sync-fd", str(SYNC_FD)] if shell.has_network else []
     arguments += ["--seccomp", str(SECCOMP_FD)] if shell.has_filter else []
     arguments += _system()
@@ -67,6 +73,7 @@ def inner_arguments(shell: Shell, sources: Sources) -> list[str]:
         arguments += ["--ro-bind", sources.at(file), f"/etc/{file.name}"]
     pythons = [shell.python, *([shell.kernel_python] if shell.kernel_python is not None else [])]
     arguments += all_arguments(pythons, sources.at)
+    arguments += _programs(shell.python, sources)
     for folder in shell.python_path:
         arguments += ["--ro-bind", sources.at(folder), str(folder)]
     arguments += ["--bind", sources.at(shell.workspace, writable=True), "/workspace"]
@@ -74,6 +81,17 @@ def inner_arguments(shell: Shell, sources: Sources) -> list[str]:
     for name, value in shell.environment.items():
         arguments += ["--setenv", name, value]
     return arguments
+
+
+def _programs(python: Path, sources: Sources) -> list[str]:
+    """Those that come with the tool API's environment and are the agent's as well, without the rest of it."""
+    found = [one for name in ("uv", "uvx") if (one := python.with_name(name)).is_file()]
+    return [part for one in found for part in ("--ro-bind", sources.at(one), f"{PROGRAMS}/{one.name}")]
+
+
+def first(python: Path, *, has_network: bool) -> list[str]:
+    """Command prefix of the first process inside. What tells the network that the sandbox lives is held by it."""
+    return [str(python), "-I", "-S", FIRST_PROCESS, str(SYNC_FD) if has_network else "-"]
 
 
 def _system() -> list[str]:

@@ -15,6 +15,7 @@ from sandbox_manager.infrastructure.runtimes.process.endpoint import listening_s
 from sandbox_manager.infrastructure.runtimes.process.etc import write_etc
 from sandbox_manager.infrastructure.runtimes.process.limits import Limits
 from sandbox_manager.infrastructure.runtimes.process.logs import Log, logging_to
+from sandbox_manager.infrastructure.runtimes.process.namespaces import network_namespace
 from sandbox_manager.infrastructure.runtimes.process.options import ProcessOptions
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef, reference
 from sandbox_manager.infrastructure.runtimes.process.slirp import unprivileged
@@ -106,6 +107,7 @@ class Launch:
         gate = isolation.netns(self.rules) if self.rules is not None else []
         command = [*prefix, *isolation.stage(sources), *isolation.as_user(uid), *gate]
         command += ["bwrap", "--args", str(isolation.ARGS_FD), "--", *self.limits.prlimit_inside()]
+        command += isolation.first(self.options.python, has_network=self.has_network)
         command += [str(self.options.python), *self.options.command]
         with Pipe() as sync, Pipe() as go, Pipe() as arguments, Pipe() as info, Pipe() as seccomp:
             arguments.write(b"".join(one.encode() + b"\0" for one in inner))
@@ -131,7 +133,8 @@ class Launch:
         first = reference(int(written["child-pid"]))
         if first is None:
             raise DeadlineError("its first process ended at once")
-        return State(first=first, outer=outer, network=attached)
+        # Nothing of the agent's has run yet: later it is only compared, never looked up anew.
+        return State(first=first, outer=outer, network=attached, network_namespace=network_namespace(first))
 
     def _attach(self, sync: Pipe, go: Pipe) -> ProcessRef:
         pid = int(sync.read_until(b"\n", _SETUP_S))
@@ -160,7 +163,7 @@ class Launch:
         kernels = {"SANDBOX_KERNEL_PYTHON": str(self._kernel_python)} if self._kernel_python is not None else {}
         return {
             **kernels,
-            "PATH": _PATH,
+            "PATH": f"{_PATH}:{isolation.PROGRAMS}",
             "HOME": "/home/agent",
             "USER": "agent",
             "LOGNAME": "agent",
@@ -170,6 +173,9 @@ class Launch:
             "PYTHONPATH": ":".join(str(one) for one in self.options.python_path),
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONUNBUFFERED": "1",
+            # As in the image: what an agent installs goes into its own home.
+            "PIP_BREAK_SYSTEM_PACKAGES": "1",
+            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             **self.options.inside.environment(self.spec, f"fd:{isolation.ENDPOINT_FD}"),
         }
 

@@ -31,15 +31,27 @@ class NamespaceEntry:
         return trouble([*self.prefix, *command], self.files)
 
 
+def network_namespace(inside: ProcessRef) -> int:
+    """The number of the one the process is in. Raises `OSError`."""
+    return os.stat(f"/proc/{inside.pid}/ns/net").st_ino
+
+
 @contextlib.contextmanager
-def namespace_entry(inside: ProcessRef, kind: Literal["net", "mnt"]) -> Generator[NamespaceEntry]:
-    """Entry into a namespace of the process. Raises `OSError`, also when the process is gone."""
+def namespace_entry(
+    inside: ProcessRef, kind: Literal["net", "mnt"], expected: int | None = None
+) -> Generator[NamespaceEntry]:
+    """Entry into a namespace of the process: the one with the number `expected`, or no other is entered.
+
+    Raises `OSError`, also when the process is gone.
+    """
     namespace = os.open(f"/proc/{inside.pid}/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC)
     files = [namespace]
     try:
         # Never one of this machine: the process may have ended, and another have its number.
         if not inside.is_alive or os.path.samestat(os.fstat(namespace), os.stat(f"/proc/self/ns/{kind}")):
             raise ProcessLookupError("it is gone")
+        if expected is not None and os.fstat(namespace).st_ino != expected:
+            raise PermissionError("its first process is in another namespace than at its start")
         prefix = ["nsenter", f"{_FLAGS[kind]}=/proc/self/fd/{namespace}"]
         if os.geteuid() != 0:
             files.append(fcntl.ioctl(namespace, _NS_GET_USERNS))

@@ -8,6 +8,7 @@ import os
 import shutil
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from sandbox_manager.domain.errors import EngineUnavailableError
@@ -64,8 +65,9 @@ class NetworkRules:
         resolves for this one, which may be this one. Raises `EngineUnavailableError`."""
         return rules(FilterExceptions.with_resolver(RESOLVER), [*self._blocked, *self._host_networks()])
 
-    def renew(self, running: list[ProcessRef]) -> None:
-        """Renew the rules of all sandboxes with a network, by their first processes, where they are others by now.
+    def renew(self, running: Mapping[ProcessRef, int | None]) -> None:
+        """Renew the rules of all sandboxes with a network, by their first processes and the number of the network
+        namespace each had at its start (None: not known), where they are others by now.
 
         What fails, or is not done in time, is left to the next call, which begins with those that failed least. One
         thread at a time does it; others leave it to that one.
@@ -77,7 +79,7 @@ class NetworkRules:
         finally:
             self._renewing.release()
 
-    def _renew(self, running: list[ProcessRef], until: float) -> None:
+    def _renew(self, running: Mapping[ProcessRef, int | None], until: float) -> None:
         try:
             wanted = self.wanted() if running else ""
         except EngineUnavailableError as error:
@@ -91,7 +93,7 @@ class NetworkRules:
             if time.monotonic() > until:
                 _log.warning("rules not renewed in time")
                 return
-            refused = _set_rules(first, wanted)
+            refused = _set_rules(first, wanted, running[first])
             if refused is None:
                 self._in_place[first] = wanted
                 self._failed.pop(first, None)
@@ -101,10 +103,10 @@ class NetworkRules:
                     _log.warning("rules not renewed", extra={"pid": first.pid, "reason": refused})
 
 
-def _set_rules(inside: ProcessRef, wanted: str) -> str | None:
+def _set_rules(inside: ProcessRef, wanted: str, namespace: int | None) -> str | None:
     """In the network namespace of a process, with the rights of who made it; what went wrong, if anything did."""
     try:
-        with namespace_entry(inside, "net") as entry:
+        with namespace_entry(inside, "net", namespace) as entry:
             return entry.trouble(["nft", wanted])
     except OSError as error:
         return str(error)

@@ -71,8 +71,8 @@ def stat_fields(task: int) -> list[bytes]:
 def marked(name: str) -> dict[str, list[ProcessRef]]:
     """Living processes of ours that were started with the environment variable `name`, by its value.
 
-    Code in a sandbox may set any variable for processes of its own, so only those count that it can't have started:
-    those of our own pid namespace, and the first of each one directly below it, by a user we start such things as.
+    Code in a sandbox may set any variable for processes of its own, so only those count that it can neither have
+    started nor have changed: those of our own pid namespace alone, by a user we start such things as.
     """
     prefix = f"{name}=".encode()
     found: dict[str, list[ProcessRef]] = {}
@@ -99,8 +99,7 @@ def _is_ours(folder: Path) -> bool:
         return False
     status = {key: rest.split() for key, _, rest in (line.partition(b":") for line in lines)}
     uid, pids = int(status[b"Uid"][0]), status.get(b"NSpid", [b"0"])
-    is_outside = len(pids) == 1 or (len(pids) == 2 and pids[1] == b"1")
-    return is_outside and (uid == os.geteuid() or is_sandbox_uid(uid))
+    return len(pids) == 1 and (uid == os.geteuid() or is_sandbox_uid(uid))
 
 
 def kill_marked(name: str, start: str, deadline_s: float) -> bool:

@@ -9,13 +9,14 @@ import os
 import shutil
 import subprocess
 from collections.abc import AsyncGenerator, Generator
+from pathlib import Path
 
 from sandbox_manager.application.watched_start import phase_reached
 from sandbox_manager.domain.errors import EngineUnavailableError, StartFailedError
 from sandbox_manager.domain.ports import Found, Report, SandboxSpec, Usage
 from sandbox_manager.domain.sandbox import Identity, Started
 from sandbox_manager.infrastructure.runtimes.process import endpoint as socket_file
-from sandbox_manager.infrastructure.runtimes.process import monitoring, network
+from sandbox_manager.infrastructure.runtimes.process import first_process, monitoring, network
 from sandbox_manager.infrastructure.runtimes.process.archives import ProcessArchives
 from sandbox_manager.infrastructure.runtimes.process.confinement import Confinement, confinement_here
 from sandbox_manager.infrastructure.runtimes.process.freezer import Freezer
@@ -170,13 +171,14 @@ class ProcessRuntime:
         # Marks first: what has a folder now had it when it was started.
         marks = marked(MARK)
         found: dict[str, Found] = {}
-        connected: list[ProcessRef] = []
+        connected: dict[ProcessRef, int | None] = {}
         for identity in self._store.identities():
             state = self._store.state(identity.sandbox_id)
             for process in state.processes if state else []:
                 reap(process.pid)
             running = state is not None and state.is_alive
-            connected += [state.first] if running and state and state.first and state.network else []
+            if running and state and state.first and state.network:
+                connected[state.first] = state.network_namespace
             found[identity.sandbox_id] = Found(
                 identity=identity,
                 running=running,
@@ -228,7 +230,8 @@ class ProcessRuntime:
         return await self._threads.run_call(self._fingerprint)
 
     def _fingerprint(self) -> str:
-        changed = [file.stat().st_mtime_ns for folder in self._options.python_path for file in folder.rglob("*.py")]
+        files = [file for folder in self._options.python_path for file in folder.rglob("*.py")]
+        changed = [file.stat().st_mtime_ns for file in (*files, Path(first_process.__file__))]
         return fingerprint(self._options, self._limits.kind, self._confinement, max(changed, default=0))
 
     async def remove(self, identity: Identity, *, keep_workspace: bool) -> None:

@@ -46,12 +46,14 @@ _FOREIGN = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """The processes of a running sandbox: the first inside, the one outside that waits for it, its network, its log."""
+    """The processes of a running sandbox: the first inside, the one outside that waits for it, its network, its log.
+    `network_namespace` is the number of the one the first was in at its start."""
 
     first: ProcessRef | None
     outer: ProcessRef
     network: ProcessRef | None
     log: ProcessRef | None = None
+    network_namespace: int | None = None
 
     @property
     def root(self) -> ProcessRef:
@@ -211,7 +213,13 @@ class Store:
         except (TypeError, ValueError, KeyError):
             _log.warning("state of a sandbox passed over", extra={"sandbox_id": sandbox_id})
             return None
-        return None if outer is None else State(first=first, outer=outer, network=network, log=log)
+        number = (known or {}).get("network_namespace")
+        namespace = number if isinstance(number, int) else None
+        return (
+            None
+            if outer is None
+            else State(first=first, outer=outer, network=network, log=log, network_namespace=namespace)
+        )
 
     def assign_workspace(self, identity: Identity) -> None:
         """Make the workspace a pooled sandbox was started with, which keeps its uid, the session's."""

@@ -49,6 +49,7 @@ _GROWTH = 100
 QUICK = CountBounds(tree_cpu_s=0.5, deleted_cpu_s=0.25, timeout_s=3.0)
 LONG = CountBounds(tree_cpu_s=20.0, deleted_cpu_s=2.0, timeout_s=60.0)
 _LONG_AT_ONCE = 3
+_MOST_KEPT = 10_000
 _UNCOUNTED = 3
 _JOIN_S = 3.0
 _OVER = "Its files took up more space than allowed, and went on growing."
@@ -123,7 +124,10 @@ class WorkspaceWatch:
 
     def _round(self, running: Mapping[str, Watched], *, hurried: bool) -> None:
         sessions = {one.session_id for one in running.values()}
-        self._known = {session: self._known.get(session, _WorkspaceState()) for session in sessions}
+        # One that was over its limit when its sandbox ended is so in the next one, too: nothing begins anew with it.
+        over = [session for session, known in self._known.items() if known.over is not None and session not in sessions]
+        kept = {session: _WorkspaceState(over=self._known[session].over) for session in over[-_MOST_KEPT:]}
+        self._known = kept | {session: self._known.get(session, _WorkspaceState()) for session in sessions}
         self._waiting = {one: running[one] for one in self._waiting if one in running}
         due = {sandbox_id: one for sandbox_id, one in running.items() if self._is_due(one.session_id, hurried=hurried)}
         if not due:

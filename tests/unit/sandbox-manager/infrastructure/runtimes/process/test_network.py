@@ -39,7 +39,8 @@ class Namespaces:
         self.let.set()
         self.began = threading.Event()
 
-    def set_rules(self, inside: ProcessRef, wanted: str) -> str | None:
+    def set_rules(self, inside: ProcessRef, wanted: str, namespace: int | None) -> str | None:
+        del wanted, namespace
         self.asked.append(inside)
         self.began.set()
         assert self.let.wait(60)
@@ -81,7 +82,7 @@ def test_those_that_hold_it_up_take_no_more_than_its_time_and_come_last(
     monkeypatch.setattr(network, "_set_rules", namespaces.set_rules)
     for _ in range(len(bad) // MOST_A_SWEEP + 1):
         before = len(bad_asked(namespaces))
-        rules.renew(running)
+        rules.renew(dict.fromkeys(running))
         assert len(bad_asked(namespaces)) - before <= MOST_A_SWEEP
 
     assert set(good) <= set(namespaces.asked)
@@ -92,11 +93,11 @@ def test_two_sweeps_at_once_set_them_once(rules: NetworkRules, clock: Clock, mon
     running, namespaces = sandboxes(3), Namespaces(clock)
     namespaces.let.clear()
     monkeypatch.setattr(network, "_set_rules", namespaces.set_rules)
-    first = threading.Thread(target=rules.renew, args=(running,))
+    first = threading.Thread(target=rules.renew, args=(dict.fromkeys(running),))
     first.start()
     assert namespaces.began.wait(60)
 
-    rules.renew(running)
+    rules.renew(dict.fromkeys(running))
     namespaces.let.set()
     first.join(60)
 
@@ -110,6 +111,6 @@ def test_another_process_by_the_same_number_gets_rules_of_its_own(
     monkeypatch.setattr(network, "_set_rules", namespaces.set_rules)
     first, second = ProcessRef(1 << 30, 1), ProcessRef(1 << 30, 2)
     for one in (first, first, second, second):
-        rules.renew([one])
+        rules.renew({one: None})
 
     assert namespaces.asked == [first, second]
