@@ -17,6 +17,7 @@ _TELEMETRY = ("opentelemetry.context", "opentelemetry.trace")
 _COUNTS = "prometheus_client"
 _FAMILIES = "service_kit.failures"
 _TIMEOUTS = "service_kit.wait_limit"
+_TERMINAL = "service_kit.terminal"
 _ALLOWED = {
     "backend-api/src/backend_api/domain": ("backend_api.domain", _WATCHED, _FAMILIES, *_TELEMETRY),
     "backend-api/src/backend_api/application": (
@@ -24,12 +25,14 @@ _ALLOWED = {
         "backend_api.application",
         _WATCHED,
         _TIMEOUTS,
+        _TERMINAL,
         *_TELEMETRY,
         _COUNTS,
     ),
     "service-kit/src/service_kit/observation": (_WATCHED, *_TELEMETRY, _COUNTS),
     "service-kit/src/service_kit/failures.py": (),
     "service-kit/src/service_kit/wait_limit.py": (),
+    "service-kit/src/service_kit/terminal": (_TERMINAL,),
 }
 
 
