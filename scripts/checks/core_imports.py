@@ -18,6 +18,7 @@ _COUNTS = "prometheus_client"
 _FAMILIES = "service_kit.failures"
 _AMOUNTS = "service_kit.amounts"
 _TIMEOUTS = "service_kit.wait_limit"
+_TERMINAL = "service_kit.terminal"
 _ALLOWED = {
     "backend-api/src/backend_api/domain": ("backend_api.domain", _WATCHED, _FAMILIES, _AMOUNTS, *_TELEMETRY),
     "backend-api/src/backend_api/application": (
@@ -26,6 +27,7 @@ _ALLOWED = {
         _WATCHED,
         _TIMEOUTS,
         _AMOUNTS,
+        _TERMINAL,
         *_TELEMETRY,
         _COUNTS,
     ),
@@ -33,6 +35,7 @@ _ALLOWED = {
     "service-kit/src/service_kit/failures.py": (),
     "service-kit/src/service_kit/amounts.py": (),
     "service-kit/src/service_kit/wait_limit.py": (),
+    "service-kit/src/service_kit/terminal": (_TERMINAL,),
 }
 
 

@@ -39,6 +39,9 @@ class Browser:
 
     def __init__(self, driver: BrowserDriver, site: str, settings: DesktopSettings, desktop: Desktop) -> None:
         self.site, self.settings, self.desktop = site, settings, desktop
+        self.tabs = driver.tabs
+        self.has_person = False
+        """Whether a person controls the desktop."""
         self._tools = {
             tool.name: tool for tool in browser_tools(driver, Workspace(settings.workspace), desktop.restart_browser)
         }
@@ -65,9 +68,10 @@ async def open_browser(handler: type[BaseHTTPRequestHandler], room: int | None =
     with desktop_settings() as settings:
         async with Desktop(settings) as desktop, _pages(handler) as site:
             assert await desktop.wait_settled(40), desktop.reason
-            tabs = Tabs(desktop.cdp_address, Downloads(Workspace(settings.workspace), left))
+            tabs = Tabs(desktop.cdp_address, Downloads(Workspace(settings.workspace), left), lambda: browser.has_person)
+            browser = Browser(BrowserDriver(tabs, lambda: desktop.has_browser), site, settings, desktop)
             try:
-                yield Browser(BrowserDriver(tabs, lambda: desktop.has_browser), site, settings, desktop)
+                yield browser
             finally:
                 await tabs.close()
 

@@ -68,7 +68,8 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         readable = Workspace(settings.workspace, TEMPORARY, SKILLS)
         disk = DiskWatch(settings.workspace, settings.sandbox_disk_bytes, settings.sandbox_max_files)
         address = desktop.cdp_address if desktop is not None else _no_browser
-        tabs = Tabs(address, Downloads(workspace, disk.room))
+        turn, control = asyncio.Lock(), ViewerControl()
+        tabs = Tabs(address, Downloads(workspace, disk.room), lambda: control.is_taken)
         stack.push_async_callback(tabs.close)
         shells = await stack.enter_async_context(Shells(settings.workspace, display=display))
         kernels = await stack.enter_async_context(
@@ -84,7 +85,6 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             of_desktop = desktop.control_address if desktop is not None else None
             return ports_of(of_desktop, printer.control_address) | {desktop_settings.cdp_port} | listens_on
 
-        turn, control = asyncio.Lock(), ViewerControl()
         tools = tool_table(
             shells=ShellController(
                 shells=shells,

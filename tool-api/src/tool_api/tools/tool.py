@@ -88,6 +88,6 @@ def done(output: str, *, display: Display | None = None, changed_paths: list[str
     return ToolResult(success=True, output=output, display=display, changed_paths=changed_paths or [])
 
 
-def failed(output: str, *, display: Display | None = None) -> ToolResult:
+def failed(output: str, *, display: Display | None = None, changed_paths: list[str] | None = None) -> ToolResult:
     """It did not; `output` says why, and what may work."""
-    return ToolResult(success=False, output=output, display=display)
+    return ToolResult(success=False, output=output, display=display, changed_paths=changed_paths or [])

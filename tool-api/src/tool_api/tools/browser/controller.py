@@ -8,14 +8,18 @@ from typing import Any
 from contracts.tools import BrowserDisplay, ToolResult
 from tool_api.tools.browser import types
 from tool_api.tools.browser.addresses import address_of, why_unreachable
+from tool_api.tools.browser.cdp import CdpError
 from tool_api.tools.browser.driver import BrowserDriver, RefusedError
 from tool_api.tools.browser.report import MAX_TEXT
-from tool_api.tools.browser.tab import Tab
+from tool_api.tools.browser.tab import StaleViewError, Tab
+from tool_api.tools.browser.text_fields import TextFields
 from tool_api.tools.tool import CallContext, failed
 
 LOAD_S = 20.0
+SETTLE_S = 4.0
 NAVIGATE_S = 30.0
 RESERVE_S = 8.0
+_NOT_SCROLLED = "Nothing was scrolled: what is in the middle of the page ends there, or does not scroll that way."
 
 
 class BrowserController:
@@ -23,6 +27,7 @@ class BrowserController:
 
     def __init__(self, driver: BrowserDriver) -> None:
         self._driver = driver
+        self._fields = TextFields(driver)
 
     async def view(self, context: CallContext, _: types.BrowserView) -> ToolResult:
         return await self._driver.act(context, lambda tab: self._driver.observe(tab, "view", "", text=MAX_TEXT))
@@ -51,16 +56,16 @@ class BrowserController:
                 await tab.send("Page.stopLoading")
                 raise RefusedError(f"{url} did not answer within {limit:.0f} s.") from None
             if answer.get("isDownload"):
-                return await self._driver.observe(tab, "navigate", f"{url} is a file and is being downloaded.")
+                return await self._driver.observe(tab, "navigate", f"{url} is a file, which is downloaded.")
             if error := answer.get("errorText"):
                 raise RefusedError(why_unreachable(url, str(error)))
             rested = await tab.settle(max(1.0, min(LOAD_S, context.remaining_s - RESERVE_S)))
             said = "Opened the page." if rested else "Opened the page; parts of it are still loading."
             return await self._driver.observe(tab, "navigate", said, text=MAX_TEXT)
 
-        return await self._driver.act(context, act)
+        return await self._driver.act(context, act, arguments.answer)
 
-    async def back(self, context: CallContext, _: types.BrowserBack) -> ToolResult:
+    async def back(self, context: CallContext, arguments: types.BrowserBack) -> ToolResult:
         async def act(tab: Tab) -> ToolResult:
             history = await tab.send("Page.getNavigationHistory")
             current = int(history["currentIndex"])
@@ -68,22 +73,21 @@ class BrowserController:
                 raise RefusedError("There is no page to go back to.")
             await tab.send("Page.navigateToHistoryEntry", {"entryId": history["entries"][current - 1]["id"]})
             await tab.settle(LOAD_S)
+            history = await tab.send("Page.getNavigationHistory")
+            if int(history["currentIndex"]) == current:
+                raise RefusedError("The page was not left.")
             return await self._driver.observe(tab, "back", "Went back.")
 
-        return await self._driver.act(context, act)
+        return await self._driver.act(context, act, arguments.answer)
 
     async def click(self, context: CallContext, arguments: types.BrowserClick) -> ToolResult:
         async def act(tab: Tab) -> ToolResult:
             x, y, what = await self._driver.target(tab, arguments.index, arguments.x, arguments.y)
-            async with tab.file_choosers() as chooser:
+            async with self._driver.watched(tab, arguments.index):
                 await self._driver.press(tab, x, y, arguments.button, 2 if arguments.double else 1)
-                result = await self._driver.after(tab, "click", f"Clicked {what}.")
-            if chooser.done():
-                note = "The page asks for a file, which browser_upload gives it."
-                return result.model_copy(update={"output": f"{note}\n{result.output}"})
-            return result
+                return await self._driver.after(tab, "click", f"Clicked {what}.")
 
-        return await self._driver.act(context, act)
+        return await self._driver.act(context, act, arguments.answer)
 
     async def move(self, context: CallContext, arguments: types.BrowserMove) -> ToolResult:
         async def act(tab: Tab) -> ToolResult:
@@ -95,36 +99,33 @@ class BrowserController:
 
     async def select(self, context: CallContext, arguments: types.BrowserSelect) -> ToolResult:
         async def act(tab: Tab) -> ToolResult:
-            await self._driver.locate(tab, arguments.index)
+            await self._driver.locate(tab, arguments.index, is_pressed=False)
             return await self._choose(tab, arguments.index, arguments.options)
 
-        return await self._driver.act(context, act)
+        return await self._driver.act(context, act, arguments.answer)
 
     async def type(self, context: CallContext, arguments: types.BrowserType) -> ToolResult:
         async def act(tab: Tab) -> ToolResult:
             if arguments.index is not None:
-                place = await self._driver.locate(tab, arguments.index)
+                place = await self._driver.locate(tab, arguments.index, is_pressed=False)
                 if place["tag"] == "select":
                     return await self._choose(tab, arguments.index, [arguments.text])
-                await self._driver.press(tab, place["x"], place["y"], "left", 1)
-                if not await tab.call(f"focus({arguments.index}, {json.dumps(arguments.clear)})"):
-                    raise RefusedError(f"Element [{arguments.index}] does not take text.")
-                if arguments.clear:
-                    await self._driver.key(tab, "Delete")
-            if arguments.text:
-                await tab.send("Input.insertText", {"text": arguments.text})
-            if arguments.submit:
-                await self._driver.key(tab, "Enter")
-            return await self._driver.after(tab, "type", "Typed and pressed Enter." if arguments.submit else "Typed.")
+            async with self._driver.watched(tab, arguments.index):
+                said = await self._fields.fill(tab, arguments.index, arguments.text, clear=arguments.clear)
+                if arguments.submit:
+                    await self._driver.key(tab, "Enter")
+                    said = f"{said} Pressed Enter."
+                return await self._driver.after(tab, "type", said)
 
-        return await self._driver.act(context, act)
+        return await self._driver.act(context, act, arguments.answer)
 
     async def key(self, context: CallContext, arguments: types.BrowserKey) -> ToolResult:
         async def act(tab: Tab) -> ToolResult:
-            await self._driver.key(tab, arguments.key)
-            return await self._driver.after(tab, "key", f"Pressed {arguments.key}.")
+            async with self._driver.watched(tab, scrolls=True):
+                await self._driver.key(tab, arguments.key)
+                return await self._driver.after(tab, "key", f"Pressed {arguments.key}.")
 
-        return await self._driver.act(context, act)
+        return await self._driver.act(context, act, arguments.answer)
 
     async def scroll(self, context: CallContext, arguments: types.BrowserScroll) -> ToolResult:
         async def act(tab: Tab) -> ToolResult:
@@ -135,8 +136,12 @@ class BrowserController:
             wheel: dict[str, Any] = {"type": "mouseWheel", "x": width / 2, "y": height / 2}
             wheel["deltaX"] = 0 if vertical else sign * arguments.pages * width
             wheel["deltaY"] = sign * arguments.pages * height if vertical else 0
+            await tab.call_in_new_context("watch(true)")
             await tab.send("Input.dispatchMouseEvent", wheel)
-            return await self._driver.after(tab, "scroll", f"Scrolled {arguments.direction}.", text=MAX_TEXT)
+            await tab.settle(SETTLE_S)
+            found = await tab.call_in_new_context("watched()")
+            said = f"Scrolled {arguments.direction}." if found["changed"] else _NOT_SCROLLED
+            return await self._driver.after(tab, "scroll", said, text=MAX_TEXT)
 
         return await self._driver.act(context, act)
 
@@ -144,8 +149,10 @@ class BrowserController:
         found = await tab.call(f"choose({index}, {json.dumps(options)})")
         match found:
             case {"chosen": [*chosen]}:
-                names = ", ".join(repr(str(name)[:100]) for name in chosen)
-                return await self._driver.after(tab, "select", f"Chose {names}.")
+                async with self._driver.watched(tab, index):
+                    found = await tab.call(f"choose({index}, {json.dumps(options)}, true)")
+                    await tab.settle(SETTLE_S)
+                    return await self._driver.after(tab, "select", await self._chosen(tab, index, chosen))
             case {"missing": missing, "options": [*there]}:
                 names = ", ".join(repr(str(name)[:60]) for name in there)
                 raise RefusedError(
@@ -157,3 +164,14 @@ class BrowserController:
                 raise RefusedError(
                     f"Element [{index}] is no list of the browser's own. Click it, and then what it shows."
                 )
+
+    async def _chosen(self, tab: Tab, index: int, chosen: list[Any]) -> str:
+        names = ", ".join(repr(str(name)[:100]) for name in chosen)
+        try:
+            now = await tab.call(f"chosen({index})")
+        except (StaleViewError, CdpError):
+            return f"Chose {names}."
+        if now is None or now == chosen:
+            return f"Chose {names}."
+        there = ", ".join(repr(str(name)[:100]) for name in now) or "nothing"
+        return f"Chose {names}, but the page has changed that: {there} is chosen now."

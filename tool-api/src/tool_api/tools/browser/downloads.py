@@ -36,8 +36,12 @@ class Download:
 
     guid: str
     name: str
+    frame: str = ""
+    """Of the tab that began it."""
     path: str | None = None
     size: int = 0
+    """As far as it is known by now."""
+    received: int = 0
     outcome: str = ""
     refusal: str | None = None
     is_checked: bool = False
@@ -53,6 +57,8 @@ class Downloads:
         self._running: dict[str, Download] = {}
         self._paths: deque[str] = deque(maxlen=_MOST_PATHS)
         self._expected: asyncio.Future[Download] | None = None
+        self._begun: list[Download] = []
+        self._frames: deque[str] = deque(maxlen=_MOST_PATHS)
 
     @property
     def incoming(self) -> str:
@@ -64,6 +70,15 @@ class Downloads:
         paths = list(self._paths)
         self._paths.clear()
         return paths
+
+    def take_begun(self) -> list[Download]:
+        """Those that began since it was last asked and that nobody expected."""
+        begun, self._begun = self._begun, []
+        return begun
+
+    def came_from(self, frame: str) -> bool:
+        """Whether a tab's page, by its main frame, began one."""
+        return frame in self._frames
 
     @contextlib.contextmanager
     def expected(self) -> Generator[asyncio.Future[Download]]:
@@ -80,9 +95,13 @@ class Downloads:
         guid = str(parameters.get("guid", ""))
         if len(self._running) >= MOST_AT_ONCE or not _GUID.fullmatch(guid):
             return None
-        download = self._running[guid] = Download(guid, _name(str(parameters.get("suggestedFilename", ""))))
+        name, frame = _name(str(parameters.get("suggestedFilename", ""))), str(parameters.get("frameId", ""))[:100]
+        download = self._running[guid] = Download(guid, name, frame)
+        self._frames.append(frame)
         if self._expected is not None and not self._expected.done():
             self._expected.set_result(download)
+        elif len(self._begun) < MOST_AT_ONCE:
+            self._begun.append(download)
         return download
 
     def progress(self, parameters: Payload) -> Coroutine[Any, Any, str | None] | None:
@@ -96,7 +115,8 @@ class Downloads:
             case "canceled":
                 return self._end_cancelled(download)
             case _:
-                download.size = max(_count(parameters, "totalBytes"), _count(parameters, "receivedBytes"))
+                download.received = _count(parameters, "receivedBytes")
+                download.size = max(_count(parameters, "totalBytes"), download.received)
                 return None
 
     async def refuses(self, download: Download) -> bool:
@@ -118,16 +138,18 @@ class Downloads:
         """One that is on its way."""
         return self._running.get(guid)
 
-    async def forget(self) -> None:
-        """Chrome is another one now: what was on its way never ends."""
-        for download in list(self._running.values()):
-            await self._end_cancelled(download)
+    async def forget(self) -> list[str]:
+        """Chrome is another one now: what was on its way never ends. Answers what to tell of it."""
+        outcomes = [await self._end_cancelled(download) for download in list(self._running.values())]
         await asyncio.to_thread(self._clean)
+        return outcomes
 
     async def _end_cancelled(self, download: Download) -> str:
         reason = download.refusal
-        end = f"Its download was stopped: {reason}" if reason else f"The download of {download.name} was canceled."
-        return self._end(download, end)
+        if reason:
+            return self._end(download, f"Its download was stopped: {reason}")
+        came = f"after {download.received:,} bytes; nothing of it is kept"
+        return self._end(download, f"The download of {download.name} was canceled, or broke off, {came}.")
 
     async def _finish(self, download: Download) -> str:
         try:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from contracts.tools import BrowserDisplay, ToolResult
 from tool_api.tools.browser.addresses import AddressError
 from tool_api.tools.browser.cdp import CdpClosedError, CdpError
+from tool_api.tools.browser.dialogs import BY_DEFAULT, DialogAnswer
+from tool_api.tools.browser.downloads import Download
 from tool_api.tools.browser.keys import UnknownKeyError, parse_key
 from tool_api.tools.browser.report import MAX_ELEMENTS, SHORT_TEXT, PageView, describe
 from tool_api.tools.browser.tab import StaleViewError, Tab
@@ -18,12 +22,31 @@ from tool_api.tools.tool import CallContext, done, failed
 
 CONNECT_S = 15.0
 SETTLE_S = 4.0
+DOWNLOAD_S = 3.0
+"""So long a result waits for a download that its call began."""
+DIALOG_S = 1.0
+LOOKS = 3
+"""How often it is looked at which tab is in front, where tabs are closed meanwhile."""
+NO_RESPONSE = "The page does not respond. Open another one, or try again in a moment."
+UNANSWERED = "A dialog is open, which holds the page until it is answered. Try again in a moment."
+NOTHING = "Nothing changed in the elements of the page."
+CHOOSER = "The page asks for a file, which browser_upload gives it."
+MAX_URL = 500
 Action = Callable[[Tab], Awaitable[ToolResult]]
 Work = Callable[[], Awaitable[ToolResult]]
 
 
 class RefusedError(Exception):
     """What was asked can't be done on this page; the message tells the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Watch:
+    """A page that an action works on: its address before, and the file it asks for, if it does."""
+
+    tab: Tab
+    url: str
+    chooser: asyncio.Future[int]
 
 
 class BrowserDriver:
@@ -34,33 +57,49 @@ class BrowserDriver:
         self.tabs = tabs
         self._has_browser = has_browser
         self._turn = turn or asyncio.Lock()
+        self._watch: _Watch | None = None
 
-    async def act(self, context: CallContext, action: Action) -> ToolResult:
+    async def act(self, context: CallContext, action: Action, answer: DialogAnswer = BY_DEFAULT) -> ToolResult:
         """The action on the tab in front."""
 
         async def work() -> ToolResult:
             return await action(await self.tabs.current(CONNECT_S))
 
-        return await self.work(context, work)
+        return await self.work(context, work, answer)
 
-    async def work(self, context: CallContext, work: Work) -> ToolResult:
+    async def work(self, context: CallContext, work: Work, answer: DialogAnswer = BY_DEFAULT) -> ToolResult:
         """Work on the browser as a whole. It ends before the call's deadline, and what a page or Chrome does wrong is a
-        result."""
+        result, with what else happened. Dialogs are answered as `answer` says."""
         if not self._has_browser():
             return failed("This sandbox has no browser, or it can't be started.")
         try:
-            async with asyncio.timeout(max(1.0, context.remaining_s - 1)), self._turn:
+            async with asyncio.timeout(max(1.0, context.remaining_s - 1)), self._turn, self.tabs.acting(answer):
                 return await work()
         except (RefusedError, AddressError, UnknownKeyError) as error:
-            return failed(str(error))
+            said = str(error)
         except StaleViewError:
-            return failed("The page has changed since it was last viewed. View it again.")
+            said = "The page has changed since it was last viewed. View it again."
         except (NoBrowserError, CdpClosedError):
-            return failed("The browser, or the tab, was closed and is being opened again. View it again.")
+            said = "The browser, or the tab, was closed and is being opened again. View it again."
         except TimeoutError:
-            return failed("The page does not respond. Open another one, or try again in a moment.")
+            said = UNANSWERED if self.tabs.dialogs.left else NO_RESPONSE
         except CdpError as error:
-            return failed(f"The browser refused: {error}")
+            said = f"The browser refused: {error}"
+        await self.tabs.dialogs.wait_closed(DIALOG_S)
+        return failed("\n".join([said, *self.tabs.take_notes()]), changed_paths=self.tabs.downloads.take_paths())
+
+    @asynccontextmanager
+    async def watched(self, tab: Tab, index: int | None = None, *, scrolls: bool = False) -> AsyncGenerator[None]:
+        """What a page does in the block is told by `after`. With an index the watch is set in the world of the latest
+        view, where its element is. Raises `StaleViewError`."""
+        call = tab.call if index is not None else tab.call_in_new_context
+        found = await call(f"watch({json.dumps(scrolls)})")
+        async with tab.file_choosers() as chooser:
+            self._watch = _Watch(tab, str(found.get("url"))[:MAX_URL], chooser)
+            try:
+                yield
+            finally:
+                self._watch = None
 
     async def after(self, tab: Tab, action: str, said: str, *, text: int = SHORT_TEXT) -> ToolResult:
         """What is there once the page has come to rest after an action, which may have opened or closed tabs."""
@@ -68,13 +107,57 @@ class BrowserDriver:
             await tab.settle(SETTLE_S)
         except CdpClosedError:
             said = f"{said} The page closed its tab."
-        current = await self.tabs.current(CONNECT_S)
-        if current is not tab:
-            await current.settle(SETTLE_S)
-        return await self.observe(current, action, said, text=text)
+        for look in range(LOOKS):
+            current = await self.tabs.current(CONNECT_S)
+            try:
+                if current is not tab:
+                    await current.settle(SETTLE_S)
+                change = await self._change(current)
+                return await self.observe(current, action, said, text=text, change=change)
+            except CdpClosedError:
+                # A tab that was opened for a download is closed when that begins.
+                if look == LOOKS - 1:
+                    raise
+        raise AssertionError
 
-    async def observe(self, tab: Tab, action: str, said: str, *, text: int = SHORT_TEXT) -> ToolResult:
-        """The page in words and as a picture."""
+    async def _change(self, current: Tab) -> str:
+        """What became of the page that is watched."""
+        watch = self._watch
+        if watch is None or current is not watch.tab:
+            return ""
+        if watch.chooser.done():
+            return CHOOSER
+        found = await current.call_in_new_context("watched()")
+        url = str(found["url"])[:MAX_URL]
+        if found["isNew"]:
+            return f"It opened {url}." if url != watch.url else "The page was loaded anew."
+        if url != watch.url:
+            return f"The address of the page is {url} now."
+        return "" if found["changed"] else NOTHING
+
+    async def _downloads(self) -> list[str]:
+        """What is told of downloads that began: of those that have ended, their end is told by itself."""
+        begun = self.tabs.downloads.take_begun()
+        if not begun:
+            return []
+        ends = [asyncio.ensure_future(one.ended.wait()) for one in begun]
+        try:
+            await asyncio.wait(ends, timeout=DOWNLOAD_S)
+        finally:
+            for end in ends:
+                end.cancel()
+        return [
+            f"{one.name} is being downloaded, {one.received:,} bytes by now{_of_size(one)}; its end is told later."
+            for one in begun
+            if not one.ended.is_set()
+        ]
+
+    async def observe(
+        self, tab: Tab, action: str, said: str, *, text: int = SHORT_TEXT, change: str = ""
+    ) -> ToolResult:
+        """The page in words and as a picture. `change` is what became of it."""
+        await self.tabs.dialogs.wait_closed(DIALOG_S)
+        under_way = await self._downloads()
         limits = json.dumps({"elements": MAX_ELEMENTS, "text": text})
         try:
             found = await tab.call_in_new_context(f"view({limits})")
@@ -91,11 +174,14 @@ class BrowserDriver:
             image=image,
             image_media_type="image/jpeg" if image else None,
         )
-        notes = self.tabs.take_notes()
+        notes = [*self.tabs.take_notes(tab), *under_way]
+        if change and not (change == NOTHING and notes):
+            notes.insert(0, change)
         return done(describe(view, said, notes), display=display, changed_paths=self.tabs.downloads.take_paths())
 
-    async def locate(self, tab: Tab, index: int) -> dict[str, Any]:
-        """Where an element of the latest view is, scrolled into sight. Raises `RefusedError`."""
+    async def locate(self, tab: Tab, index: int, *, is_pressed: bool = True) -> dict[str, Any]:
+        """Where an element of the latest view is, scrolled into sight. Raises `RefusedError`, also where something else
+        covers one that is to be pressed."""
         place: dict[str, Any] | None = await tab.call(f"locate({index})")
         if place is None:
             raise RefusedError(f"There is no element [{index}] any more. View the page again.")
@@ -103,6 +189,11 @@ class BrowserDriver:
             raise RefusedError(f"Element [{index}] is disabled.")
         if not place["visible"]:
             raise RefusedError(f"Element [{index}] is hidden now. View the page again.")
+        if is_pressed and (covering := place.get("covered")):
+            raise RefusedError(
+                f"Element [{index}] is covered by {str(covering)[:200]}, which would be pressed instead. Close or move "
+                "that first, or press a point by x and y."
+            )
         return place
 
     async def target(self, tab: Tab, index: int | None, x: int | None, y: int | None) -> tuple[float, float, str]:
@@ -124,3 +215,7 @@ class BrowserDriver:
         """A press of a key. Raises `UnknownKeyError`."""
         for event in parse_key(written).events():
             await tab.send("Input.dispatchKeyEvent", event)
+
+
+def _of_size(download: Download) -> str:
+    return f" of {download.size:,}" if download.size > download.received else ""

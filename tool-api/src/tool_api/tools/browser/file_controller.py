@@ -14,7 +14,7 @@ from tool_api.tools.browser.addresses import address_of, why_unreachable
 from tool_api.tools.browser.cdp import CdpError, Payload
 from tool_api.tools.browser.downloads import Download
 from tool_api.tools.browser.driver import BrowserDriver, RefusedError
-from tool_api.tools.browser.tab import Tab
+from tool_api.tools.browser.tab import StaleViewError, Tab
 from tool_api.tools.tool import CallContext, done, failed
 from tool_api.workspace import Workspace
 
@@ -42,7 +42,13 @@ class FileTransferController:
             if field:
                 handle = await tab.handle_of(arguments.index)
                 await tab.send("DOM.setFileInputFiles", {"files": files, "objectId": handle})
-                return await self._driver.after(tab, "upload", f"Gave {names} to [{arguments.index}].")
+                said = f"Gave {names} to [{arguments.index}]."
+                with suppress(CdpError, StaleViewError, TimeoutError):
+                    # A page may have taken them, and emptied the field, or sent itself.
+                    has = len(await tab.call(f"filesOf({arguments.index})"))
+                    if has != len(files):
+                        said = f"{said} The field has {has} files now, and not {len(files)}."
+                return await self._driver.after(tab, "upload", said)
             async with tab.file_choosers() as chooser:
                 x, y, what = await self._driver.target(tab, arguments.index, None, None)
                 await self._driver.press(tab, x, y)

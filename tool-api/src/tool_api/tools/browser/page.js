@@ -7,6 +7,7 @@
         "searchbox", "slider", "treeitem"].map((role) => `[role=${role}]`),
   ].join(",");
   let elements = [];
+  let watching = null;
 
   const clean = (text, limit) => (text || "").replace(/\s+/g, " ").trim().slice(0, limit);
 
@@ -54,6 +55,60 @@
         if (inner) yield* walk(inner);
       }
     }
+  };
+
+  const NO_TEXT = ["checkbox", "radio", "button", "submit", "reset", "image", "file", "hidden"];
+
+  const takesText = (element) => Boolean(element?.isContentEditable || element?.tagName === "TEXTAREA"
+    || element?.tagName === "SELECT" || (element?.tagName === "INPUT" && !NO_TEXT.includes(element.type)));
+
+  const focused = () => {
+    let element = document.activeElement;
+    for (;;) {
+      let inner = element?.shadowRoot?.activeElement;
+      try { inner ??= element?.tagName === "IFRAME" ? element.contentDocument?.activeElement : null; } catch { inner = null; }
+      if (!inner) return element;
+      element = inner;
+    }
+  };
+
+  const rootsOf = function* (document) {
+    yield document;
+    for (const element of walk(document)) {
+      if (element.shadowRoot) yield element.shadowRoot;
+      if (element.tagName !== "IFRAME") continue;
+      let inner = null;
+      try { inner = element.contentDocument; } catch { inner = null; }
+      if (inner) yield inner;
+    }
+  };
+
+  // A point of the element that is not covered by another one, else its middle and what covers that.
+  const pointOf = (element) => {
+    const [dx, dy] = offsetOf(element);
+    const boxes = [...element.getClientRects()].filter((box) => box.width > 0 && box.height > 0);
+    const whole = element.getBoundingClientRect();
+    const places = [[0.5, 0.5], [0.25, 0.5], [0.75, 0.5], [0.5, 0.25], [0.5, 0.75]];
+    let covered = null;
+    for (const box of [whole, ...boxes.slice(0, 3)]) {
+      for (const [right, down] of places) {
+        const [x, y] = [box.left + box.width * right, box.top + box.height * down];
+        const covering = coveringAt(element, x, y);
+        if (covering === null) return { x: x + dx, y: y + dy, covered: null };
+        covered ??= covering;
+      }
+    }
+    return { x: whole.left + whole.width / 2 + dx, y: whole.top + whole.height / 2 + dy, covered: covered || null };
+  };
+
+  const coveringAt = (element, x, y) => {
+    const root = element.getRootNode();
+    const found = root.elementFromPoint ? root.elementFromPoint(x, y) : null;
+    if (!found || found === element || element.contains(found) || found.contains(element)) return null;
+    const label = found.closest("label");
+    if (label && (label.control === element || label.contains(element)) || element.control === found) return null;
+    if (root.host && (found === root.host || found.contains(root.host))) return null;
+    return `<${found.tagName.toLowerCase()}> ${labelOf(found)}`.trim();
   };
 
   const describe = (element, index) => {
@@ -107,12 +162,90 @@
       if (!element || !element.isConnected) return null;
       element.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
       const box = boxOf(element);
-      const [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
+      const visible = box.width > 0 && box.height > 0;
+      const point = visible ? pointOf(element) : { x: box.left, y: box.top, covered: null };
       return {
-        x: Math.min(Math.max(x, 0), innerWidth - 1), y: Math.min(Math.max(y, 0), innerHeight - 1),
-        tag: element.tagName.toLowerCase(), label: labelOf(element), disabled: Boolean(element.disabled),
-        visible: box.width > 0 && box.height > 0,
+        x: Math.min(Math.max(point.x, 0), innerWidth - 1), y: Math.min(Math.max(point.y, 0), innerHeight - 1),
+        tag: element.tagName.toLowerCase(), label: labelOf(element), visible, covered: point.covered,
+        disabled: Element.prototype.matches.call(element, ":disabled"),
       };
+    },
+
+    // Begins to note whether anything of the page changes.
+    watch(scrolls) {
+      watching?.end();
+      const ends = [];
+      const now = { changed: false };
+      const observer = new MutationObserver(() => { now.changed = true; });
+      const what = { subtree: true, childList: true, attributes: true, characterData: true };
+      const listen = (root, names, heard) => {
+        for (const name of names) root.addEventListener(name, heard, true);
+        ends.push(() => names.forEach((name) => root.removeEventListener(name, heard, true)));
+      };
+      for (const root of rootsOf(document)) {
+        observer.observe(root, what);
+        listen(root, ["input", "change", "toggle", ...(scrolls ? ["scroll"] : [])], () => { now.changed = true; });
+        // To have the focus is what a click on a field is for.
+        listen(root, ["focusin", "focusout"], (event) => { now.changed ||= takesText(event.target); });
+      }
+      ends.push(() => observer.disconnect());
+      watching = { now, end: () => ends.forEach((end) => end()) };
+      return { url: location.href };
+    },
+
+    watched() {
+      return { url: location.href, changed: watching?.now.changed ?? true, isNew: watching === null };
+    },
+
+    // What a field is, and why it takes no text where it does not. Without an index, of what has the focus.
+    field(index) {
+      const element = index === null ? focused() : elements[index];
+      if (!element) return { refusal: "is nothing that takes text: give an index" };
+      const tag = element.tagName;
+      if (tag === "IFRAME" || index === null && element.shadowRoot) return {};
+      if (index === null && !takesText(element)) {
+        return element === element.ownerDocument.body || NO_TEXT.includes(element.type)
+          ? { refusal: "is nothing that takes text: give an index" } : {};
+      }
+      if (Element.prototype.matches.call(element, ":disabled")) return { refusal: "is disabled" };
+      if (tag === "INPUT" && NO_TEXT.includes(element.type)) {
+        return { refusal: `is a field of the type ${element.type}, which takes no text: click it` };
+      }
+      if (["INPUT", "TEXTAREA"].includes(tag) && element.readOnly) return { refusal: "can only be read" };
+      return { type: tag === "INPUT" ? element.type : "text" };
+    },
+
+    setValue(index, text) {
+      const element = index === null ? focused() : elements[index];
+      element.focus();
+      const view = element.ownerDocument.defaultView;
+      Object.getOwnPropertyDescriptor(view.HTMLInputElement.prototype, "value").set.call(element, text.trim());
+      for (const name of ["input", "change"]) element.dispatchEvent(new Event(name, { bubbles: true }));
+      return element.value;
+    },
+
+    // Whether the field has what was typed; null where that can't be known.
+    typed(index, text, clear) {
+      const element = index === null ? focused() : elements[index];
+      if (!element?.isConnected || element.tagName === "IFRAME") return null;
+      const plain = (given) => given.replace(/\r\n?/g, "\n").replace(/\u00a0/g, " ");
+      const isField = ["INPUT", "TEXTAREA"].includes(element.tagName);
+      if (!isField && !element.isContentEditable) return null;
+      const value = plain(isField ? element.value : element.innerText);
+      const squeezed = (given) => given.replace(/\s+/g, "");
+      const wanted = plain(element.tagName === "INPUT" ? text.replace(/[\r\n]/g, "") : text);
+      const same = isField ? (clear && index !== null ? value === wanted : value.includes(wanted))
+        : squeezed(value).includes(squeezed(wanted));
+      const secret = element.type === "password";
+      return {
+        same, secret, length: value.length, value: secret ? null : value.slice(0, 1000),
+        type: element.type ?? "", limit: element.maxLength ?? -1,
+      };
+    },
+
+    chosen(index) {
+      const element = elements[index];
+      return element?.isConnected ? [...element.selectedOptions].map((one) => clean(one.text, 100)) : null;
     },
 
     focus(index, clear) {
@@ -126,6 +259,8 @@
 
     element: (index) => elements[index],
 
+    filesOf: (index) => [...(elements[index]?.files ?? [])].map((file) => file.name),
+
     fileField: (index) => (elements[index]?.isConnected
       ? elements[index].tagName === "INPUT" && elements[index].type === "file" : null),
 
@@ -135,7 +270,8 @@
       return href && /^(https?|file):/.test(href) && !href.startsWith(location.href.split("#")[0] + "#") ? href : null;
     },
 
-    choose(index, texts) {
+    // Only says what would be chosen, unless it `does`.
+    choose(index, texts, does = false) {
       const element = elements[index];
       if (!(element instanceof element.ownerDocument.defaultView.HTMLSelectElement)) return null;
       if (texts.length > 1 && !element.multiple) return { single: true };
@@ -149,6 +285,7 @@
         if (!found) return { missing: text, options: options.slice(0, 40).map((one) => clean(one.text, 60)) };
         chosen.push(found);
       }
+      if (!does) return { chosen: chosen.map((one) => clean(one.text, 100)) };
       for (const one of element.options) one.selected = chosen.includes(one);
       for (const name of ["input", "change"]) element.dispatchEvent(new Event(name, { bubbles: true }));
       return { chosen: chosen.map((one) => clean(one.text, 100)) };

@@ -13,9 +13,9 @@ from contracts.tools import ToolResult
 from tool_api.tools.browser import types
 from tool_api.tools.browser.cdp import CdpClosedError, CdpConnection, CdpError, Payload
 from tool_api.tools.browser.console import Console
-from tool_api.tools.browser.driver import BrowserDriver, RefusedError
+from tool_api.tools.browser.driver import CHOOSER, BrowserDriver, RefusedError
 from tool_api.tools.browser.tab import Tab
-from tool_api.tools.tool import CallContext, failed
+from tool_api.tools.tool import CallContext
 
 SERIALIZER = Path(__file__).with_name("result.js").read_text(encoding="utf-8")
 MAX_RESULT = 20_000
@@ -35,17 +35,19 @@ class ScriptController:
         async def act(tab: Tab) -> ToolResult:
             if not await tab.responds():
                 raise RefusedError("The page does not respond. Open another one, or restart the browser.")
-            async with self._driver.tabs.beside(tab, _ignore) as (connection, session):
+            async with tab.file_choosers() as chooser, self._driver.tabs.beside(tab, _ignore) as (connection, session):
                 try:
                     succeeded, said = await self._run(connection, session, arguments)
                 except CdpClosedError:
                     if connection.was_overrun:
                         raise RefusedError("The script ran, but its result is too large. Return less.") from None
                     succeeded, said = True, "The script ran, and its page was closed."
+                if chooser.done():
+                    said = f"{said}\n{CHOOSER}"
             result = await self._driver.after(tab, "script", said, text=0)
-            return result if succeeded else failed(result.output, display=result.display)
+            return result if succeeded else result.model_copy(update={"success": False})
 
-        return await self._driver.act(context, act)
+        return await self._driver.act(context, act, arguments.answer)
 
     async def console(self, context: CallContext, arguments: types.BrowserConsole) -> ToolResult:
         async def act(tab: Tab) -> ToolResult:

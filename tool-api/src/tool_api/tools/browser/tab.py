@@ -61,9 +61,10 @@ class Tab:
             with suppress(CdpError, TimeoutError):
                 await self.send("Page.setInterceptFileChooserDialog", {"enabled": False}, timeout_s=2)
 
-    async def answer_dialog(self, *, accept: bool) -> None:
+    async def answer_dialog(self, *, accept: bool, text: str | None = None) -> None:
         """Close the dialog that holds the page."""
-        await self.send("Page.handleJavaScriptDialog", {"accept": accept})
+        answer: Payload = {"accept": accept} | ({"promptText": text} if text is not None else {})
+        await self.send("Page.handleJavaScriptDialog", answer)
 
     @asynccontextmanager
     async def paused_responses(self) -> AsyncGenerator[asyncio.Queue[Payload]]:
@@ -91,7 +92,8 @@ class Tab:
             return
         if parameters.get("frameId") != self._frame:
             return
-        if method == "Page.frameStartedLoading":
+        is_leaving = method == "Page.frameStartedNavigating" and parameters.get("navigationType") == "differentDocument"
+        if method == "Page.frameStartedLoading" or is_leaving:
             self._idle.clear()
         elif method == "Page.frameStoppedLoading":
             self._idle.set()

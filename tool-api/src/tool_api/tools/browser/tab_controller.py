@@ -46,7 +46,10 @@ class TabController:
             if (error := answer.get("errorText")) and not answer.get("isDownload"):
                 raise RefusedError(why_unreachable(url, str(error)))
             await tab.settle(OPEN_S)
-            return await self._driver.observe(tab, "tab_open", f"Opened tab {tab.number}.", text=MAX_TEXT)
+            said = f"Opened tab {tab.number}."
+            if answer.get("isDownload"):
+                said = f"{said} {url} is a file, which is downloaded."
+            return await self._driver.observe(tab, "tab_open", said, text=MAX_TEXT)
 
         return await self._driver.work(context, work)
 
@@ -65,7 +68,11 @@ class TabController:
             tab = await self._tab(arguments.tab)
             await self._driver.tabs.close_tab(tab)
             lines = await self._driver.tabs.list(CONNECT_S)
-            return done(f"Closed tab {tab.number}.\n{_list_tabs(lines)}")
+            said = f"Closed tab {tab.number}."
+            if any(line.number == tab.number for line in lines):
+                raise RefusedError(f"Tab {tab.number} is still open.\n{_list_tabs(lines)}")
+            paths = self._driver.tabs.downloads.take_paths()
+            return done("\n".join([said, *self._driver.tabs.take_notes(), _list_tabs(lines)]), changed_paths=paths)
 
         return await self._driver.work(context, work)
 

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tool_api.tools.browser.cdp import CdpClosedError, CdpConnection, CdpError, OnEvent, Payload, connected
+from tool_api.tools.browser.dialogs import DialogAnswer, Dialogs
 from tool_api.tools.browser.downloads import Download, Downloads
+from tool_api.tools.browser.printing import PRINT_WINDOW, PRINTED, close_print_window
 from tool_api.tools.browser.tab import Tab
 
 logger = logging.getLogger(__name__)
@@ -24,6 +26,9 @@ MOST_TABS = 20
 MAX_TITLE, MAX_ADDRESS = 200, 500
 LARGEST_BESIDE_BYTES = 8 * 1024 * 1024
 RETRY_S = 0.1
+MOST_WINDOWS = 20
+OPEN_S = 1.0
+"""A window that is not there so long after its page asked for it was blocked."""
 CLOSE_S = 5.0
 
 
@@ -44,9 +49,14 @@ class NoBrowserError(Exception):
 class Tabs:
     """The tabs of one Chrome. A new connection is made when Chrome was started anew; `close` ends it."""
 
-    def __init__(self, address: CdpAddress, downloads: Downloads) -> None:
+    def __init__(
+        self, address: CdpAddress, downloads: Downloads, has_person: Callable[[], bool] = lambda: False
+    ) -> None:
+        """`has_person` tells whether a person controls the desktop."""
         self._address = address
+        self._has_person = has_person
         self.downloads = downloads
+        self.dialogs = Dialogs(has_person, self._add_note)
         self._numbers = itertools.count(1)
         self._stack = AsyncExitStack()
         self._connection: CdpConnection | None = None
@@ -54,12 +64,47 @@ class Tabs:
         self._work: set[asyncio.Task[None]] = set()
         self._notes: deque[str] = deque(maxlen=KEPT_NOTES)
         self._opening = False
+        self._opened: list[Tab] = []
+        self._wanted: list[tuple[float, str]] = []
+        """Windows that pages open, until they are there: when, and their addresses."""
+        self._print_windows: set[str] = set()
+        self._is_acting = False
 
-    def take_notes(self) -> list[str]:
-        """What happened beside the calls since it was last asked: dialogs, new tabs, downloads."""
-        notes = list(self._notes)
+    def take_notes(self, shown: Tab | None = None) -> list[str]:
+        """What happened beside the calls since it was last asked: dialogs, new tabs, downloads. `shown` is the tab in
+        front, if that is known."""
+        notes = [*self._notes, *filter(None, (self._describe_opened(tab, shown) for tab in self._opened))]
+        late = time.monotonic() - OPEN_S
+        blocked = [url for since, url in self._wanted if since < late]
+        self._wanted = [one for one in self._wanted if one[0] >= late]
         self._notes.clear()
-        return notes
+        self._opened.clear()
+        return notes + [f"The page wanted to open a window, which the browser blocked: {url}" for url in blocked]
+
+    def _add_note(self, note: str) -> None:
+        self._notes.append(note)
+
+    def _describe_opened(self, tab: Tab, shown: Tab | None) -> str | None:
+        if tab.session in self._tabs:
+            if shown is None or tab is shown:
+                return "A new tab was opened and is shown now."
+            return f"A new tab was opened behind this one: tab {tab.number}, which browser_tab_switch shows."
+        # Chrome closes the tab of a link that turns out to be a download.
+        return None if self.downloads.came_from(tab.target) else "A new tab was opened, and is closed again."
+
+    @asynccontextmanager
+    async def acting(self, answer: DialogAnswer) -> AsyncGenerator[None]:
+        """A call is at work in the block, which answers dialogs so, also those that a person has left open."""
+        with self.dialogs.answered_by(answer):
+            self._is_acting = True
+            try:
+                for dialog in self.dialogs.left:
+                    await self._ignore_faults(self.dialogs.answer(dialog))
+                for target in tuple(self._print_windows):
+                    await self._ignore_faults(self._close_print_window(target))
+                yield
+            finally:
+                self._is_acting = False
 
     async def current(self, timeout_s: float) -> Tab:
         """The tab in front; the newest where none says it is. Raises `NoBrowserError`, `CdpError`."""
@@ -73,7 +118,13 @@ class Tabs:
         for tab, is_shown in zip(reversed(tabs), reversed(shown), strict=True):
             if is_shown:
                 return tab
-        await self.show(tabs[-1])
+        try:
+            await self.show(tabs[-1])
+        except CdpError:
+            # It was closed just now, as by its page.
+            if tabs[-1].session in self._tabs:
+                raise
+            return await self.current(timeout_s)
         return tabs[-1]
 
     async def list(self, timeout_s: float) -> list[TabLine]:
@@ -150,6 +201,8 @@ class Tabs:
         await asyncio.gather(*self._work, return_exceptions=True)
         self._connection = None
         self._tabs.clear()
+        self._print_windows.clear()
+        self.dialogs.forget_all()
         await self._stack.aclose()
 
     async def _connected(self, timeout_s: float) -> CdpConnection:
@@ -161,8 +214,10 @@ class Tabs:
             "Browser.setDownloadBehavior",
             {"behavior": "allowAndName", "downloadPath": self.downloads.incoming, "eventsEnabled": True},
         )
-        await self.downloads.forget()
+        for outcome in await self.downloads.forget():
+            self._add_note(outcome)
         await self._attach_all(connection)
+        await connection.send("Target.setDiscoverTargets", {"discover": True, "filter": [{}]})
         return connection
 
     async def _answers(self, connection: CdpConnection) -> bool:
@@ -216,7 +271,12 @@ class Tabs:
         if method == "Target.attachedToTarget":
             self._on_attached(parameters)
         elif method == "Target.detachedFromTarget":
-            self._tabs.pop(str(parameters.get("sessionId")), None)
+            if (gone := self._tabs.pop(str(parameters.get("sessionId")), None)) is not None:
+                self.dialogs.forget(gone)
+        elif method in ("Target.targetCreated", "Target.targetInfoChanged"):
+            self._on_target(parameters)
+        elif method == "Target.targetDestroyed":
+            self._print_windows.discard(str(parameters.get("targetId")))
         elif method == "Browser.downloadWillBegin":
             if self.downloads.begin(parameters) is None:
                 self._notes.append("A page began more downloads at once than it may; some were stopped.")
@@ -225,13 +285,19 @@ class Tabs:
             self._progress(parameters)
         elif session is not None and (tab := self._tabs.get(session)) is not None:
             if method == "Page.javascriptDialogOpening":
-                self._dialog(tab, parameters)
+                if (dialog := self.dialogs.opened(tab, parameters)) is not None:
+                    self._start(self.dialogs.answer(dialog))
+            elif method == "Page.javascriptDialogClosed":
+                self.dialogs.closed(tab, parameters)
+            elif method == "Page.windowOpen":
+                if len(self._wanted) < MOST_WINDOWS:
+                    self._wanted.append((time.monotonic(), str(parameters.get("url"))[:MAX_ADDRESS]))
             else:
                 tab.on_event(method, parameters)
 
     def _on_attached(self, parameters: Payload) -> None:
         info: dict[str, Any] = parameters["targetInfo"]
-        if info.get("type") != "page" or (self._connection is None and not self._stack):
+        if info.get("type") != "page" or str(info.get("targetId")) in self._print_windows:
             return
         connection = self._connection
         if connection is None:
@@ -243,8 +309,10 @@ class Tabs:
             self._start(self._close_unwanted(connection, unwanted))
             return
         tab = Tab(connection, str(parameters["sessionId"]), target, next(self._numbers))
-        if self._tabs and not self._opening:
-            self._notes.append("A new tab was opened and is shown now.")
+        if self._tabs and not self._opening and len(self._opened) < MOST_WINDOWS:
+            self._opened.append(tab)
+            if self._wanted and info.get("openerId"):
+                self._wanted.pop(0)
         self._tabs[tab.session] = tab
         self._start(tab.prepare())
 
@@ -253,14 +321,19 @@ class Tabs:
         await tab.prepare()
         await self._close_target(connection, tab)
 
-    def _dialog(self, tab: Tab, parameters: Payload) -> None:
-        kind = str(parameters.get("type", "dialog"))
-        accept = kind in ("alert", "beforeunload")
-        answer = "accepted" if accept else "dismissed"
-        self._notes.append(
-            f"The page showed a {kind} dialog, which was {answer}: {str(parameters.get('message'))[:300]}"
-        )
-        self._start(tab.answer_dialog(accept=accept))
+    def _on_target(self, parameters: Payload) -> None:
+        info: dict[str, Any] = parameters["targetInfo"]
+        target = str(info.get("targetId"))
+        if str(info.get("url")).startswith(PRINT_WINDOW) and target not in self._print_windows:
+            self._print_windows.add(target)
+            # One that a person has opened is theirs until a call needs the page.
+            if self._is_acting or not self._has_person():
+                self._start(self._close_print_window(target))
+
+    async def _close_print_window(self, target: str) -> None:
+        if self._connection is not None:
+            self._add_note(PRINTED)
+            await close_print_window(self._connection, target, lambda: target not in self._print_windows)
 
     def _progress(self, parameters: Payload) -> None:
         if (ending := self.downloads.progress(parameters)) is not None:

@@ -6,10 +6,24 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from tool_api.tools.browser.dialogs import DialogAnswer
 from tool_api.tools.tool import Arguments
 
 Index = Annotated[int, Field(ge=0, le=9999, description="Number of the element in the latest view.")]
 Coordinate = Annotated[int, Field(ge=0, le=10_000)]
+
+
+class DialogArguments(Arguments):
+    """How dialogs that the action opens are answered."""
+
+    dialog: Literal["accept", "dismiss"] | None = Field(
+        default=None, description="Answer to a dialog it opens; by default a question (confirm, prompt) is dismissed."
+    )
+    prompt_text: str | None = Field(default=None, max_length=2000, description="Text to answer a prompt with.")
+
+    @property
+    def answer(self) -> DialogAnswer:
+        return DialogAnswer(accept=self.dialog == "accept" if self.dialog else None, text=self.prompt_text)
 
 
 class BrowserView(Arguments):
@@ -20,11 +34,11 @@ class BrowserScreenshot(Arguments):
     """Take a picture of the current page."""
 
 
-class BrowserBack(Arguments):
+class BrowserBack(DialogArguments):
     """Go back in the tab's history."""
 
 
-class BrowserNavigate(Arguments):
+class BrowserNavigate(DialogArguments):
     """Open an address."""
 
     url: str = Field(min_length=1, max_length=8192, description="Address to open; https is assumed without a scheme.")
@@ -45,7 +59,7 @@ class Target(Arguments):
         return self
 
 
-class BrowserClick(Target):
+class BrowserClick(Target, DialogArguments):
     """Click an element, or a point of the page."""
 
     button: Literal["left", "right", "middle"] = "left"
@@ -56,7 +70,7 @@ class BrowserMove(Target):
     """Move the mouse to an element, or a point of the page."""
 
 
-class BrowserSelect(Arguments):
+class BrowserSelect(DialogArguments):
     """Choose options of a list."""
 
     index: Index
@@ -67,7 +81,7 @@ class BrowserSelect(Arguments):
     )
 
 
-class BrowserType(Arguments):
+class BrowserType(DialogArguments):
     """Type into an element, or choose an option of a list."""
 
     text: str = Field(max_length=20_000)
@@ -76,7 +90,7 @@ class BrowserType(Arguments):
     submit: bool = Field(default=False, description="Press Enter afterwards.")
 
 
-class BrowserKey(Arguments):
+class BrowserKey(DialogArguments):
     """Press a key, with modifiers if wanted."""
 
     key: str = Field(
@@ -138,7 +152,7 @@ class BrowserDownload(Arguments):
         return self
 
 
-class BrowserScript(Arguments):
+class BrowserScript(DialogArguments):
     """Run JavaScript in the page."""
 
     script: str = Field(
