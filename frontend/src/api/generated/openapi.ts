@@ -1274,6 +1274,7 @@ export interface ToolBody {
   phrase: string
   read_only: boolean
   dangerous: boolean
+  family?: string | null
   server?: string | null
   error?: string | null
   code?:

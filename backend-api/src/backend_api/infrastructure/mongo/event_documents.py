@@ -105,7 +105,7 @@ async def insert_recorded(
     for event, item in beside:
         if item.body is None:
             continue
-        if is_shared(event.payload, item.body):
+        if is_shared(item.payload, item.body):
             # In no transaction, and only the first time.
             reference = _reference(event, item.body.media_type, await share(database, item.body))
             await _insert(database["bodies"], session, [reference])
