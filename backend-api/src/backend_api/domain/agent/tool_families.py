@@ -151,13 +151,17 @@ class Family:
 
     kind: FamilyKind
     tools: tuple[ToolSpec, ...]
+    line: str = field(init=False, compare=False, repr=False)
+    """What is said of it in the prompt: the names of its tools, or the first ones of many."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "line", self._line())
 
     @property
     def name(self) -> str:
         return self.kind.name
 
-    def line(self) -> str:
-        """What is said of it in the prompt: the names of its tools, or the first ones of many."""
+    def _line(self) -> str:
         names, left = list[str](), _MAX_LINE_CHARACTERS if self.kind.tools else _MAX_FOREIGN_CHARACTERS
         for tool in self.tools:
             left -= len(tool.name) + 2
@@ -236,6 +240,21 @@ def choose_told(specs: Sequence[ToolSpec], wanted: Collection[str], taken: int, 
     """What is told of these tools beside a prompt of `taken` bytes: all, where that is little enough, else those that
     are `first` in their families, those that `wanted` names by globs, and what is of no family, as long as there is
     room. Those that are `free` cost nothing together, as the provider knows them."""
+    return _choose_told(_Specs(tuple([spec.offer for spec in specs]), specs), frozenset(wanted), taken, frozenset(free))
+
+
+@dataclass(frozen=True, slots=True)
+class _Specs:
+    """Tools that are told the same are the same here."""
+
+    offers: tuple[str, ...]
+    specs: Sequence[ToolSpec] = field(compare=False)
+
+
+# Mostly the same as for the last conversation.
+@lru_cache(maxsize=32)
+def _choose_told(all_: _Specs, wanted: frozenset[str], taken: int, free: frozenset[str]) -> ToolSet:
+    specs = all_.specs
     own = [spec for spec in specs if spec.name not in PAIR]
     if not has_pair(specs) or _fits(own, taken, free):
         return ToolSet(first=own)
@@ -302,7 +321,7 @@ def _size(spec: ToolSpec) -> int:
 
 
 def _size_of_lines(specs: Sequence[ToolSpec]) -> int:
-    return sum(len(family.line().encode()) + 1 for family in families_of(specs)) + _MAX_LINE_CHARACTERS
+    return sum(len(family.line.encode()) + 1 for family in families_of(specs)) + _MAX_LINE_CHARACTERS
 
 
 def _searched(spec: ToolSpec) -> str:

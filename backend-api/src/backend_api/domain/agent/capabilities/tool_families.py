@@ -25,7 +25,7 @@ _KEPT = "Tools that you have loaded:\n\n{definitions}"
 
 def _sections(setup: Setup) -> Sequence[str]:
     families = setup.families
-    return ["\n".join([_TEXT, *[family.line() for family in families]])] if families else []
+    return ["\n".join([_TEXT, *[family.line for family in families]])] if families else []
 
 
 def _notes(setup: Setup, conversation: Conversation) -> Sequence[ContextNote]:
