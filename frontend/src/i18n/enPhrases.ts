@@ -386,6 +386,22 @@ export const enPhrases: ToolPhrases = {
     failed: 'Tried to make a link for {path}',
     cut: 'Stopped making a link for {path}',
   },
+  load_tools: {
+    about: 'Learns what the tools of a family take, once it needs them',
+    asking: 'Load the tools of {family}',
+    running: 'Loading the tools of {family}',
+    succeeded: 'Loaded the tools of {family}',
+    failed: 'Tried to load the tools of {family}',
+    cut: 'Stopped loading the tools of {family}',
+  },
+  use_tool: {
+    about: 'Calls a tool of a family; its card is that of the tool',
+    asking: 'Use {name}',
+    running: 'Using {name}',
+    succeeded: 'Used {name}',
+    failed: 'Tried to use {name}',
+    cut: 'Stopped using {name}',
+  },
   think: {
     about: 'Thinks something through before it goes on',
     asking: 'Think',

@@ -385,6 +385,22 @@ export const zhPhrases: ToolPhrases = {
     failed: '尝试生成 {path} 的链接',
     cut: '已停止生成 {path} 的链接',
   },
+  load_tools: {
+    about: '需要时才了解某一类工具的用法',
+    asking: '加载 {family} 类工具',
+    running: '正在加载 {family} 类工具',
+    succeeded: '已加载 {family} 类工具',
+    failed: '尝试加载 {family} 类工具',
+    cut: '已停止加载 {family} 类工具',
+  },
+  use_tool: {
+    about: '调用某一类中的工具；显示的是该工具自己的卡片',
+    asking: '使用 {name}',
+    running: '正在使用 {name}',
+    succeeded: '已使用 {name}',
+    failed: '尝试使用 {name}',
+    cut: '已停止使用 {name}',
+  },
   think: {
     about: '先想清楚再继续',
     asking: '思考',

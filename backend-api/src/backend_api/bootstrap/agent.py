@@ -60,6 +60,7 @@ from backend_api.infrastructure.tools.tasks import task_tools
 from backend_api.infrastructure.tools.team import TeamTools, team_tools
 from backend_api.infrastructure.tools.think import THINK
 from backend_api.infrastructure.tools.todos import todo_tools
+from backend_api.infrastructure.tools.tool_families import LOAD_TOOLS, USE_TOOL_OF_FAMILY
 from backend_api.infrastructure.tools.utc_now import utc_now
 
 
@@ -198,6 +199,8 @@ def known_tools() -> list[ToolSpec]:
 
 def _local_tools(now: Callable[[], datetime], sign: LinkSigner, web: Sequence[Tool]) -> list[Tool]:
     return [
+        LOAD_TOOLS,
+        USE_TOOL_OF_FAMILY,
         THINK,
         utc_now(now),
         generate_download_url(sign),

@@ -25,6 +25,7 @@ from backend_api.domain.agent.capabilities.subagent import SUBAGENT
 from backend_api.domain.agent.capabilities.tasks import TASKS
 from backend_api.domain.agent.capabilities.teams import TEAMS
 from backend_api.domain.agent.capabilities.todos import TODOS
+from backend_api.domain.agent.capabilities.tool_families import TOOL_FAMILIES
 from backend_api.domain.agent.capabilities.turn_limit import TURN_LIMIT
 from backend_api.domain.agent.capabilities.verification import VERIFICATION
 from backend_api.domain.agent.capability import Capability, ToolSource
@@ -56,6 +57,7 @@ def capabilities(
         *(Capability(name="tools", tools=source.tools) for source in sources),
         INSTRUCTIONS,
         PRESET,
+        TOOL_FAMILIES,
         SKILLS,
         VERIFICATION,
         SUBAGENT,

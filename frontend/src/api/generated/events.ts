@@ -215,7 +215,8 @@ export interface ThinkingCompletedEvent {
 /**
  * Recorded before the call starts. One that `asks` starts with `tool.started`, and only if it is approved; one with
  * `safety_checks` always does. `opaque` is what a provider had for the call, in JSON, and goes back to it; it is not
- * shown. `after` is the call whose next action it is: it only starts once that succeeded.
+ * shown. `after` is the call whose next action it is: it only starts once that succeeded. `via` is the tool through
+ * which the model called this one, and `said` the arguments of that where they are more than name and arguments.
  */
 export interface ToolCalledEvent {
   seq: number
@@ -240,6 +241,10 @@ export interface ToolCalledEvent {
   opaque: string | null
   safety_checks: SafetyCheck[]
   after: string | null
+  via: string | null
+  said: {
+    [k: string]: unknown
+  } | null
 }
 /**
  * Why a model's provider holds a call back until a person allows it, in the provider's words.
@@ -741,7 +746,7 @@ export interface ContextNoteEvent {
   session_id: string
   run_id: string | null
   agent_id?: string
-  kind: 'day' | 'resume' | 'turns' | 'repetition' | 'instructions' | 'memories'
+  kind: 'day' | 'resume' | 'turns' | 'repetition' | 'instructions' | 'memories' | 'tools'
   text: string
   about: string
 }

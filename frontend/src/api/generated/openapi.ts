@@ -1304,6 +1304,7 @@ export interface ToolBody {
   phrase: string
   read_only: boolean
   dangerous: boolean
+  family?: string | null
   server?: string | null
   error?: string | null
   code?:

@@ -66,6 +66,8 @@ async def test_the_tools_of_a_session_are_those_its_preset_leaves_it(gateway: Ga
     assert await names(anna, session_id=session_id) == []
     assert await names(anna) == ["think"]
     assert await names(bert, session_id=session_id) == await names(anna, session_id="gone") == 404
+    (think,) = (await gateway.client.get("/api/tools", headers=anna)).json()
+    assert think["family"] == "others"
 
 
 async def test_a_conversation_without_a_computer_takes_no_files_and_starts_none(gateway: Gateway) -> None:

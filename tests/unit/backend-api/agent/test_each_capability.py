@@ -35,6 +35,7 @@ from backend_api.domain.agent.model import (
 from backend_api.domain.agent.presets import NO_PRESET
 from backend_api.domain.agent.skills import SkillOffer
 from backend_api.domain.agent.team import Membership, Team
+from backend_api.domain.agent.tool_families import ToolSet, families_of
 from backend_api.domain.agent.tools import Done
 from backend_api.domain.conversation.entity import RunStatus, SessionId
 from backend_api.domain.memories.entity import MemoryFile
@@ -164,6 +165,12 @@ async def skills(table: Table) -> None:
     assert "knots: How to tie." in table.prompt(setup)
 
 
+async def tool_families(table: Table) -> None:
+    families = families_of([replace(THINK.spec, name="desktop_mouse")])
+    setup = replace(ANY, tools=[THINK.spec], tool_set=ToolSet(first=[THINK.spec], families=families))
+    assert "- desktop: " in table.prompt(setup)
+
+
 async def tasks(table: Table) -> None:
     left = [Task(id="1", subject="Rake")]
     conversation = Conversation(turns=[], seen_seq=1, next_turn=1, is_answered=False, tasks=left)
@@ -253,6 +260,7 @@ SHOWN_BY: dict[str, Callable[[Table], Awaitable[None]]] = {
     "tasks": tasks,
     "background": background,
     "skills": skills,
+    "tool families": tool_families,
     "pictures": pictures,
     "old results": old_results,
     "current date": current_date,

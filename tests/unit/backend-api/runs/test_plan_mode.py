@@ -116,6 +116,7 @@ async def test_nobody_is_asked_for_a_call_that_the_one_before_it_led_to_be_denie
 def test_of_all_tools_it_has_those_that_only_look_and_none_that_starts_a_program_of_the_models() -> None:
     planning = replace(ANY, mode="plan")
     assert {tool.name for tool in PLAN_MODE.offers(planning, known_tools())} == {
+        *("load_tools", "use_tool"),
         *("think", "utc_now", "web_search", "web_fetch", "ask_user", "task", "compact", "plan_update"),
         *("todo_write", "todo_add", "todo_complete", "todo_list", "list_skills", "read_skill", "memory_view"),
         *("task_create", "task_get", "task_update", "task_list", "exit_plan_mode"),

@@ -3,6 +3,7 @@ the agents below it."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -13,19 +14,20 @@ from backend_api.application.runs.run_services import RunServices
 from backend_api.application.runs.subagents import Subagents
 from backend_api.application.runs.team_run import TeamRun
 from backend_api.application.settings.effective_settings import EffectiveSettings
-from backend_api.domain.agent.capability import Capabilities, Setup, offered, tools_of
+from backend_api.domain.agent.capability import Capabilities, Capability, Setup, offered, tools_of
 from backend_api.domain.agent.catalogue import ChosenModel, ModelCatalogue
 from backend_api.domain.agent.compactor import Compactor
 from backend_api.domain.agent.events import ModelRole, Notice, ToolCalled
 from backend_api.domain.agent.journal import Journal
 from backend_api.domain.agent.long_results import ResultLimits
 from backend_api.domain.agent.loop import AgentLoop
-from backend_api.domain.agent.model import UnknownModelError
+from backend_api.domain.agent.model import ModelInfo, UnknownModelError
 from backend_api.domain.agent.opening import Opening
 from backend_api.domain.agent.options import AgentMode, Options, defaults_of
 from backend_api.domain.agent.pictures import Pictures
 from backend_api.domain.agent.subagent_kinds import MAIN, SubagentKind
 from backend_api.domain.agent.team import LEAD, TEAMMATE, Membership, Team, Teammate
+from backend_api.domain.agent.tool_families import DESKTOP, ToolSet, choose_told, has_pair
 from backend_api.domain.agent.tool_runner import ToolRunner
 from backend_api.domain.agent.tools import Assignment, Done, ToolCall, Waits
 from backend_api.domain.conversation.entity import Lease
@@ -145,7 +147,8 @@ class _Loops:
             info, summarizes = model.info, catalogue.role("compact") or model
             max_output_tokens = info.output_tokens(services.options.max_output_tokens)
             fitting = replace(setup, tools=specs, context_window=info.context_window, count_tokens=model.count_tokens)
-            capabilities = Capabilities(services.capabilities, fitting)
+            told = _choose_told(services.capabilities, fitting, info)
+            capabilities = Capabilities(services.capabilities, replace(fitting, tool_set=told))
             limits = ResultLimits(
                 window=info.context_window,
                 answer=max_output_tokens,
@@ -158,6 +161,7 @@ class _Loops:
                 journal=journal,
                 new_id=services.new_id,
                 limits=limits,
+                tool_set=told,
                 delegate=self._delegate,
             )
             compactor = Compactor(
@@ -170,7 +174,7 @@ class _Loops:
             opening = Opening(
                 model=info.id,
                 system=capabilities.system_prompt(),
-                tools=specs,
+                tools=told.first,
                 thinking=info.thinking_for(setup.options.thinking),
                 vision=info.vision,
                 mode=setup.mode,
@@ -195,6 +199,15 @@ class _Loops:
         is_another = other is not None and other.info.id != model.info.id
         fallback = partial(loop, other, "fallback") if other is not None and is_another else None
         return loop(model, _role_of(setup), fallback)
+
+
+def _choose_told(capabilities: Sequence[Capability], setup: Setup, model: ModelInfo) -> ToolSet:
+    """What an agent is told of its tools, beside what stands in its prompt in any case."""
+    if not has_pair(setup.tools):
+        return ToolSet(first=setup.tools)
+    prompt = Capabilities(capabilities, setup).system_prompt()
+    size = len(json.dumps(prompt, ensure_ascii=False).encode("utf-8", "replace"))
+    return choose_told(setup.tools, setup.first_tools, size, DESKTOP if model.knows_desktop else ())
 
 
 def _role_of(setup: Setup) -> ModelRole:

@@ -22,6 +22,7 @@ from backend_api.domain.agent.sizes import CountTokens, count_estimated
 from backend_api.domain.agent.skills import SkillOffer
 from backend_api.domain.agent.subagent_kinds import BUILT_IN, MAIN, SubagentKind
 from backend_api.domain.agent.team import Membership
+from backend_api.domain.agent.tool_families import PAIR, Family, ToolSet
 from backend_api.domain.agent.tools import Tool, ToolSpec
 from backend_api.domain.memories.entity import MemoryFile
 
@@ -29,11 +30,11 @@ from backend_api.domain.memories.entity import MemoryFile
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
     """What an agent works with. `options` are those of all layers together, `below` those below the session's, and
-    `preset` is the one among these layers;
-    `tools` are empty while they are asked for; `context_window` is that of its model, in tokens, and `count_tokens`
-    counts as that does; `kinds` are those that sub-agents may be of, and `kind` names its own; `skills` and
-    `memories` are its user's, the latter as the run began, and `mcp_tools` those that its MCP servers offer;
-    `membership` is who it is in the run's team, where it has one."""
+    `preset` is the one among these layers; `tools` are all that it may use, empty while they are asked for, and
+    `tool_set` what it is told of them; `context_window` is that of its model, in tokens, and `count_tokens` counts as
+    that does; `kinds` are those that sub-agents may be of, and `kind` names its own; `skills` and `memories` are its
+    user's, the latter as the run began, and `mcp_tools` those that its MCP servers offer; `membership` is who it is in
+    the run's team, where it has one."""
 
     now: Callable[[], datetime]
     tools: Sequence[ToolSpec] = ()
@@ -45,6 +46,7 @@ class Setup:
     mode: AgentMode = "normal"
     context_window: int = CONTEXT_WINDOW
     count_tokens: CountTokens = count_estimated
+    tool_set: ToolSet | None = None
     skills: Sequence[SkillOffer] = ()
     memories: Sequence[MemoryFile] = ()
     mcp_tools: Sequence[Tool] = ()
@@ -78,6 +80,23 @@ class Setup:
     def subagent(self) -> SubagentKind | None:
         """The kind it is of; None for the main agent."""
         return None if self.kind == MAIN else {kind.name: kind for kind in self.kinds}[self.kind]
+
+    @property
+    def first_tools(self) -> frozenset[str]:
+        """Names and globs of those that it is told from the start beside the usual ones."""
+        of_kind = self.subagent.first if self.subagent is not None else frozenset[str]()
+        of_team = self.membership.first_tools if self.membership is not None else frozenset[str]()
+        return self.preset.first | of_kind | of_team
+
+    @property
+    def told_tools(self) -> Sequence[ToolSpec]:
+        """Those that it is told from the start."""
+        return self.tools if self.tool_set is None else self.tool_set.first
+
+    @property
+    def families(self) -> Sequence[Family]:
+        """Those that its other tools are in."""
+        return () if self.tool_set is None else self.tool_set.families
 
     @property
     def has_sandbox(self) -> bool:
@@ -299,6 +318,6 @@ async def tools_of(capabilities: Sequence[Capability], setup: Setup) -> list[Too
             continue
         for tool in await one.tools(setup):
             spec = tool.spec
-            if spec.name not in found and (kind is None or kind.has(spec)):
+            if spec.name not in found and (kind is None or kind.has(spec) or spec.name in PAIR):
                 found[spec.name] = tool
     return [*found.values()]

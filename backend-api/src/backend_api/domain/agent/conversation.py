@@ -14,6 +14,7 @@ from backend_api.domain.agent.known_plan import NO_PLAN, KnownPlan
 from backend_api.domain.agent.model import AssistantTurn, RenderedTurns, ToolTurn, Turn
 from backend_api.domain.agent.pictures import Picture
 from backend_api.domain.agent.sizes import estimated_tokens
+from backend_api.domain.agent.tool_families import LOAD_TOOL
 
 LONG_RESULT = 100
 """Characters: of what is no longer nothing is gained by leaving it out."""
@@ -42,8 +43,9 @@ class Conversation:
     `closed_turns` stand for all up to the event `through_seq`, and are what a summary replaces; it `is_compacted`
     until the next opening, and `is_just_compacted` until the next answer. `todos` is the agent's own working list,
     `tasks` are the session's, `background` the commands that run in the background, `instructions` those of folders
-    it came to work in, by the paths of their files, and `skills_read` the names of skills it has read. `rendered`
-    is what was made of its turns to be sent."""
+    it came to work in, by the paths of their files, `skills_read` the names of skills it has read, and `loaded` the
+    families of tools that were loaded, each with what was looked for in it. `rendered` is what was made of its turns to
+    be sent."""
 
     turns: list[Turn]
     seen_seq: int
@@ -75,6 +77,7 @@ class Conversation:
     tasks: Sequence[Task] = ()
     instructions: Mapping[str, str] = field(default_factory=dict[str, str])
     skills_read: Sequence[str] = ()
+    loaded: Sequence[tuple[str, str]] = ()
     rendered: RenderedTurns = field(default_factory=RenderedTurns, compare=False, repr=False)
     background: Sequence[BackgroundStarted] = ()
 
@@ -135,4 +138,5 @@ def without_thinking(turns: Iterable[Turn]) -> list[Turn]:
 
 
 def _is_long(result: ToolTurn) -> bool:
-    return len(result.output) > LONG_RESULT
+    # Of tools that were loaded the model reads what they take for as long as it may call them.
+    return len(result.output) > LONG_RESULT and result.name != LOAD_TOOL

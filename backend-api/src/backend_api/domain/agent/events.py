@@ -202,7 +202,8 @@ class SafetyCheck:
 class ToolCalled(OfAgent):
     """Recorded before the call starts. One that `asks` starts with `tool.started`, and only if it is approved; one with
     `safety_checks` always does. `opaque` is what a provider had for the call, in JSON, and goes back to it; it is not
-    shown. `after` is the call whose next action it is: it only starts once that succeeded."""
+    shown. `after` is the call whose next action it is: it only starts once that succeeded. `via` is the tool through
+    which the model called this one, and `said` the arguments of that where they are more than name and arguments."""
 
     type: Literal["tool.called"] = "tool.called"
     call_id: str
@@ -219,6 +220,8 @@ class ToolCalled(OfAgent):
     opaque: str | None = None
     safety_checks: list[SafetyCheck] = field(default_factory=list[SafetyCheck])
     after: str | None = None
+    via: str | None = None
+    said: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -545,7 +548,7 @@ class ContextNote(OfAgent):
     is what it knows."""
 
     type: Literal["context.note"] = "context.note"
-    kind: Literal["day", "resume", "turns", "repetition", "instructions", "memories"]
+    kind: Literal["day", "resume", "turns", "repetition", "instructions", "memories", "tools"]
     text: str
     about: str = ""
     """What of several of a kind it tells of, such as a file's path: each of them is known by itself."""

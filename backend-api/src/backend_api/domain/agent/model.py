@@ -333,7 +333,7 @@ class ModelInfo:
     """A model on offer. `is_demo` is shown wherever its name is; `thinking` says whether it thinks when asked to,
     cannot, or cannot be kept from it; `vision` whether it sees pictures. `is_official` is one that the provider itself
     serves, not another service that speaks its protocol. `context_window` and `output_limit` are tokens, `prices` None
-    where not known."""
+    where not known; `knows_desktop`: its provider has a tool of its own for the desktop, which it knows."""
 
     id: str
     label: str
@@ -347,6 +347,7 @@ class ModelInfo:
     vision: bool = False
     output_limit: int | None = None
     prices: Prices | None = None
+    knows_desktop: bool = False
 
     @property
     def cost_when_cut(self) -> float | None:

@@ -60,7 +60,7 @@ class Opening:
 
     def body(self) -> bytes:
         """Both texts whole."""
-        return f'{{"system":{json.dumps(self.system, ensure_ascii=False)},"tools":{self._tools_json()}}}'.encode()
+        return _body(self.system, tuple([tool.offer for tool in self.tools]))
 
     def _cause(self, last: ContextOpened | None) -> OpeningCause | None:
         if last is None:
@@ -79,15 +79,17 @@ class Opening:
             return "tools"
         return None if last.system == self.system_reference else "prompt"
 
-    def _tools_json(self) -> str:
-        return _json_list([tool.offer for tool in self.tools])
-
 
 def _json_list(items: Sequence[str]) -> str:
     return f"[{','.join(items)}]"
 
 
-# Mostly the same as for the last run, and some hundred kilobytes.
+@lru_cache(maxsize=16)
+def _body(system: str, offers: tuple[str, ...]) -> bytes:
+    return f'{{"system":{json.dumps(system, ensure_ascii=False)},"tools":{_json_list(offers)}}}'.encode()
+
+
+# Mostly the same as for the last run, and some tens of kilobytes.
 @lru_cache(maxsize=16)
 def _reference_of_tools(offers: tuple[str, ...]) -> ContentReference:
     return _reference(_json_list(offers))

@@ -32,14 +32,16 @@ class PresetText:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preset:
     """`prompt` is a part of the system prompt; `tools` names those it has, exactly or by globs, and None is all;
-    `translations` are by language (`zh`). Its `options` count more than those of layers below, less than a session's
-    own; it lifts nothing by which those below protect the person (`defaults_of`)."""
+    `first` those of them that it is told from the start beside the usual ones, as long as there is room; `translations`
+    are by language (`zh`). Its `options` count more than those of layers below, less than a session's own; it lifts
+    nothing by which those below protect the person (`defaults_of`)."""
 
     id: str
     text: PresetText
     translations: Mapping[str, PresetText] = field(default_factory=dict[str, PresetText])
     prompt: str = ""
     tools: frozenset[str] | None = None
+    first: frozenset[str] = frozenset()
     options: Options = NO_OPTIONS
 
     def has(self, name: str) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from backend_api.domain.agent.events import Continuation, ThinkingCompleted, ToolCalled
-from backend_api.domain.agent.model import AssistantTurn, NoteTurn, Thinking, ToolRequest, ToolTurn, Turn
+from backend_api.domain.agent.model import AssistantTurn, NoteTurn, Thinking, ToolTurn, Turn
+from backend_api.domain.agent.used_tools import said_of
 
 NO_RESULT = (
     "No result was recorded: the call was interrupted. It may have happened, in whole or in part; check before "
@@ -49,10 +50,7 @@ class Step:
                 said.append(AssistantTurn(text=piece, thinking=self._thinking(index, begin)))
             said.append(NoteTurn(text=continuation.note))
             begin = continuation.at
-        calls = tuple(
-            ToolRequest(call_id=called.call_id, name=called.name, arguments=called.arguments, opaque=called.opaque)
-            for called in self.calls.values()
-        )
+        calls = tuple(said_of(called) for called in self.calls.values())
         text, thinking = text[begin:], self._thinking(len(self.continuations), begin)
         if text or calls:
             said.append(AssistantTurn(text=text, thinking=thinking, calls=calls))

@@ -23,13 +23,15 @@ MAX_TOOL_RULE_CHARACTERS = 200
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubagentKind:
     """`description` tells the main agent what it is good for, `prompt` the agent itself how it works. `tools` names
-    those it has, exactly or by globs, of all that the main agent may use; None is all. Without a `model` it is that
+    those it has, exactly or by globs, of all that the main agent may use; None is all; of them it is
+    told those from the start that `first` names beside the usual ones. Without a `model` it is that
     for sub-agents, else the session's."""
 
     name: str
     description: str
     prompt: str = ""
     tools: frozenset[str] | None = None
+    first: frozenset[str] = frozenset()
     model: str | None = None
     only_reads: bool = False
 
@@ -58,6 +60,7 @@ BUILT_IN = (
 - You change code. Read what you are about to change and who uses it, and follow the project's own ways. Afterwards \
 run its tests, or the program itself: answer with the files you changed, what you ran, and what that said, also where \
 it failed.""",
+        first=frozenset({"code_symbols", "code_definition", "code_references"}),
     ),
     SubagentKind(
         name="plan",

@@ -53,6 +53,7 @@ from backend_api.domain.agent.skills import read_by
 from backend_api.domain.agent.step import Step
 from backend_api.domain.agent.tasks import NO_TASKS
 from backend_api.domain.agent.team import message_text
+from backend_api.domain.agent.used_tools import loaded_by
 
 MAX_RESULT_CHARACTERS = 16_000
 SUMMARY = """\
@@ -101,6 +102,8 @@ class Thread:
         self._instructions: dict[str, str] = {}
         self.skills_read: list[str] = []
         """Names of those it has read, in their order."""
+        self.loaded: list[tuple[str, str]] = []
+        """Families of tools that were loaded, each with what was looked for in it."""
         self._background: dict[str, BackgroundStarted] = {}
         """Commands that run in the background."""
         self._background_over: set[str] = set()
@@ -176,6 +179,8 @@ class Thread:
             case ContextNote() as note:
                 self._notes.append(NoteTurn(text=note.text))
                 self._known[note.key] = note.text
+                if note.kind == "tools" and (note.about, "") not in self.loaded:
+                    self.loaded.append((note.about, ""))
             case TodosUpdated(todos=todos):
                 self.todos = todos
             case TasksUpdated() as tasks:
@@ -266,6 +271,7 @@ class Thread:
             tasks=self.tasks.tasks,
             instructions={**self._instructions},
             skills_read=[*self.skills_read],
+            loaded=[*self.loaded],
             rendered=self._rendered,
             background=[*self._background.values()],
         )
@@ -296,6 +302,8 @@ class Thread:
         step = self._step
         if step is None or finished.call_id not in step.calls:
             return
+        if (loaded := loaded_by(step.calls[finished.call_id], finished)) and loaded not in self.loaded:
+            self.loaded.append(loaded)
         if (skill := read_by(step.calls[finished.call_id], finished)) and skill not in self.skills_read:
             self.skills_read.append(skill)
         step.results[finished.call_id] = ToolTurn(

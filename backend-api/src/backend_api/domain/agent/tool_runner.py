@@ -30,7 +30,9 @@ from backend_api.domain.agent.model import ToolRequest
 from backend_api.domain.agent.phrase import render_phrase
 from backend_api.domain.agent.shortening import shorten
 from backend_api.domain.agent.step import NO_RESULT
+from backend_api.domain.agent.tool_families import LOAD_TOOL, USE_TOOL, ToolSet
 from backend_api.domain.agent.tools import Delegate, Done, OpenCall, Tool, ToolCall, Waits
+from backend_api.domain.agent.used_tools import Meant, differing, meant_by, misfit, with_definition
 from backend_api.domain.agent.waits import Wait
 from backend_api.domain.errors import DomainError
 from service_kit.amounts import duration_text
@@ -60,6 +62,8 @@ class ToolRunner:
     journal: Journal
     new_id: Callable[[str], str]
     limits: ResultLimits
+    tool_set: ToolSet
+    """What its agent is told of the tools. It may call all of them."""
     delegate: Delegate | None = None
     """How its agent gives work to another one; None: it gives nothing on."""
 
@@ -75,9 +79,10 @@ class ToolRunner:
         named: set[str] = set()
         for request in requests:
             after = announced[-1].called.call_id if announced and request.is_next_action else None
-            one = self._announce(request, tools, chosen, turn, seen_seq, is_again=request.name in named)
+            meant = meant_by(request)
+            one = self._announce(meant, tools, chosen, turn, seen_seq, is_again=meant.request.name in named)
             announced.append(replace(one, called=replace(one.called, after=after)))
-            named.add(request.name)
+            named.add(meant.request.name)
         return announced
 
     async def run_calls(self, announced: Sequence[Announced], conversation: Conversation, read: int = 0) -> list[Wait]:
@@ -129,7 +134,7 @@ class ToolRunner:
         for call in dangling:
             called, tool = call.called, tools.get(call.called.name)
             if call.needs_approval or (tool is not None and tool.may_run_again(called.read_only)):
-                judged = self._judge_again(call, tool, sorted(tools))
+                judged = self._judge_again(call, tool)
                 again.append(judged)
                 broken = judged.broken
             else:
@@ -140,7 +145,7 @@ class ToolRunner:
 
     def _announce(
         self,
-        request: ToolRequest,
+        meant: Meant,
         tools: dict[str, Tool],
         chosen: Chosen,
         turn: int,
@@ -148,11 +153,17 @@ class ToolRunner:
         *,
         is_again: bool,
     ) -> Announced:
-        tool = tools.get(request.name)
-        arguments = request.arguments or {}
-        broken, verdict = None, ALLOW
-        if tool is None:
-            broken = _no_tool(request.name, sorted(tools))
+        request, via = meant.request, None if meant.said is None else USE_TOOL
+        tool, arguments = tools.get(request.name), request.arguments or {}
+        if via is not None and tool is None:
+            # There is nothing else to record it as.
+            via, meant = None, replace(meant, fault=self._no_tool(request.name))
+            request, arguments = replace(request, name=USE_TOOL), meant.said or {}
+        broken, verdict = meant.fault, ALLOW
+        if broken is not None:
+            pass
+        elif tool is None:
+            broken = self._no_tool(request.name)
         elif request.arguments is None:
             broken = (
                 "Nothing was run: the arguments are not a JSON object, or were cut. Send them again whole; write long "
@@ -160,6 +171,8 @@ class ToolRunner:
             )
         elif tool.spec.once and is_again:
             broken = f"Nothing was run: {request.name} is called once in an answer, and this is not the first call."
+        elif via is not None and not self.tool_set.tells(request.name) and (text := misfit(tool.spec, arguments)):
+            broken = text
         else:
             verdict = self.judge(_proposed(tool, arguments, request.safety_checks), chosen)
             broken = _denial(verdict)
@@ -177,14 +190,16 @@ class ToolRunner:
             asks=isinstance(verdict, Ask),
             opaque=request.opaque if len(request.opaque or "") <= MAX_OPAQUE_CHARACTERS else None,
             safety_checks=[*request.safety_checks],
+            via=via,
+            said=differing(meant.said, request.name, arguments) if via is not None else None,
         )
         asks = verdict if isinstance(verdict, Ask) else None
         return Announced(called=called, tool=tool, broken=broken, asks=asks, needs_approval=asks is not None)
 
-    def _judge_again(self, call: OpenCall, tool: Tool | None, names: Sequence[str]) -> Announced:
+    def _judge_again(self, call: OpenCall, tool: Tool | None) -> Announced:
         """A call that another worker left, judged anew: what is denied meanwhile stays so, approved or not."""
         if tool is None:
-            return Announced(called=call.called, tool=None, broken=_no_tool(call.called.name, names))
+            return Announced(called=call.called, tool=None, broken=self._no_tool(call.called.name))
         verdict = self.judge(_proposed(tool, call.called.arguments, call.called.safety_checks))
         asks = verdict if isinstance(verdict, Ask) and not call.is_approved else None
         return Announced(
@@ -195,6 +210,12 @@ class ToolRunner:
             needs_approval=call.needs_approval,
             is_approved=call.is_approved,
         )
+
+    def _no_tool(self, name: str) -> str:
+        names = sorted(tool.spec.name for tool in self.tools if self.tool_set.tells(tool.spec.name))
+        families = [family.name for family in self.tool_set.families]
+        more = f" More by {LOAD_TOOL}, of the families {', '.join(families)}." if families else ""
+        return f"There is no tool named {name!r}. Tools: {', '.join(names)}.{more}"
 
     async def _run_one(self, call: Announced, waits: list[Wait], room: Room, chain: ChainedCalls) -> None:
         if call.tool is None:
@@ -207,6 +228,8 @@ class ToolRunner:
             case Waits():
                 await self._finish(call.called, Done(success=False, output=NOT_ASKED.format(name=call.called.name)))
             case Done() as done:
+                if not done.success and not self.tool_set.tells(call.called.name):
+                    done = replace(done, output=with_definition(done.output, call.tool.spec))
                 if not done.success:
                     chain.failed.add(call.called.call_id)
                 done = replace(done, events=[*done.events, *new_instructions(done.instructions, room.instructions)])
@@ -239,6 +262,7 @@ class ToolRunner:
 
     async def _execute(self, called: ToolCalled, tool: Tool) -> Done | Waits:
         with self.journal.tool_call(called, self.delegate) as call:
+            call.load_tools = self.tool_set.load
             deadline = asyncio.timeout(tool.spec.deadline_ms / 1000 + GRACE_S)
             try:
                 async with deadline:
@@ -283,10 +307,6 @@ def _ask_of_previous(called: ToolCalled, asking: Sequence[Announced]) -> Ask | N
 
 def _proposed(tool: Tool, arguments: Mapping[str, Any], checks: Sequence[SafetyCheck]) -> ProposedCall:
     return ProposedCall(tool=tool.spec, arguments=arguments, is_held_back=bool(checks))
-
-
-def _no_tool(name: str, names: Sequence[str]) -> str:
-    return f"There is no tool named {name!r}. Tools: {', '.join(names)}."
 
 
 def _denial(verdict: Verdict) -> str | None:

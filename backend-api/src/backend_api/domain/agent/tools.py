@@ -42,10 +42,12 @@ class ToolSpec:
     deadline_ms: int = 60_000
     offer: str = field(init=False, compare=False, repr=False)
     """What a model is told of it, as JSON."""
+    offer_bytes: int = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         offer = {"name": self.name, "description": self.description, "parameters": self.parameters}
         object.__setattr__(self, "offer", json.dumps(offer, ensure_ascii=False, separators=(",", ":")))
+        object.__setattr__(self, "offer_bytes", len(self.offer.encode("utf-8", "replace")))
 
     @property
     def read_only(self) -> bool:
@@ -57,11 +59,17 @@ async def _discard_output(_: str) -> None:
     return
 
 
+def _no_families(name: str, find: str) -> Done:
+    del name, find
+    return Done(success=False, output="There are no families of tools: you know all that you have.")
+
+
 @dataclass(slots=True, kw_only=True)
 class ToolCall:
     """One call at work: who calls, what is wanted, where live output goes, how far it came. `todos` tells the agent's
-    own working list by now, `tasks` are the session's, `skills_read` tells which skills its agents have read, and
-    `delegate` is how its agent gives work to another one, None where there is none.
+    own working list by now, `tasks` are the session's, `skills_read` tells which skills its agents have read,
+    `load_tools` answers those of a family, of them what has the words of the second text, and `delegate` is how its
+    agent gives work to another one, None where there is none.
 
     A call counts as begun unless its tool marks that it is not: while it waits for the place it runs in nothing can
     have happened, nobody is told that it may have, and it is no part of its duration.
@@ -79,6 +87,7 @@ class ToolCall:
     todos: Callable[[], Sequence[Todo]] = tuple
     tasks: TaskBoard = field(default_factory=TaskBoard)
     skills_read: Callable[[], Sequence[str]] = tuple
+    load_tools: Callable[[str, str], Done] = _no_families
     delegate: Delegate | None = None
     has_begun: bool = field(default=True, init=False)
     outcome: Done | Waits | None = field(default=None, init=False)

@@ -9,13 +9,21 @@ from backend_api.domain.memories.paths import ROOT
 
 MAX_LISTED = 60
 MAX_LINE_CHARACTERS = 100
+MAX_TOLD_CHARACTERS = 1_200
+"""Of what an agent is told of them as a run begins."""
 
 
-def listed(files: Sequence[MemoryFile], most: int = MAX_LISTED) -> str:
-    """A line each: name, size, first line."""
-    lines = [f"{ROOT}/{one.path} ({one.size} bytes): {_first_line(one.content)}" for one in files[:most]]
-    if len(files) > most:
-        lines.append(f"and {len(files) - most} more, told by memory_view of {ROOT}")
+def listed(files: Sequence[MemoryFile], most: int = MAX_LISTED, characters: int = MAX_USER_BYTES) -> str:
+    """A line each: name, size, first line; of at most `characters` together."""
+    lines = list[str]()
+    for one in files[:most]:
+        line = f"{ROOT}/{one.path} ({one.size} bytes): {_first_line(one.content)}"
+        characters -= len(line) + 1
+        if characters < 0:
+            break
+        lines.append(line)
+    if len(files) > len(lines):
+        lines.append(f"and {len(files) - len(lines)} more, told by memory_view of {ROOT}")
     return "\n".join(lines)
 
 

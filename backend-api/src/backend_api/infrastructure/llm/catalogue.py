@@ -180,6 +180,7 @@ def _info(name: str, provider: str, settings: LlmSettings, facts: ModelFacts, *,
         vision=name in settings.vision_models if is_said else bool(facts.pictures),
         output_limit=facts.output_limit,
         prices=facts.prices,
+        knows_desktop=facts.computer_use is not None,
     )
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from backend_api.domain.agent.capabilities.subagent import YOUR_PART
 from backend_api.domain.agent.events import Usage
 from backend_api.domain.agent.model import (
+    AssistantTurn,
     FinishPart,
     ModelInfo,
     ModelRequest,
@@ -21,9 +22,13 @@ from backend_api.domain.agent.model import (
     TextPart,
     ThinkingPart,
     ToolCallPart,
+    ToolRequest,
+    Turn,
     UsagePart,
 )
 from backend_api.domain.agent.title import ASKED
+from backend_api.domain.agent.tool_families import USE_TOOL
+from backend_api.domain.agent.used_tools import meant_by
 from backend_api.infrastructure.llm.demo_requests import next_step
 from backend_api.infrastructure.llm.demo_titles import title_for
 
@@ -41,6 +46,10 @@ DEMO_MODEL = ModelInfo(
 _PIECE = re.compile(r"\s*\S{1,12}|\s+")
 
 
+_LISTED = re.compile(r"^- \w+: .*", re.MULTILINE)
+_NAME = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoModel:
     """`delay_s` is the pause between two pieces of text: 0 in tests, human speed by default."""
@@ -55,8 +64,9 @@ class DemoModel:
             yield UsagePart(Usage(input=len(request.system) // 4, output=len(title)))
             yield FinishPart("stop")
             return
-        tools = frozenset(tool.name for tool in request.tools)
-        step = next_step(request.turns, tools, is_subagent=YOUR_PART in request.system)
+        told = frozenset(tool.name for tool in request.tools)
+        tools = told | _in_families(request) if USE_TOOL in told else told
+        step = next_step([*map(_as_meant, request.turns)], tools, is_subagent=YOUR_PART in request.system)
         if request.thinking in ("high", "max"):
             for piece in _PIECE.findall(step.thought):
                 yield ThinkingPart(piece)
@@ -66,7 +76,23 @@ class DemoModel:
             yield TextPart(piece)
             await asyncio.sleep(self.delay_s)
         for call in step.calls:
-            yield ToolCallPart(call)
+            yield ToolCallPart(call if call.name in told else _through_pair(call))
         read = sum(len(getattr(turn, "text", "") or getattr(turn, "output", "")) for turn in request.turns) // 4
         yield UsagePart(Usage(input=read, output=len(pieces)))
         yield FinishPart("tool_calls" if step.calls else "stop")
+
+
+def _in_families(request: ModelRequest) -> frozenset[str]:
+    """The tools that the prompt names beside those of the request."""
+    return frozenset(name for line in _LISTED.findall(request.system) for name in _NAME.findall(line))
+
+
+def _as_meant(turn: Turn) -> Turn:
+    """With the calls that went through the pair as those of the tools they meant."""
+    if not isinstance(turn, AssistantTurn):
+        return turn
+    return replace(turn, calls=tuple(meant_by(call).request for call in turn.calls))
+
+
+def _through_pair(call: ToolRequest) -> ToolRequest:
+    return replace(call, name=USE_TOOL, arguments={"name": call.name, "arguments": call.arguments or {}})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any, cast
 
 from pymongo.asynchronous.client_session import AsyncClientSession
@@ -22,12 +23,14 @@ from backend_api.infrastructure.mongo.documents import (
     ScheduleDocument,
     SessionDocument,
 )
+from backend_api.infrastructure.mongo.shared_bodies import remove_unused
 from backend_api.infrastructure.mongo.transactions import in_transaction, store_errors
 from backend_api.infrastructure.mongo.used_documents import add_used
 
 _REMOVED_S = 300.0
 """All that a session ever said is more than is deleted in a moment."""
 _AT_ONCE = 200
+_SWEPT_EVERY_S = 900.0
 DUE_S = 30.0
 """Longer than a call to the manager that was on its way when the session was deleted is repeated."""
 
@@ -37,6 +40,7 @@ class MongoDeletions:
 
     def __init__(self, *, due_s: float = DUE_S) -> None:
         self._due_ms = round(due_s * 1000)
+        self._next_sweep = 0.0
 
     async def claim_next(self) -> Deleted | None:
         long_ago = {"$subtract": ["$$NOW", self._due_ms]}
@@ -47,8 +51,17 @@ class MongoDeletions:
                 {"$currentDate": {"deleted_at": True}},
             )
         if found is None:
+            await self._sweep_shared_bodies()
             return None
         return Deleted(session_id=SessionId(found.id), user_id=UserId(found.owner or ""))
+
+    async def _sweep_shared_bodies(self) -> None:
+        """At most once in a while."""
+        if time.monotonic() < self._next_sweep:
+            return
+        self._next_sweep = time.monotonic() + _SWEPT_EVERY_S
+        async with store_errors():
+            await remove_unused(_database())
 
     async def finish(self, session_id: SessionId) -> None:
         async with store_errors(within_s=_REMOVED_S):
@@ -69,10 +82,14 @@ async def remove_contents(session_id: SessionId) -> None:
     await update_many(ScheduleDocument, {"session_id": session_id, "pause_reason": None}, change)
 
 
+def _database() -> Database:
+    return cast("Database", cast("Any", RunDocument).get_pymongo_collection().database)
+
+
 async def _keep_usage(session_id: SessionId) -> None:
     """Each run with what it used goes in one transaction: it counts once, whenever this is cut off."""
     # The driver: Beanie has no transactions of its own.
-    database = cast("Database", cast("Any", RunDocument).get_pymongo_collection().database)
+    database = _database()
     sessions, runs, past = database["sessions"], database["runs"], database["past_usage"]
 
     async def move_ended(transaction: AsyncClientSession) -> int:

@@ -333,12 +333,28 @@ class BodyDocument(Document):
     part: int
     media_type: str
     content: bytes
+    shared: str | None = None
+    """The digest of the shared one that stands for it."""
 
     class Settings:
         name = "bodies"
         indexes: ClassVar = [
-            IndexModel([("session_id", ASCENDING), ("seq", ASCENDING), ("part", ASCENDING)], unique=True)
+            IndexModel([("session_id", ASCENDING), ("seq", ASCENDING), ("part", ASCENDING)], unique=True),
+            IndexModel([("shared", ASCENDING)], sparse=True),
         ]
+
+
+class SharedBodyDocument(Document):
+    """A body that several sessions may refer to."""
+
+    id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- its digest
+    media_type: str
+    content: bytes
+    used_at: datetime
+
+    class Settings:
+        name = "shared_bodies"
+        indexes: ClassVar = [IndexModel([("used_at", ASCENDING)])]
 
 
 class KeptCallsDocument(Document):
@@ -473,6 +489,7 @@ DOCUMENTS = [
     EventDocument,
     EventPartDocument,
     BodyDocument,
+    SharedBodyDocument,
     KeptCallsDocument,
     BackgroundCommandDocument,
     ScheduleDocument,

@@ -17,6 +17,7 @@ from backend_api.domain.agent.events import Event, MessageUser, StoredPayload, a
 from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.conversation.errors import SessionNotFoundError
 from backend_api.infrastructure.mongo.database import Database, Document
+from backend_api.infrastructure.mongo.shared_bodies import is_shared, read_shared, share
 from backend_api.infrastructure.mongo.transactions import store_errors, wrote
 
 PART_CHARACTERS = 60_000
@@ -102,7 +103,13 @@ async def insert_recorded(
     outputs = {event.seq or 0: item.output for event, item in beside if item.output is not None}
     await insert_events(database, session, events, outputs)
     for event, item in beside:
-        if item.body is not None:
+        if item.body is None:
+            continue
+        if is_shared(item.payload, item.body):
+            # In no transaction, and only the first time.
+            reference = _reference(event, item.body.media_type, await share(database, item.body))
+            await _insert(database["bodies"], session, [reference])
+        else:
             await insert_body(database, session, event.session_id, event.seq, item.body)
 
 
@@ -175,11 +182,18 @@ async def insert_body(
     await _insert(database["bodies"], session, parts)
 
 
+def _reference(event: Event, media_type: str, digest: str) -> Document:
+    own: Document = {"session_id": event.session_id, "seq": event.seq, "part": 0, "media_type": media_type}
+    return own | {"content": b"", "shared": digest}
+
+
 async def read_body(database: Database, session_id: str, seq: int) -> Body | None:
     """The parts put together, None where there are none."""
     parts = await database["bodies"].find({"session_id": session_id, "seq": seq}).sort("part", 1).to_list()
     if not parts:
         return None
+    if (digest := parts[0].get("shared")) is not None:
+        return await read_shared(database, digest)
     return Body(content=b"".join(bytes(part["content"]) for part in parts), media_type=parts[0]["media_type"])
 
 

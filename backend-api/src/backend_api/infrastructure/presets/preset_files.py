@@ -58,6 +58,7 @@ class _Options(Head):
 class _Head(_Text):
     model: Line | None = None
     tools: ToolRules | None = None
+    first_tools: ToolRules = ()
     options: _Options = _Options()
     translations: dict[Annotated[str, Field(pattern=r"^[a-z]{2}$")], _Text] = Field(default_factory=dict)
 
@@ -80,5 +81,6 @@ def parse_preset(preset_id: str, content: bytes, where: str) -> Preset:
         translations={language: translated.text() for language, translated in head.translations.items()},
         prompt=prompt,
         tools=None if head.tools is None else frozenset(head.tools),
+        first=frozenset(head.first_tools),
         options=session_options(head.model, head.options.model_dump(mode="json")),
     )

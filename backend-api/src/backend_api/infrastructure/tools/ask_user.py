@@ -20,14 +20,10 @@ Option = Annotated[str, StringConstraints(min_length=1, max_length=200, strip_wh
 class AskedQuestion(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    id: str | None = Field(
-        default=None, pattern=r"^[A-Za-z0-9_-]{1,40}$", description="Names the question; none is like another's."
-    )
-    question: str = Field(min_length=1, max_length=2_000, description="The question, as the person reads it.")
-    options: list[Option] = Field(
-        default=[], max_length=4, description="2 to 4 different answers to choose from; none where text is the answer."
-    )
-    allow_text: bool = Field(default=True, description="Whether the person may write another answer than the options.")
+    id: str | None = Field(default=None, pattern=r"^[A-Za-z0-9_-]{1,40}$", description="Its id.")
+    question: str = Field(min_length=1, max_length=2_000, description="As the person reads it.")
+    options: list[Option] = Field(default=[], max_length=4, description="2 to 4 answers to choose from, or none.")
+    allow_text: bool = Field(default=True, description="Whether another answer may be written.")
 
     @field_validator("options")
     @classmethod

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 from backend_api.domain.agent.capability import Setup
 from backend_api.domain.agent.tools import Done, Effect, Tool, ToolCall, ToolSpec, Waits
 from backend_api.domain.agent.wrong_arguments import ArgumentFault, wrong_arguments
+from backend_api.infrastructure.tools.told_schema import told_schema
 
 
 class Arguments(BaseModel):
@@ -74,7 +75,7 @@ def _spec(*, arguments: type[Arguments], **options: Any) -> ToolSpec:
 
 @cache
 def _parameters(arguments: type[Arguments]) -> dict[str, Any]:
-    return {"type": "object", "properties": {}, **arguments.model_json_schema()}
+    return told_schema(arguments.model_json_schema())
 
 
 class LocalTools:

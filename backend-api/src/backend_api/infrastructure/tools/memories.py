@@ -136,10 +136,9 @@ def memory_tools(memories: ChangeMemories | None) -> list[Tool]:
         change(
             name="memory_create",
             description=(
-                "Write a new memory, for later sessions with this person: what they want remembered, how they like "
-                f"things done, what was decided. At most {MAX_FILE_BYTES:,} bytes each, {MAX_USER_BYTES:,} together. "
-                "Never keys or passwords, and nothing that only holds for this session. The person can read and "
-                "change all of it."
+                "Write a new memory for later sessions with this person: what they want remembered, how they like "
+                f"things done. At most {MAX_FILE_BYTES:,} bytes each, {MAX_USER_BYTES:,} together. No keys or "
+                "passwords, nothing that only holds for this session."
             ),
             arguments=CreateArguments,
             phrase="Remembering {path}",

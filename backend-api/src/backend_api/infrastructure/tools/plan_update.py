@@ -15,15 +15,13 @@ class StepArguments(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     title: Line = Field(min_length=1, max_length=200, description="What is done, in one line.")
-    status: StepStatus = Field(default="pending", description="How far it is; skipped is one that is not done at all.")
-    result: Line = Field(
-        default="", max_length=300, description="What came of it, in one line, once there is something."
-    )
+    status: StepStatus = Field(default="pending", description="How far it is.")
+    result: Line = Field(default="", max_length=300, description="What came of it, in one line.")
 
 
 class PlanUpdateArguments(Arguments):
     steps: list[StepArguments] = Field(
-        max_length=MAX_STEPS, description="All steps, in their order; they replace what was there. Empty: no plan."
+        max_length=MAX_STEPS, description="All steps, in their order; they replace what was there."
     )
 
 
@@ -39,7 +37,7 @@ PLAN_UPDATE = local_tool(
     name="plan_update",
     description=(
         "Show the person the steps of your work and how far they are. Call it before work of three steps or more, and "
-        "whenever a step begins or ends; give all steps each time, with one line of result for those that are done."
+        "whenever a step begins or ends."
     ),
     arguments=PlanUpdateArguments,
     phrase="Updating the plan",

@@ -17,6 +17,7 @@ from backend_api.domain.agent.tools import Done, Tool, ToolCall, ToolSpec
 from backend_api.domain.sandbox.entity import Sandbox
 from backend_api.domain.sandbox.errors import SandboxLostError, SandboxUnavailableError
 from backend_api.domain.sandbox.ports import Sandboxes, SandboxTools
+from backend_api.infrastructure.tools.told_schema import told_schema
 from contracts import tools as wire
 
 logger = logging.getLogger(__name__)
@@ -43,7 +44,7 @@ def manifest_tools() -> list[ToolSpec]:
         ToolSpec(
             name=spec.name,
             description=spec.description,
-            parameters=spec.parameters,
+            parameters=told_schema(spec.parameters),
             phrase=spec.phrase,
             effect="reads" if spec.read_only else "writes",
             dangerous=spec.dangerous,

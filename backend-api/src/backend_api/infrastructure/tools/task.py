@@ -13,10 +13,12 @@ from backend_api.domain.agent.tools import Assignment, Done, Tool, ToolCall, Wai
 from backend_api.infrastructure.tools.local import Arguments, local_tool
 
 WITHIN_S = 1_800.0
+MAX_KINDS_CHARACTERS = 1_500
+"""Of what is told of the kinds there are, beside their names."""
 _DESCRIPTION = """\
-Give a part of the work to another agent with a context of its own; its last answer is the result. It knows nothing of \
-this conversation, so its task says all it needs and what you want back. Good for a search that reads much and finds \
-little, and for parts that don't depend on each other: call it several times in one answer and they work at once.
+Give a part of the work to another agent, which knows nothing of this conversation; its last answer is the result. \
+Good for a search that reads much and finds little, and for parts that don't depend on each other: several in one \
+answer work at once.
 Which agent (`agent_type`): {kinds}."""
 
 
@@ -32,7 +34,7 @@ class TaskArguments(Arguments):
         validation_alias=AliasChoices("prompt", "task"),
         min_length=1,
         max_length=20_000,
-        description="What to do, with all it needs to know.",
+        description="What to do and to answer, with all it needs to know.",
     )
     # One that is gone by now is told as a result, which names those there are.
     agent_type: str = Field(
@@ -76,5 +78,10 @@ def task_tool(kinds: tuple[SubagentKind, ...] = BUILT_IN) -> Tool:
 
 
 def _describe_kinds(kinds: Sequence[SubagentKind]) -> str:
-    # A sentence of each is enough: how it works is told to the agent itself.
-    return "; ".join(f"`{kind.name}` {kind.description.rstrip('.')}" for kind in kinds)
+    # A sentence of each is enough: how it works is told to the agent itself. Of many the names alone say what they are.
+    told, left = list[str](), MAX_KINDS_CHARACTERS
+    for kind in kinds:
+        what = f" {kind.description.rstrip('.')}"
+        left -= len(what)
+        told.append(f"`{kind.name}`{what if left >= 0 else ''}")
+    return "; ".join(told)

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query
 from backend_api.application.mcp.list_tools import OfferedMcpTool
 from backend_api.domain.agent.options import NO_OPTIONS, stored_options
 from backend_api.domain.agent.presets import Preset
+from backend_api.domain.agent.tool_families import kind_of
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.mcp import McpCode, code_of
@@ -39,6 +40,8 @@ class ToolBody(AnswerBody):
     phrase: str
     read_only: bool
     dangerous: bool
+    family: str | None = None
+    """The family it is of; null: of none. An agent may load those it is not told from the start."""
     server: str | None = None
     """The MCP server it is of. Where that can't be asked, its one entry is the glob of all its tools."""
     error: str | None = None
@@ -104,7 +107,7 @@ async def tools(
         own, preset = calls.rules.tools_of(session), calls.rules.preset_of(session)
     offered = await calls.list_mcp_tools.of(caller.user.id, preset.may_have if preset is not None else _any)
     return [
-        *(ToolBody.model_validate(tool) for tool in own),
+        *(ToolBody.model_validate(tool).model_copy(update={"family": _family_of(tool.name)}) for tool in own),
         *(
             _tool_of_server(one)
             for one in offered
@@ -114,10 +117,15 @@ async def tools(
 
 
 def _tool_of_server(one: OfferedMcpTool) -> ToolBody:
-    params: dict[str, str] = {"server": one.server}
+    params: dict[str, str | None] = {"server": one.server, "family": _family_of(one.spec.name)}
     if one.error is not None:
         params |= {"error": str(one.error), "code": code_of(one.error.cause)}
     return ToolBody.model_validate(one.spec).model_copy(update=params)
+
+
+def _family_of(name: str) -> str | None:
+    kind = kind_of(name)
+    return kind.name if kind is not None else None
 
 
 def _any(prefix: str) -> bool:

@@ -60,8 +60,8 @@ def _page_tools(controller: BrowserController) -> tuple[AnyTool, ...]:
         ),
         Tool(
             name="browser_type",
-            description="Type text into an element by its index in the latest view (a list chooses the option of "
-            "that text), replacing what is there unless clear is false; submit presses Enter.",
+            description="Type text into an element by its index in the latest view; a list chooses the option of "
+            "that text.",
             arguments=types.BrowserType,
             phrase="Typing into the page",
             scope=Scope.BROWSER,

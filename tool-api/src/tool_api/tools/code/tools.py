@@ -18,10 +18,9 @@ def code_tools(controller: CodeController) -> tuple[AnyTool, ...]:
     return (
         Tool(
             name="code_run",
-            description="Run Python, or another installed language, in a context of the sandbox that keeps variables, "
-            "imports and functions for the next call. Text, the value of the last line, tables (data frames) and "
-            "figures (matplotlib, or any displayed image) are the result. numpy, pandas and matplotlib are there; "
-            "%pip install brings more. When timeout_s is over the code is interrupted.",
+            description="Run Python, or another installed language, in a context that keeps variables and imports. "
+            "Text, the value of the last line, tables and figures are the result. numpy, pandas and matplotlib are "
+            "there; %pip install brings more.",
             arguments=CodeRun,
             phrase="Running code",
             scope=Scope.EXEC,

@@ -16,18 +16,14 @@ ContextName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.+#-]{1,64}$", descript
 class CodeRun(Arguments):
     """Run code in a context."""
 
-    code: str = Field(min_length=1, max_length=200_000, description="Code to run; the value of its last line is shown.")
+    code: str = Field(min_length=1, max_length=200_000, description="Code to run.")
     language: str | None = Field(
         default=None,
         pattern=r"^[A-Za-z0-9_.+#-]{1,64}$",
-        description="Language, or name of an installed Jupyter kernel; python unless the context has another one.",
+        description="Language or Jupyter kernel; python if left out.",
     )
-    context: ContextName | None = Field(
-        default=None, description="Name of the context, a new one if need be; each language has one by its name."
-    )
-    timeout_s: int | None = Field(
-        default=None, ge=1, le=MAX_TIMEOUT_S, description="Seconds to wait for its end; the default is the sandbox's."
-    )
+    context: ContextName | None = Field(default=None, description="Name of the context; made if it is new.")
+    timeout_s: int | None = Field(default=None, ge=1, le=MAX_TIMEOUT_S, description="Seconds until it is interrupted.")
 
 
 class CodeContexts(Arguments):

@@ -18,9 +18,8 @@ def file_tools(controller: FileController) -> tuple[AnyTool, ...]:
     return (
         Tool(
             name="file_read",
-            description="Read a file of the sandbox as text, or a range of its lines. PDF, Office and "
-            "OpenDocument files, EPUB, RTF and EML become text with a mark above each page, sheet, slide or chapter; "
-            "start_page and end_page ask for some of these.",
+            description="Read a file as text, or some of its lines. PDF, Office and OpenDocument files, EPUB, RTF and "
+            "EML become text, of which start_page and end_page ask for some pages.",
             arguments=types.FileRead,
             phrase="Reading {path}",
             scope=scope,

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from tool_api.tools.tool import Arguments
 
-_PATH = "Path relative to the workspace, or absolute inside it or /tmp."
+_PATH = "Path in the workspace, or an absolute one."
 MAX_TEXT_CHARACTERS = 2_000_000
 MAX_LINE = 1_000_000_000
 MAX_PAGE = 1_000_000
@@ -27,19 +27,15 @@ class FileRead(Arguments):
 
     path: str = _path()
     start_line: int = Field(default=1, ge=1, le=MAX_LINE, description="First line, counted from 1.")
-    end_line: int | None = Field(default=None, ge=1, le=MAX_LINE, description="Last line; to the end if left out.")
+    end_line: int | None = Field(default=None, ge=1, le=MAX_LINE, description="Last line.")
     start_page: int = Field(
         default=1,
         ge=1,
         le=MAX_PAGE,
-        description="First page, sheet or slide of a document, counted from 1. Lines are then those of the page.",
+        description="First page, sheet or slide, counted from 1. Lines are those of the page.",
     )
-    end_page: int | None = Field(
-        default=None, ge=1, le=MAX_PAGE, description="Last page, sheet or slide; to the end if left out."
-    )
-    as_text: bool = Field(
-        default=False, description="Of an HTML file or a notebook its text as Markdown, in place of its source."
-    )
+    end_page: int | None = Field(default=None, ge=1, le=MAX_PAGE, description="Last one.")
+    as_text: bool = Field(default=False, description="An HTML file or notebook as Markdown, not as its source.")
 
 
 class FileWrite(Arguments):
@@ -61,8 +57,8 @@ class FileEdit(Arguments):
 
     path: str = _path()
     old: str = Field(min_length=1, max_length=MAX_TEXT_CHARACTERS, description="Exact text to replace.")
-    new: str = Field(max_length=MAX_TEXT_CHARACTERS, description="Text to put in its place.")
-    replace_all: bool = Field(default=False, description="Replace every occurrence instead of exactly one.")
+    new: str = Field(max_length=MAX_TEXT_CHARACTERS, description="What to put there.")
+    replace_all: bool = Field(default=False, description="Replace every occurrence.")
 
 
 class FileList(Arguments):

@@ -16,9 +16,8 @@ def navigation_tools(controller: NavigationController) -> tuple[AnyTool, ...]:
     return (
         Tool(
             name="code_symbols",
-            description="List the classes, functions, methods and other definitions of a source file or folder, with "
-            f"their lines, or find some by a part of their name: path:lines kind name. Knows {_LANGUAGES}; what "
-            ".gitignore names is left out.",
+            description="List the definitions of a source file or folder, or find some by a part of their name: "
+            f"path:lines kind name. Knows {_LANGUAGES}.",
             arguments=types.CodeSymbols,
             phrase="Listing the definitions of {path}",
             scope=Scope.FILES,
@@ -28,7 +27,7 @@ def navigation_tools(controller: NavigationController) -> tuple[AnyTool, ...]:
         ),
         Tool(
             name="code_definition",
-            description="Find where a name is defined in the source code, with the code of the definition.",
+            description="Find where a name is defined, with the code of the definition.",
             arguments=types.CodeDefinition,
             phrase="Finding the definition of {symbol}",
             scope=Scope.FILES,
@@ -38,9 +37,8 @@ def navigation_tools(controller: NavigationController) -> tuple[AnyTool, ...]:
         ),
         Tool(
             name="code_references",
-            description="Find where a name is used in the source code, and inside of which function: imports, calls "
-            "and other uses, without comments and texts. It compares names alone, so two things of one name are both "
-            "found. To find any text use file_search.",
+            description="Find where a name is used in source code, and inside of which function. It compares names "
+            "alone: two things of one name are both found.",
             arguments=types.CodeReferences,
             phrase="Finding uses of {symbol}",
             scope=Scope.FILES,

@@ -9,7 +9,7 @@ from pydantic import Field
 from tool_api.navigation.places import MAX_NAME_CHARACTERS
 from tool_api.tools.tool import Arguments
 
-_PLACE = "File or folder to look in, relative to the workspace, or absolute inside it or /tmp."
+_PLACE = "File or folder in the workspace, or an absolute path."
 
 
 def _path() -> Any:
@@ -23,7 +23,7 @@ class CodeSymbols(Arguments):
     query: str = Field(
         default="",
         max_length=MAX_NAME_CHARACTERS,
-        description="Only definitions whose name holds this, in any case. Without it all of the file or folder.",
+        description="Only names that hold this.",
     )
 
 
@@ -44,6 +44,6 @@ class CodeReferences(Arguments):
     symbol: str = Field(
         min_length=1,
         max_length=MAX_NAME_CHARACTERS,
-        description="Exact name, such as parse. What it belongs to is not told apart.",
+        description="Exact name, such as parse.",
     )
     path: str = _path()

@@ -16,9 +16,8 @@ def shell_tools(controller: ShellController) -> tuple[AnyTool, ...]:
     return (
         Tool(
             name="shell_exec",
-            description="Run a Bash command in a persistent shell of the sandbox. The working folder, variables and "
-            "functions stay for the next command of the same shell. Output comes as it is written; when timeout_s is "
-            "over the command is ended with all it started, unless keep_running is true.",
+            description="Run a Bash command in a persistent shell: working folder and variables stay for the next "
+            "one. When timeout_s is over it is ended with all it started, unless keep_running is true.",
             arguments=ShellExec,
             phrase="Running {command}",
             scope=Scope.EXEC,

@@ -29,12 +29,8 @@ class ShellExec(Arguments):
         min_length=1, max_length=100_000, description="Bash command line or script."
     )
     shell: ShellName = DEFAULT_SHELL
-    timeout_s: int | None = Field(
-        default=None, ge=1, le=MAX_TIMEOUT_S, description="Seconds to wait for its end; the default is the sandbox's."
-    )
-    keep_running: bool = Field(
-        default=False, description="When the time is up leave the command running instead of ending it."
-    )
+    timeout_s: int | None = Field(default=None, ge=1, le=MAX_TIMEOUT_S, description="Seconds to wait for its end.")
+    keep_running: bool = Field(default=False, description="Leave it running when the time is up.")
 
 
 class ShellView(Arguments):

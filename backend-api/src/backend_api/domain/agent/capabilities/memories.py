@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from backend_api.domain.agent.capability import Capability, Setup
 from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import ContextNote
-from backend_api.domain.memories.listing import listed
+from backend_api.domain.memories.listing import MAX_TOLD_CHARACTERS, listed
 
 VIEW = "memory_view"
 KIND = "memories"
@@ -33,7 +33,8 @@ def _notes(setup: Setup, conversation: Conversation) -> Sequence[ContextNote]:
     """Recorded in the log, and told again only where they are others than those it knows: what was sent stays."""
     if not setup.has_tool(VIEW) or not (setup.memories or KIND in conversation.notes):
         return ()
-    return [ContextNote(kind=KIND, text=_LISTED.format(lines=listed(setup.memories)) if setup.memories else _NONE)]
+    told = listed(setup.memories, characters=MAX_TOLD_CHARACTERS)
+    return [ContextNote(kind=KIND, text=_LISTED.format(lines=told) if setup.memories else _NONE)]
 
 
 MEMORIES = Capability(name="memories", sections=_sections, notes=_notes)

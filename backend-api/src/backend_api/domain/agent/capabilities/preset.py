@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from backend_api.domain.agent.capabilities.denied_tools import switched_off
 from backend_api.domain.agent.capabilities.plan_mode import EXIT_TOOL
 from backend_api.domain.agent.capability import ALLOW, Capability, ProposedCall, Setup, Verdict
+from backend_api.domain.agent.tool_families import PAIR
 from backend_api.domain.agent.tools import ToolSpec
 
 
@@ -15,8 +16,8 @@ def _offered_tools(setup: Setup, tools: Sequence[ToolSpec]) -> Sequence[ToolSpec
 
 
 def _has(setup: Setup, tool: ToolSpec) -> bool:
-    # The way out of plan mode is the person's, who chose that mode.
-    return tool.name == EXIT_TOOL or setup.preset.has(tool.name)
+    # The way out of plan mode is the person's, who chose that mode, and what leads to tools is none of them.
+    return tool.name == EXIT_TOOL or tool.name in PAIR or setup.preset.has(tool.name)
 
 
 def _judge(setup: Setup, call: ProposedCall) -> Verdict:

@@ -8,7 +8,7 @@ from backend_api.domain.agent.capability import Capability, Setup
 from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.skills import LIST_TOOL, READ_TOOL
 
-MAX_CHARACTERS = 16_000
+MAX_CHARACTERS = 3_000
 """Of the list. What is beyond it is told by `list_skills`."""
 _TEXT = f"""\
 Skills

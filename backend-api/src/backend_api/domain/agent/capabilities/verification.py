@@ -1,4 +1,4 @@
-"""It checks its work before it says that it is done, where it can think aloud."""
+"""It checks its work before it says that it is done, where it can think."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from backend_api.domain.agent.capability import Capability, Setup
 
 THINK_TOOL = "think"
 _TEXT = """\
-Before you finish, use the `{think}` tool to check your work against what was asked: what was wanted, what you did, \
+Before you finish, {how}check your work against what was asked: what was wanted, what you did, \
 how you know it works, and what is still open. Then tell the person the result, and what is left, plainly."""
 
 
 def _sections(setup: Setup) -> Sequence[str]:
     if setup.has_tool(THINK_TOOL):
-        return [_TEXT.format(think=THINK_TOOL)]
+        is_told = any(tool.name == THINK_TOOL for tool in setup.told_tools)
+        return [_TEXT.format(how=f"use the `{THINK_TOOL}` tool to " if is_told else "")]
     return []
 
 

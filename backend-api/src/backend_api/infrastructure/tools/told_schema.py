@@ -1,0 +1,58 @@
+"""What a model is told of a tool's arguments: their names, kinds and meaning, without what only their check needs.
+
+The tool checks all of it, and says what does not fit: a bound that hardly any call meets is not told before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+_LEFT_OUT = frozenset({"title", "pattern", "minLength", "additionalProperties"})
+_BOUNDS = frozenset({"maxLength", "maximum", "minimum", "minItems"})
+_LEAST_TOLD, _MOST_TOLD = 1, 1_000
+"""Bounds beyond these are not told."""
+_REFERENCE = "#/$defs/"
+
+Schema = Mapping[str, Any]
+
+
+def told_schema(schema: Schema) -> dict[str, Any]:
+    """Of the JSON Schema of an object, one of our own. What may be left out is not told to be null as well, and parts
+    that are defined elsewhere stand in their places."""
+    told = _slim(schema, cast("Schema", schema.get("$defs", {})))
+    required: dict[str, Any] = {"required": told["required"]} if told.get("required") else {}
+    return {"type": "object", "properties": told.get("properties", {}), **required}
+
+
+def _slim(schema: Schema, definitions: Schema) -> dict[str, Any]:
+    told: dict[str, Any] = {}
+    for name, value in _resolved(schema, definitions).items():
+        if name in _LEFT_OUT or name == "$defs" or (name == "default" and value in (None, "", False, [])):
+            continue
+        if name in _BOUNDS and not _LEAST_TOLD < value <= _MOST_TOLD:
+            continue
+        if name == "properties":
+            told[name] = {key: _slim(part, definitions) for key, part in value.items()}
+        elif name == "items":
+            told[name] = _slim(value, definitions)
+        elif name in ("anyOf", "oneOf", "allOf"):
+            told[name] = [_slim(part, definitions) for part in value]
+        else:
+            told[name] = value
+    return told
+
+
+def _resolved(schema: Schema, definitions: Schema) -> Schema:
+    """With what it refers to, and without the null that stands for what is left out."""
+    if isinstance(reference := schema.get("$ref"), str):
+        named = cast("Schema", definitions[reference.removeprefix(_REFERENCE)])
+        # What a class says of itself is told where it is used, and there in the words of that place.
+        own = {name: value for name, value in named.items() if name != "description"}
+        return {**_resolved(own, definitions), **{name: value for name, value in schema.items() if name != "$ref"}}
+    options = cast("list[Schema]", schema.get("anyOf", ()))
+    some = [option for option in options if option.get("type") != "null"]
+    if len(options) == len(some) or len(some) != 1 or schema.get("default", ...) is not None:
+        return schema
+    outer = {name: value for name, value in schema.items() if name not in ("anyOf", "default")}
+    return {**_resolved(some[0], definitions), **outer}
