@@ -22,6 +22,10 @@ _OFFICE_MARKS = (b"[Content_Types].xml", b"_rels/", b"mimetypeapplication/vnd.oa
 _NAME_IN_ZIP = 30
 _MAILS = frozenset({".eml", ".mht", ".mhtml"})
 _PAGES = frozenset({".html", ".htm", ".xhtml"})
+_PICTURES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF87a", b"GIF89a", b"II*\0", b"MM\0*")
+_PICTURE_BRANDS = frozenset({b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1", b"avif", b"avis"})
+_BMP_HEAD = 18
+_BMP_LENGTHS = frozenset(length.to_bytes(4, "little") for length in (12, 40, 52, 56, 64, 108, 124))
 _WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 
 
@@ -31,6 +35,7 @@ class Kind(StrEnum):
 
     LINES = "lines"
     BINARY = "binary"
+    PICTURE = "picture"
     PAGE = "page"
     PDF = "pdf"
     OFFICE = "office"
@@ -44,6 +49,8 @@ def kind_of(head: bytes, path: str, *, as_text: bool) -> Kind:
     """By the first `SNIFFED_BYTES` of a file. Of a page or a notebook its source is what it has,
     unless its text is asked for."""
     suffix = PurePosixPath(path).suffix.lower()
+    if is_picture(head):
+        return Kind.PICTURE
     if b"%PDF-" in head[:_PDF_WITHIN]:
         return Kind.PDF
     if head.startswith(_ZIP) and (
@@ -61,3 +68,13 @@ def kind_of(head: bytes, path: str, *, as_text: bool) -> Kind:
     if suffix == ".ipynb" and as_text:
         return Kind.NOTEBOOK
     return Kind.BINARY if b"\0" in head and not head.startswith(_WIDE_MARKS) else Kind.LINES
+
+
+def is_picture(head: bytes) -> bool:
+    """Whether it begins as a picture of pixels does, whatever its name is."""
+    if head.startswith(_PICTURES) or (head.startswith(b"RIFF") and head[8:12] == b"WEBP"):
+        return True
+    if head.startswith(b"BM"):
+        # Two letters are a word's, too: the header after those of the file has a known length.
+        return len(head) > _BMP_HEAD and head[6:10] == bytes(4) and head[14:18] in _BMP_LENGTHS
+    return head[4:8] == b"ftyp" and head[8:12] in _PICTURE_BRANDS

@@ -11,6 +11,7 @@ from tool_api.documents.parts import Asked, RefusedDocumentError
 from tool_api.documents.programs import DocumentPrograms, ProgramFailedError
 
 _TOO_HARD = "Reading it takes too long, or more memory than there is for that. Ask for some of its pages."
+_TOO_HARD_PICTURE = "Reading it takes too long, or more memory than there is for that. Make it smaller first."
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,22 @@ class _Output:
     refused: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ShownPicture:
+    """One that models take, in base64, and what it was before."""
+
+    image: str
+    media_type: str
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    refused: str
+
+
 _SAID = TypeAdapter(_Output)
+_SHOWN = TypeAdapter[ShownPicture | _Refusal](ShownPicture | _Refusal)
 
 
 class DocumentReader:
@@ -37,3 +53,13 @@ class DocumentReader:
         if output.text is None:
             raise RefusedDocumentError(output.refused or _TOO_HARD)
         return output.text
+
+    async def show(self, picture: int, within_s: float) -> ShownPicture:
+        """What the descriptor holds, no larger than models take it. Raises `RefusedDocumentError`."""
+        try:
+            shown = _SHOWN.validate_json(await self._programs.answer("picture_program", {}, picture, within_s))
+        except (ProgramFailedError, ValidationError) as error:
+            raise RefusedDocumentError(_TOO_HARD_PICTURE) from error
+        if isinstance(shown, _Refusal):
+            raise RefusedDocumentError(shown.refused)
+        return shown

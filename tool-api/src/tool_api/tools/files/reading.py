@@ -1,4 +1,4 @@
-"""What `file_read` says of a file: its lines, or the text of a document."""
+"""What `file_read` says of a file: its lines, the text of a document, or a picture."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import os
 from dataclasses import dataclass
 
-from contracts.tools import FileDisplay, ToolResult
+from contracts.tools import FileDisplay, ImageDisplay, ToolResult
 from tool_api.documents.kinds import SNIFFED_BYTES, Kind, kind_of
 from tool_api.documents.parts import Asked, RefusedDocumentError
 from tool_api.documents.reader import DocumentReader
@@ -36,6 +36,8 @@ async def read_file(
     try:
         if opened.kind in (Kind.BINARY, Kind.LINES):
             return await _lines(opened, arguments)
+        if opened.kind is Kind.PICTURE:
+            return await _picture(documents, opened, call)
         return await _document(documents, opened, call, arguments)
     finally:
         os.close(opened.fd)
@@ -83,6 +85,15 @@ async def _document(documents: DocumentReader, opened: _OpenFile, call: CallCont
         )
     except RefusedDocumentError as refused:
         return failed(f"Not read: {opened.path}, {opened.size} bytes. {refused}")
+
+
+async def _picture(documents: DocumentReader, opened: _OpenFile, call: CallContext) -> ToolResult:
+    try:
+        shown = await documents.show(opened.fd, max(1.0, call.remaining_s - _TO_TELL_S))
+    except RefusedDocumentError as refused:
+        return failed(f"Not shown: the picture {opened.path}, {opened.size} bytes. {refused}")
+    display = ImageDisplay(path=opened.path, image=shown.image, image_media_type=shown.media_type)
+    return done(f"{opened.path}: {shown.said}", display=display)
 
 
 def _display(opened: _OpenFile) -> FileDisplay:

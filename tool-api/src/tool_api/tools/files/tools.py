@@ -19,7 +19,7 @@ def file_tools(controller: FileController) -> tuple[AnyTool, ...]:
         Tool(
             name="file_read",
             description="Read a file as text, or some of its lines. PDF, Office and OpenDocument files, EPUB, RTF and "
-            "EML become text, of which start_page and end_page ask for some pages.",
+            "EML become text, of which start_page and end_page ask for some pages; of a picture you see it.",
             arguments=types.FileRead,
             phrase="Reading {path}",
             scope=scope,
