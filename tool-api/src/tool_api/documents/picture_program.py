@@ -120,7 +120,7 @@ def _to_eight_bits(picture: Image.Image) -> Image.Image:
     """Pillow would cut off what is brighter than 255."""
     if not picture.mode.startswith(("I", "F")):
         return picture
-    wide = picture.convert("F")
+    wide: Any = picture.convert("F")  # its types are partly unknown
     low, high = wide.getextrema()
     if picture.mode.startswith("I;16"):
         low, high = 0, 65_535
