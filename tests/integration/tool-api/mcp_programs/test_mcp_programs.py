@@ -193,7 +193,7 @@ async def test_a_long_reason_is_told_whole_before_the_close_without_where_its_lo
         "npm error code E404",
         "npm error 404 Not Found - GET https://registry.example.org/no-such-server - Not found",
         "npm error 404  'no-such-server@*' is not in this registry.",
-        "npm error A complete log of this run can be found in: /home/user/.npm/_logs/2026-01-01T00_00_00-debug-0.log",
+        "npm error A complete log of this run can be found in: /cache/.npm/_logs/2026-01-01T00_00_00-debug-0.log",
     ]
     script = "import sys\nsys.stderr.write(sys.argv[1])\nsys.exit(1)"
     async with opened(endpoint) as one:

@@ -7,7 +7,7 @@ import pytest
 from tool_api.mcp_programs.complaints import MAX_CHARACTERS, complaint
 
 NPM = """npm {word} code E404
-npm {word} 404 Not Found - GET https://registry.npmjs.org/no-such-server - Not found
+npm {word} 404 Not Found - GET https://registry.example.org/no-such-server - Not found
 npm {word} 404
 npm {word} 404  'no-such-server@*' is not in this registry.
 npm {word} 404
@@ -20,10 +20,10 @@ npm notice New major version of npm available! 11.0.0 -> 12.0.0
 @pytest.mark.parametrize(
     ("word", "log"),
     [
-        ("error", "npm error A complete log of this run can be found in: /home/u/.npm/_logs/2026-01-01-debug-0.log"),
+        ("error", "npm error A complete log of this run can be found in: /cache/.npm/_logs/2026-01-01-debug-0.log"),
         (
             "ERR!",
-            "npm ERR! A complete log of this run can be found in:\nnpm ERR!     /home/u/.npm/_logs/2026-debug-0.log",
+            "npm ERR! A complete log of this run can be found in:\nnpm ERR!     /cache/.npm/_logs/2026-debug-0.log",
         ),
     ],
 )
@@ -31,7 +31,7 @@ def test_the_reason_of_npm_is_told_and_not_where_its_log_lies(word: str, log: st
     told = complaint(NPM.format(word=word) + "\n" + log)
     assert told.splitlines() == [
         f"npm {word} code E404",
-        f"npm {word} 404 Not Found - GET https://registry.npmjs.org/no-such-server - Not found",
+        f"npm {word} 404 Not Found - GET https://registry.example.org/no-such-server - Not found",
         f"npm {word} 404  'no-such-server@*' is not in this registry.",
     ]
 
