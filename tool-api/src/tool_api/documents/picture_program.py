@@ -127,7 +127,11 @@ def _to_eight_bits(picture: Image.Image) -> Image.Image:
     assert isinstance(low, int | float)
     assert isinstance(high, int | float)
     scale = 255 / (high - low) if high > low else 1.0
-    return wide.point(lambda value: value * scale - low * scale).convert("L")
+
+    def scaled(value: Any) -> Any:
+        return value * scale - low * scale
+
+    return wide.point(scaled).convert("L")
 
 
 def _encode(picture: Image.Image, *, is_photograph: bool) -> tuple[bytes, str]:
