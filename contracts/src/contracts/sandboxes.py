@@ -12,7 +12,7 @@
 | POST /sandboxes/{id}/pause | | `Sandbox`, frozen until a token, renew or resume wakes it; 409 unless ready or paused |
 | POST /sandboxes/{id}/resume | | `Sandbox`, running; 409 unless ready or paused |
 | POST /sandboxes/{id}/tokens | `TokenRequest` | 201 `EndpointToken`; resumes; 409 unless ready or paused |
-| DELETE /sandboxes/{id}?keep_workspace=&only_queued= | | 204, gone or not; `keep_workspace=false`: files too |
+| DELETE /sandboxes/{id}?keep_workspace=&only_queued= | | 204, also when it is not there; files stay unless `false` |
 | GET /healthz, /readyz | | open inside the deployment |
 
 An event's `id` is where to go on, as `after` or `Last-Event-ID`, at any manager; 404 `mark_lost` means to list and

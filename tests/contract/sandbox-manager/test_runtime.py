@@ -254,8 +254,6 @@ async def test_what_mcp_servers_and_packages_are_run_by_is_there(real_lab: Lab) 
     started = await start(real_lab, identity)
     await real_lab.answers(identity, started)
 
-    output = await run_inside(
-        started, identity, "uvx --version && uv --version && python3 -m pip --version; echo $PATH"
-    )
+    output = await run_inside(started, identity, "uvx --version && uv --version && python3 -m pip --version")
 
     assert [line.split()[0] for line in output.splitlines()[:3]] == ["uvx", "uv", "pip"], output

@@ -7,12 +7,12 @@ import logging
 import os
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from service_kit.open_files import unlinked_size
 from service_kit.tree_size import TreeSize, tree_size
 from tool_api.errors import DiskFullError
+from tool_api.write_bound import WriteBound
 
 _log = logging.getLogger(__name__)
 
@@ -26,26 +26,6 @@ _FAST_SHARE = 50
 _DELETED_S = 2.0
 _LARGE_BYTES = 256 * 1024 * 1024
 _LONGEST_PAUSE_S = 2.0
-
-
-FULL = "The workspace is full. Delete files first, then try again."
-
-
-@dataclass(frozen=True, slots=True)
-class WriteBound:
-    """What a command that begins now may write: no file of more bytes than these (None: of any), and nothing at all
-    where it is zero, as the workspace is full."""
-
-    file_bytes: int | None = None
-
-    @property
-    def is_full(self) -> bool:
-        return self.file_bytes == 0
-
-
-async def unbound() -> WriteBound:
-    """Where nothing is counted."""
-    return WriteBound()
 
 
 class DiskWatch:

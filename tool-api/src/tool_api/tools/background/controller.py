@@ -15,7 +15,7 @@ from tool_api.tools.background.commands import (
 from tool_api.tools.background.types import BackgroundRun, BackgroundStop, CheckBackground
 from tool_api.tools.shell.allowed import refused_command
 from tool_api.tools.tool import CallContext, done, failed
-from tool_api.upkeep.disk import FULL, WriteBound, unbound
+from tool_api.write_bound import FULL, WriteBound, unbound
 
 _LAST_WORD_S = 1.0
 

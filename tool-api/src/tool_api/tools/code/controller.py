@@ -14,7 +14,7 @@ from tool_api.tools.code.kernelspecs import KernelSpec
 from tool_api.tools.code.results import result_of
 from tool_api.tools.code.types import DEFAULT_LANGUAGE, CodeClose, CodeContexts, CodeRestart, CodeRun
 from tool_api.tools.tool import CallContext, done, failed
-from tool_api.upkeep.disk import FULL, WriteBound, unbound
+from tool_api.write_bound import FULL, WriteBound, unbound
 
 _LAST_WORD_S = 5.0
 _GRACE_S = 2.0

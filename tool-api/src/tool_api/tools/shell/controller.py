@@ -12,7 +12,7 @@ from tool_api.tools.shell.command import Command
 from tool_api.tools.shell.shells import Shell, ShellBusyError, Shells, TooManyShellsError
 from tool_api.tools.shell.types import ShellExec, ShellKill, ShellView, ShellWait, ShellWrite
 from tool_api.tools.tool import CallContext, done, failed
-from tool_api.upkeep.disk import WriteBound, unbound
+from tool_api.write_bound import WriteBound, unbound
 
 _LAST_WORD_S = 1.0
 _BUSY_WAIT_S = 1.0

@@ -10,7 +10,7 @@ from tool_api import measures
 from tool_api.tools.shell.bash import Bash, ShellState
 from tool_api.tools.shell.command import Command
 from tool_api.tools.shell.environment import program_environment
-from tool_api.upkeep.disk import WriteBound
+from tool_api.write_bound import WriteBound
 
 MAX_SHELLS = 16
 OF_AGENT = "agent-"
