@@ -206,9 +206,16 @@ def of_type(events: list[Json], *types: str) -> list[Json]:
 
 
 def tools_of(request: Json) -> list[str]:
-    """The names of the tools it offers."""
+    """The names of the tools it offers, and of those that its prompt tells of by their families."""
     offered: list[Json] = request.get("tools") or []
-    return [tool.get("function", tool).get("name") or tool["type"] for tool in offered]
+    names = [tool.get("function", tool).get("name") or tool["type"] for tool in offered]
+    return [*names, *(_in_families(request) if names else ())]
+
+
+def _in_families(request: Json) -> list[str]:
+    section = said_in(request).partition("\\nMore tools\\n")[2].partition("\\n\\n")[0]
+    lines = [line for line in section.split("\\n- ")[1:] if ": " in line]
+    return [name for line in lines for name in line.rpartition(": ")[2].split(", ")]
 
 
 def said_in(request: Json) -> str:
