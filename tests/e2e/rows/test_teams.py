@@ -70,6 +70,25 @@ async def written(api: ApiClient, session: str) -> None:
     assert json.loads(line)["content"] == "There is tea."
 
 
+async def test_the_first_command_finds_the_team_and_the_tasks_as_files(scripted: Scripted, api: ApiClient) -> None:
+    read = "cat .team/config.json .team/inbox_amy.jsonl .tasks/task_1.json"
+    plays(
+        scripted.model,
+        lead=[
+            calls(call("task_create", subject="look for owls")),
+            spawn("amy"),
+            calls(call("shell_exec", command=read)),
+        ],
+    )
+    session = await api.new_session(title="named", options=TEAM)
+    events = await api.ask(session, "go")
+    (made,) = [event for event in of_type(events, "tool.called") if event["name"] == "shell_exec"]
+    (found,) = [event for event in of_type(events, "tool.finished") if event["call_id"] == made["call_id"]]
+    assert found["success"], found["preview"]
+    assert '"name": "amy"' in found["preview"]
+    assert '"subject": "look for owls"' in found["preview"]
+
+
 @in_any_form
 async def test_without_the_option_there_is_no_team(scripted: Scripted, api: ApiClient) -> None:
     asked = plays(scripted.model, lead=[spawn("amy"), says("Alone.")])

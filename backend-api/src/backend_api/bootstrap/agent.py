@@ -91,6 +91,7 @@ async def open_agent(
         local = _local_tools(now, sign, web)
         files = AgentFiles(sandbox.sandboxes, sandbox.workspace)
         mirrored = AgentFiles(sandbox.sandboxes, sandbox.workspace, within_s=MIRROR_WITHIN_S)
+        mirror_tasks = MirrorTasks(mirrored)
         place_skills = PlaceSkills(users.skills, ZipArchives(), sandbox.skill_folders)
         specs = manifest_tools()
         table = capabilities(
@@ -99,7 +100,7 @@ async def open_agent(
             TaskTool(),
             LocalTools(skill_tools(skill_reading(users.skills, place_skills))),
             LocalTools(todo_tools()),
-            LocalTools(task_tools(MirrorTasks(mirrored))),
+            LocalTools(task_tools(mirror_tasks)),
             TeamTools(settings.max_teammates),
             MemoryTools(users.memories),
             SandboxToolSource(foreground_specs(specs), sandbox.sandboxes, sandbox.tools, place_skills=place_skills),
@@ -148,6 +149,7 @@ async def open_agent(
             kinds=users.kinds,
             write_transcript=WriteTranscript(kept.log, files, now),
             write_result=WriteResult(files),
+            mirror_tasks=mirror_tasks,
             mirror_team=MirrorTeam(mirrored),
             skills=SkillOffers(users.skills),
             memories_of=_memories_of(users.memories),

@@ -194,8 +194,8 @@ async def test_arguments_that_do_not_fit_are_told_by_name_and_change_nothing() -
 async def test_each_stands_in_a_file_as_it_is_as_soon_as_there_is_a_computer() -> None:
     sandboxes, workspace, board, session = MemorySandboxes(), MemoryWorkspace(), TaskBoard(), SessionId("s")
     mirror = MirrorTasks(AgentFiles(sandboxes, workspace))
-    first = board.change(lambda known: with_task(known, Task(id="", subject="Dig \u4f60")))
-    await mirror(session, ANNA, board, first)
+    board.change(lambda known: with_task(known, Task(id="", subject="Dig \u4f60")))
+    await mirror(session, ANNA, board)
     assert (await sandboxes.status(session)).status not in ("ready", "starting"), "none is started for it"
     sandbox = await sandboxes.ensure(session, ANNA)
 
@@ -203,9 +203,11 @@ async def test_each_stands_in_a_file_as_it_is_as_soon_as_there_is_a_computer() -
         async with workspace.download(sandbox, f".tasks/task_{task_id}.json") as download:
             return json.loads(b"".join([chunk async for chunk in download.chunks]))
 
-    await mirror(session, ANNA, board, board.change(lambda known: with_task(known, Task(id="", subject="Plant"))))
+    board.change(lambda known: with_task(known, Task(id="", subject="Plant")))
+    await mirror(session, ANNA, board)
     assert [(await read(task_id))["subject"] for task_id in ("1", "2")] == ["Dig \u4f60", "Plant"]
-    await mirror(session, ANNA, board, board.change(lambda known: without_task(known, "1")))
+    board.change(lambda known: without_task(known, "1"))
+    await mirror(session, ANNA, board)
     assert [(await read(task_id))["status"] for task_id in ("1", "2")] == ["deleted", "pending"]
 
 
@@ -214,15 +216,15 @@ async def test_more_files_than_an_upload_takes_are_written_by_and_by() -> None:
     mirror = MirrorTasks(AgentFiles(sandboxes, workspace))
     sandbox = await sandboxes.ensure(session, ANNA)
     for _ in range(MAX_FILES):
-        told = board.change(lambda known: with_task(known, Task(id="", subject="part")))
-    await mirror(session, ANNA, board, told)
+        board.change(lambda known: with_task(known, Task(id="", subject="part")))
+    await mirror(session, ANNA, board)
     assert len(board.mirrored) == MAX_FILES
     for number in range(MAX_FILES):
-        told = board.change(lambda known, one=str(number + 1): without_task(known, one))
+        board.change(lambda known, one=str(number + 1): without_task(known, one))
     for _ in range(2):
-        told = board.change(lambda known: with_task(known, Task(id="", subject="new")))
-    await mirror(session, ANNA, board, told)
-    await mirror(session, ANNA, board, told)
+        board.change(lambda known: with_task(known, Task(id="", subject="new")))
+    await mirror(session, ANNA, board)
+    await mirror(session, ANNA, board)
     assert sorted(board.mirrored) == ["101", "102"]
     async with workspace.download(sandbox, ".tasks/task_100.json") as download:
         assert json.loads(b"".join([chunk async for chunk in download.chunks]))["status"] == "deleted"
@@ -231,8 +233,8 @@ async def test_more_files_than_an_upload_takes_are_written_by_and_by() -> None:
 async def test_a_file_that_can_not_be_written_is_written_with_the_next_change() -> None:
     sandboxes, board, session = MemorySandboxes(), TaskBoard(), SessionId("s")
     await sandboxes.ensure(session, ANNA)
-    told = board.change(lambda known: with_task(known, Task(id="", subject="Dig")))
-    await MirrorTasks(AgentFiles(sandboxes, MemoryWorkspace(max_bytes=10)))(session, ANNA, board, told)
+    board.change(lambda known: with_task(known, Task(id="", subject="Dig")))
+    await MirrorTasks(AgentFiles(sandboxes, MemoryWorkspace(max_bytes=10)))(session, ANNA, board)
     assert board.mirrored == {}
-    await MirrorTasks(AgentFiles(sandboxes, MemoryWorkspace()))(session, ANNA, board, told)
+    await MirrorTasks(AgentFiles(sandboxes, MemoryWorkspace()))(session, ANNA, board)
     assert list(board.mirrored) == ["1"]

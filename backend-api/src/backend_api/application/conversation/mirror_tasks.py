@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from weakref import WeakValueDictionary
 
 from backend_api.application.conversation.agent_files import AgentFiles
-from backend_api.domain.agent.events import TasksUpdated
 from backend_api.domain.agent.tasks import TaskBoard, as_json
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.identity.entity import UserId
@@ -23,14 +24,21 @@ MAX_FILES = 100
 @dataclass(frozen=True, slots=True)
 class MirrorTasks:
     """`.tasks/task_{id}.json` of each task that is not there as it is now; one that is deleted says so. See
-    `AgentFiles`: what can't be written is written with a later change."""
+    `AgentFiles`: what can't be written is written with a later change, or before a later call that finds it due."""
 
     files: AgentFiles
+    _locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary[str, asyncio.Lock])
 
-    async def __call__(self, session_id: str, user_id: str, board: TaskBoard, updated: TasksUpdated) -> None:
-        """As `updated` has them."""
-        present, mirrored = {task.id: task for task in updated.tasks}, board.mirrored
-        changed = {task.id: as_json(task) for task in updated.tasks if mirrored.get(task.id) != task}
+    async def __call__(self, session_id: str, user_id: str, board: TaskBoard) -> None:
+        """As they are known now."""
+        lock = self._locks.setdefault(session_id, asyncio.Lock())
+        async with lock:
+            await self._write(session_id, user_id, board)
+
+    async def _write(self, session_id: str, user_id: str, board: TaskBoard) -> None:
+        tasks, mirrored = board.known().tasks, board.mirrored
+        present = {task.id: task for task in tasks}
+        changed = {task.id: as_json(task) for task in tasks if mirrored.get(task.id) != task}
         gone = {task.id: as_json(task) | {"status": "deleted"} for task in mirrored.values() if task.id not in present}
         files = dict([*changed.items(), *gone.items()][:MAX_FILES])
         uploads = [_file(task_id, fields) for task_id, fields in files.items()]

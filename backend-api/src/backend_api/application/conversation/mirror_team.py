@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from weakref import WeakValueDictionary
 
 from backend_api.application.conversation.agent_files import AgentFiles
 from backend_api.domain.agent.events import TeamMessage
@@ -19,12 +21,20 @@ FOLDER = ".team"
 @dataclass(frozen=True, slots=True)
 class MirrorTeam:
     """`.team/config.json` says who is in it, `.team/inbox_{name}.jsonl` has the last messages to each, one a line. See
-    `AgentFiles`: what can't be written is written with a later change."""
+    `AgentFiles`: what can't be written is written with a later change, or before a later call that finds it due."""
 
     files: AgentFiles
+    _locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary[str, asyncio.Lock])
 
     async def __call__(self, session_id: str, user_id: str, team: Team) -> None:
-        """All of it, as it is now."""
+        """All of it as it is now, where it is not there like that."""
+        lock = self._locks.setdefault(session_id, asyncio.Lock())
+        async with lock:
+            version = team.version
+            if team.members and team.mirrored != version and await self._write(session_id, user_id, team):
+                team.mirrored = version
+
+    async def _write(self, session_id: str, user_id: str, team: Team) -> bool:
         members = [
             {"name": one.name, "role": one.role, "status": one.status, "agent_id": one.agent_id}
             for one in team.members.values()
@@ -35,7 +45,7 @@ class MirrorTeam:
             _file("config.json", f"{config}\n"),
             *(_file(f"inbox_{name}.jsonl", "".join(map(_line, messages))) for name, messages in inboxes.items()),
         ]
-        await self.files.write_all(SessionId(session_id), UserId(user_id), FOLDER, uploads)
+        return await self.files.write_all(SessionId(session_id), UserId(user_id), FOLDER, uploads)
 
 
 def _line(message: TeamMessage) -> str:

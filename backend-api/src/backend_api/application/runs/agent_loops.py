@@ -126,6 +126,11 @@ class _Loops:
         run = self.lease.run
         return await self.services.write_transcript(run.session_id, run.user_id)
 
+    async def _mirror(self) -> None:
+        services, run, journal = self.services, self.lease.run, self.journal
+        await services.mirror_tasks(run.session_id, run.user_id, journal.tasks)
+        await services.mirror_team(run.session_id, run.user_id, journal.team)
+
     async def _keep_result(self, called: ToolCalled, output: str) -> str | None:
         run = self.lease.run
         return await self.services.write_result(run.session_id, run.user_id, called, output)
@@ -163,6 +168,7 @@ class _Loops:
                 limits=limits,
                 tool_set=told,
                 delegate=self._delegate,
+                mirror=self._mirror,
             )
             compactor = Compactor(
                 model=journal.traced(summarizes, "compact"),

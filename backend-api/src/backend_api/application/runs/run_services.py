@@ -23,6 +23,7 @@ from backend_api.domain.agent.events import ToolCalled
 from backend_api.domain.agent.model import MAX_OUTPUT_TOKENS
 from backend_api.domain.agent.options import NO_OPTIONS, Options
 from backend_api.domain.agent.presets import Preset, Presets
+from backend_api.domain.agent.tasks import TaskBoard
 from backend_api.domain.agent.tools import Tool
 from backend_api.domain.conversation.entity import Lease, SessionId
 from backend_api.domain.conversation.kept_calls import KeptCalls, KeptCallsOfSession
@@ -46,6 +47,10 @@ class RunOptions:
 async def _no_transcript(session_id: SessionId, user_id: UserId) -> None:
     """Nobody writes any."""
     del session_id, user_id
+
+
+async def _no_tasks(session_id: SessionId, user_id: UserId, board: TaskBoard) -> None:
+    del session_id, user_id, board
 
 
 async def _no_result(session_id: SessionId, user_id: UserId, called: ToolCalled, output: str) -> None:
@@ -102,7 +107,9 @@ class RunServices:
     """What users have set; None: they can't."""
     write_transcript: Callable[[SessionId, UserId], Awaitable[str | None]] = _no_transcript
     write_result: Callable[[SessionId, UserId, ToolCalled, str], Awaitable[str | None]] = _no_result
+    mirror_tasks: Callable[[SessionId, UserId, TaskBoard], Awaitable[None]] = _no_tasks
     mirror_team: MirrorTeam = no_mirror
+    """Both write into the workspace of a session of a user what has changed, as far as that can be done."""
     skills: SkillOffers = field(default_factory=SkillOffers)
     request_end_of_commands: Callable[[SessionId], Awaitable[object]] = _no_commands
     """Asked for as a run ends that was stopped: what it began in the background after the stop came ends, too."""

@@ -25,7 +25,7 @@ LEFT = "It has left the team."
 MAX_DETAIL_CHARACTERS = 500
 LoopOfTeammate = Callable[[Teammate, Journal], Awaitable[AgentLoop]]
 MirrorTeam = Callable[[str, str, Team], Awaitable[None]]
-"""Writes the team into the workspace of a session of a user, as far as that can be done."""
+"""Writes the team into the workspace of a session of a user where it has changed, as far as that can be done."""
 
 
 async def no_mirror(session_id: str, user_id: str, team: Team) -> None:
@@ -79,7 +79,6 @@ class TeamRun:
         self._members: dict[str, _Member] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._rests = False
-        self._mirrored = 0
         self._is_over = False
 
     async def run_turns(self) -> Ending | None:
@@ -323,10 +322,10 @@ class TeamRun:
 
     async def _write_mirror(self, *, is_over: bool = False) -> None:
         team, run = self._journal.team, self._journal.lease.run
-        if team.members and (is_over or team.version != self._mirrored):
-            self._mirrored = team.version
-            members = {name: replace(one, status="left") if is_over else one for name, one in team.members.items()}
-            await self._mirror(run.session_id, run.user_id, replace(team, members=members))
+        if is_over:
+            members = {name: replace(one, status="left") for name, one in team.members.items()}
+            team = replace(team, members=members, mirrored=0)
+        await self._mirror(run.session_id, run.user_id, team)
 
 
 def _report(one: Teammate, ending: Ending) -> list[StoredPayload]:

@@ -76,6 +76,8 @@ class Team:
     inboxes: dict[str, list[TeamMessage]] = field(default_factory=dict[str, list[TeamMessage]])
     version: int = 0
     """Grows with each change."""
+    mirrored: int = 0
+    """The version that was last written into the workspace."""
 
     def apply_update(self, new: TeammateUpdated) -> None:
         """One began, or is at something else now."""

@@ -31,7 +31,7 @@ from backend_api.domain.agent.phrase import render_phrase
 from backend_api.domain.agent.shortening import shorten
 from backend_api.domain.agent.step import NO_RESULT
 from backend_api.domain.agent.tool_families import LOAD_TOOL, USE_TOOL, ToolSet
-from backend_api.domain.agent.tools import Delegate, Done, OpenCall, Tool, ToolCall, Waits
+from backend_api.domain.agent.tools import Delegate, Done, OpenCall, Tool, ToolCall, Waits, no_mirror
 from backend_api.domain.agent.used_tools import Meant, differing, meant_by, misfit, with_definition
 from backend_api.domain.agent.waits import Wait
 from backend_api.domain.errors import DomainError
@@ -66,6 +66,8 @@ class ToolRunner:
     """What its agent is told of the tools. It may call all of them."""
     delegate: Delegate | None = None
     """How its agent gives work to another one; None: it gives nothing on."""
+    mirror: Callable[[], Awaitable[None]] = no_mirror
+    """See `ToolCall`."""
 
     def announce(
         self, requests: Sequence[ToolRequest], chosen: Chosen = NOTHING_CHOSEN, *, turn: int, seen_seq: int
@@ -263,6 +265,7 @@ class ToolRunner:
     async def _execute(self, called: ToolCalled, tool: Tool) -> Done | Waits:
         with self.journal.tool_call(called, self.delegate) as call:
             call.load_tools = self.tool_set.load
+            call.mirror = self.mirror
             deadline = asyncio.timeout(tool.spec.deadline_ms / 1000 + GRACE_S)
             try:
                 async with deadline:

@@ -59,6 +59,10 @@ async def _discard_output(_: str) -> None:
     return
 
 
+async def no_mirror() -> None:
+    """Nowhere."""
+
+
 def _no_families(name: str, find: str) -> Done:
     del name, find
     return Done(success=False, output="There are no families of tools: you know all that you have.")
@@ -68,8 +72,9 @@ def _no_families(name: str, find: str) -> Done:
 class ToolCall:
     """One call at work: who calls, what is wanted, where live output goes, how far it came. `todos` tells the agent's
     own working list by now, `tasks` are the session's, `skills_read` tells which skills its agents have read,
-    `load_tools` answers those of a family, of them what has the words of the second text, and `delegate` is how its
-    agent gives work to another one, None where there is none.
+    `load_tools` answers those of a family, of them what has the words of the second text, `mirror` writes tasks and
+    team into the workspace where they have changed, and `delegate` is how its agent gives work to another one, None
+    where there is none.
 
     A call counts as begun unless its tool marks that it is not: while it waits for the place it runs in nothing can
     have happened, nobody is told that it may have, and it is no part of its duration.
@@ -88,6 +93,7 @@ class ToolCall:
     tasks: TaskBoard = field(default_factory=TaskBoard)
     skills_read: Callable[[], Sequence[str]] = tuple
     load_tools: Callable[[str, str], Done] = _no_families
+    mirror: Callable[[], Awaitable[None]] = no_mirror
     delegate: Delegate | None = None
     has_begun: bool = field(default=True, init=False)
     outcome: Done | Waits | None = field(default=None, init=False)

@@ -96,8 +96,9 @@ class SandboxToolSource:
         return self._tools
 
     async def _run(self, call: ToolCall) -> Done:
-        """After the folders of the skills that were read are there. A sub-agent that names no shell has one of its own:
-        those at work beside each other neither wait for each other's commands nor change each other's folder."""
+        """After the folders of the skills that were read are there, and tasks and team as they are now. A sub-agent
+        that names no shell has one of its own: those at work beside each other neither wait for each other's commands
+        nor change each other's folder."""
         if call.agent_id is not None and call.name in self._of_shells:
             call.arguments = {"shell": shell_of(call.agent_id)} | call.arguments
         try:
@@ -116,6 +117,7 @@ class SandboxToolSource:
             sandbox = await self._sandboxes.ensure(call.session_id, call.user_id)
             self._remember(sandbox.session_id, self._last.get(sandbox.session_id, sandbox.generation))
             missing = await self._place_skills(sandbox, call.user_id, skills)
+            await call.mirror()
             call.mark_begun(True)
             try:
                 outcome = await self._sandbox_tools.call(sandbox, call)

@@ -33,7 +33,7 @@ MAX_OWNER_CHARACTERS = 64
 MAX_ENTRIES = 20
 MAX_VALUE_CHARACTERS = 500
 
-Mirror = Callable[[str, str, TaskBoard, TasksUpdated], Awaitable[None]]
+Mirror = Callable[[str, str, TaskBoard], Awaitable[None]]
 """Writes the tasks into the workspace of a session of a user, as far as that can be done."""
 TaskId = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=20)]
 Value = (
@@ -45,9 +45,9 @@ Value = (
 )
 
 
-async def no_mirror(session_id: str, user_id: str, board: TaskBoard, update: TasksUpdated) -> None:
+async def no_mirror(session_id: str, user_id: str, board: TaskBoard) -> None:
     """Nowhere."""
-    del session_id, user_id, board, update
+    del session_id, user_id, board
 
 
 class CreateArguments(Arguments):
@@ -111,7 +111,7 @@ def task_tools(mirror: Mirror = no_mirror) -> list[Tool]:
             update = call.tasks.change(change)
         except TasksRefusedError as refused:
             return Done(success=False, output=f"Nothing was changed: {refused}")
-        await mirror(call.session_id, call.user_id, call.tasks, update)
+        await mirror(call.session_id, call.user_id, call.tasks)
         return Done(success=True, output=describe(update), events=[update])
 
     async def create(call: ToolCall, arguments: CreateArguments) -> Done:
