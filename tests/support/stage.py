@@ -136,7 +136,8 @@ class Stage:
         self.notifier = notifier or WatchedNotifier()
         limits = Limits(messages_per_minute=0)
         own_sandbox = OwnSandbox(self.sessions, MemorySandboxes())
-        attached = CheckAttachments(own_sandbox, MemoryWorkspace(), lambda _: True)
+        self.workspace = MemoryWorkspace()
+        attached = CheckAttachments(own_sandbox, self.workspace, lambda _: True)
         self._send = SendMessage(self.ledger, self.stream, self.notifier, MemoryRateLimiter(), limits, attached)
         self._compact = CompactSession(self.ledger, self.stream, self.notifier, MemoryRateLimiter(), limits)
         self.sandboxes, self.sandbox_commands = MemorySandboxes(), MemorySandboxCommands()
@@ -161,8 +162,13 @@ class Stage:
     async def choose(self, session_id: SessionId, preset: str | None) -> None:
         await self.sessions.update(session_id, USER, {"preset": preset})
 
-    async def say(self, session_id: SessionId, text: str, *, interrupt: bool = False) -> RunId:
-        return (await self._send(session_id, USER, Message(text=text, interrupt=interrupt))).run_id
+    async def say(
+        self, session_id: SessionId, text: str, *, interrupt: bool = False, attachments: Sequence[str] = ()
+    ) -> RunId:
+        """The files that are attached are there."""
+        self.workspace.files.setdefault(session_id, {}).update(dict.fromkeys(attachments, b"\0"))
+        message = Message(text=text, interrupt=interrupt, attachments=tuple(attachments))
+        return (await self._send(session_id, USER, message)).run_id
 
     async def compact(self, session_id: SessionId, focus: str | None) -> RunId:
         return await self._compact(session_id, USER, focus)

@@ -147,7 +147,8 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
       return { ...state, title: event.title ?? state.title, model: event.model ?? state.model }
     case 'sandbox.updated':
       return timeTools(withSandboxEvent(state, event), event.at)
-    case 'mcp.updated': // What people are to know of it is a notice beside it.
+    case 'attachment.read':
+    case 'mcp.updated': // What people are to know of either is a notice beside it.
     case 'plan.entered':
     case 'port.opened':
     case 'port.closed':

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 import time
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
@@ -26,7 +25,7 @@ from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import (
     MAX_PREVIEW_CHARACTERS,
     NO_USAGE,
-    BodyReference,
+    AttachmentRead,
     ContextNote,
     ContextOpened,
     Event,
@@ -514,6 +513,8 @@ class RunJournal:
                 self._open_calls.pop(call_id, None)
                 self._at_work.pop(call_id, None)
                 self.traces.forget(subagent_of(call_id))
+            case AttachmentRead(call_id=call_id):
+                self._at_work.pop(call_id, None)
             case FilesChanged():
                 add_changed(self.files, payload.paths)
             case MessageCompleted(agent_id=None):
@@ -534,11 +535,7 @@ def _result(finished: ToolFinished, output: str, body: Body | None = None, read:
     if body is None and len(output) > MAX_PREVIEW_CHARACTERS:
         body = Body(content=output.encode("utf-8", "replace"), media_type="text/plain")
     if body is not None:
-        digest = hashlib.blake2b(body.content, digest_size=16).hexdigest()
-        reference = BodyReference(
-            size=len(body.content), media_type=body.media_type, digest=digest, parts=[*body.parts]
-        )
-        finished = replace(finished, body=reference)
+        finished = replace(finished, body=body.reference())
     finished = replace(finished, preview=_sendable(shorten(output, MAX_PREVIEW_CHARACTERS)))
     read = _sendable(shorten(output if read is None else read, MAX_RESULT_CHARACTERS))
     return Recorded(payload=finished, body=body, output=read if read != finished.preview else None)

@@ -97,7 +97,10 @@ class SubagentJournal:
         await self._run.record([started])
 
     async def record(self, payloads: Sequence[StoredPayload]) -> None:
-        items = [Recorded(payload=self._with_agent_id(payload)) for payload in payloads]
+        await self.record_items([Recorded(payload=payload) for payload in payloads])
+
+    async def record_items(self, items: Sequence[Recorded]) -> None:
+        items = [replace(item, payload=self._with_agent_id(item.payload)) for item in items]
         if any(is_said_by(item.payload, self.agent_id) for item in items):
             items, self._preface = [*self._preface, *items], []
         await self._run.record_items(items)

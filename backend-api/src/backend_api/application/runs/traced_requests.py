@@ -15,6 +15,7 @@ from backend_api.application.conversation.event_json import dump
 from backend_api.application.runs.masking import Mask
 from backend_api.domain.agent.model import AssistantTurn, ModelRequest, NoteTurn, ToolTurn, Turn, UserTurn
 from backend_api.domain.agent.model_traces import TracedRequest
+from backend_api.domain.agent.pictures import Picture
 from backend_api.domain.agent.shortening import shorten
 from backend_api.domain.agent.tools import ToolSpec
 
@@ -115,7 +116,8 @@ def _turn_json(turn: Turn, mask: Mask) -> dict[str, Any]:
         case UserTurn():
             return {"role": "user", "text": mask.text(turn.text), "attachments": [*map(mask.text, turn.attachments)]}
         case NoteTurn():
-            return {"role": "note", "text": mask.text(turn.text)}
+            note: dict[str, Any] = {"role": "note", "text": mask.text(turn.text)}
+            return note | {"pictures": _pictures_json(turn.pictures)} if turn.pictures else note
         case AssistantTurn():
             return {
                 "role": "assistant",
@@ -134,11 +136,12 @@ def _turn_json(turn: Turn, mask: Mask) -> dict[str, Any]:
                 "success": turn.success,
                 "output": mask.text(turn.output),
                 "note": mask.text(turn.note),
-                "pictures": [
-                    {"seq": picture.seq, "media_type": picture.media_type, "size": picture.size}
-                    for picture in turn.pictures
-                ],
+                "pictures": _pictures_json(turn.pictures),
             }
+
+
+def _pictures_json(pictures: Sequence[Picture]) -> list[dict[str, Any]]:
+    return [{"seq": picture.seq, "media_type": picture.media_type, "size": picture.size} for picture in pictures]
 
 
 def _shorten(value: Any) -> Any:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from backend_api.domain.agent.attachments import Attached
 from backend_api.domain.agent.calls_made import CallMade
 from backend_api.domain.agent.chosen import NOTHING_CHOSEN, Chosen
 from backend_api.domain.agent.events import BackgroundStarted, CompactionWanted, ContextOpened, Task, Todo, Usage
 from backend_api.domain.agent.known_plan import NO_PLAN, KnownPlan
-from backend_api.domain.agent.model import AssistantTurn, RenderedTurns, ToolTurn, Turn
+from backend_api.domain.agent.model import AssistantTurn, NoteTurn, RenderedTurns, ToolTurn, Turn
 from backend_api.domain.agent.pictures import Picture
 from backend_api.domain.agent.sizes import estimated_tokens
 from backend_api.domain.agent.tool_families import LOAD_TOOL
@@ -45,7 +46,7 @@ class Conversation:
     `tasks` are the session's, `background` the commands that run in the background, `instructions` those of folders
     it came to work in, by the paths of their files, `skills_read` the names of skills it has read, and `loaded` the
     families of tools that were loaded, each with what was looked for in it. `rendered` is what was made of its turns to
-    be sent."""
+    be sent. `attached` are the pictures of messages it has not read, which nobody has looked at yet."""
 
     turns: list[Turn]
     seen_seq: int
@@ -80,6 +81,7 @@ class Conversation:
     loaded: Sequence[tuple[str, str]] = ()
     rendered: RenderedTurns = field(default_factory=RenderedTurns, compare=False, repr=False)
     background: Sequence[BackgroundStarted] = ()
+    attached: Sequence[Attached] = ()
 
     @property
     def unread_from(self) -> int:
@@ -101,7 +103,7 @@ class Conversation:
     def shown_pictures(self) -> list[Picture]:
         """Those of its turns that have some."""
         turns = [self.turns[index] for index in self.pictures]
-        return [picture for turn in turns if isinstance(turn, ToolTurn) for picture in turn.pictures]
+        return [picture for turn in turns if isinstance(turn, ToolTurn | NoteTurn) for picture in turn.pictures]
 
     def reopened(self, opened: ContextOpened) -> Conversation:
         """As it is sent after another opening."""

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from backend_api.domain.agent.options import AgentMode, ThinkingLevel
 
-VOCABULARY_VERSION = 26
+VOCABULARY_VERSION = 27
 MAX_PREVIEW_CHARACTERS = 2_000
 """Of a call's output, or of what an agent said last, in the event itself."""
 
@@ -459,6 +459,20 @@ class InstructionsFound(OfAgent):
     type: Literal["instructions.found"] = "instructions.found"
     path: str
     text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttachmentRead:
+    """What the model is shown of files at `paths` that are attached to a message, before it first reads that: the
+    picture is the body, and `text` says what it is, or why there is none; without a text nothing is said of it.
+    `call_id` is that of the tool's call that read it, which is recorded nowhere else."""
+
+    type: Literal["attachment.read"] = "attachment.read"
+    message_id: str
+    paths: list[str]
+    text: str
+    call_id: str = ""
+    body: BodyReference | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -906,6 +920,7 @@ StoredPayload = (
     | TodosUpdated
     | TasksUpdated
     | InstructionsFound
+    | AttachmentRead
     | McpUpdated
     | FilesChanged
     | ContextOpened

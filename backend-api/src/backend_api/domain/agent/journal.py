@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -71,6 +71,10 @@ class Journal(Protocol):
 
     async def record(self, payloads: Sequence[StoredPayload]) -> None:
         """Store payloads in one step. A message recorded as completed is no longer open."""
+        ...
+
+    def record_items(self, items: Sequence[Recorded]) -> Awaitable[None]:
+        """The same, with the bodies beside them."""
         ...
 
     async def record_result(self, finished: ToolFinished, outcome: Done) -> None:

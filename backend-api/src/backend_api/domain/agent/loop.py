@@ -58,6 +58,8 @@ class AgentLoop:
                 return await replace(await self.in_mode(mode), notices=self.notices).run_turns()
             if dangling := self.journal.dangling_calls():
                 waits = await self.tools.settle(dangling, conversation)
+            elif conversation.attached:
+                waits = await self.tools.show_attached(conversation.attached)
             elif conversation.is_answered:
                 return Ending(status="completed")
             elif isinstance(outcome := await self._turn(conversation), Ending):

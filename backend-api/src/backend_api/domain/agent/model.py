@@ -108,9 +108,11 @@ class ToolTurn(_Turn):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteTurn(_Turn):
-    """What the deployment tells the model, and nobody in the conversation said."""
+    """What the deployment tells the model, and nobody in the conversation said; `pictures` are what it shows with
+    that."""
 
     text: str
+    pictures: tuple[Picture, ...] = ()
 
 
 Turn = UserTurn | NoteTurn | AssistantTurn | ToolTurn
@@ -121,7 +123,7 @@ MOST_RENDERED = 2
 
 def pictures_in(turn: Turn) -> int:
     """How many it has."""
-    return len(turn.pictures) if isinstance(turn, ToolTurn) else 0
+    return len(turn.pictures) if isinstance(turn, ToolTurn | NoteTurn) else 0
 
 
 @dataclass(slots=True)

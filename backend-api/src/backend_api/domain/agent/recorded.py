@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from backend_api.domain.agent.events import BodyPart, StoredPayload, agent_of
+from backend_api.domain.agent.events import BodyPart, BodyReference, StoredPayload, agent_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,6 +14,11 @@ class Body:
     content: bytes
     media_type: str
     parts: Sequence[BodyPart] = ()
+
+    def reference(self) -> BodyReference:
+        """What stands of it in its event."""
+        digest = hashlib.blake2b(self.content, digest_size=16).hexdigest()
+        return BodyReference(size=len(self.content), media_type=self.media_type, digest=digest, parts=[*self.parts])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -120,8 +120,10 @@ def _shorten_turns(turns: Sequence[Turn]) -> list[Turn]:
 
 def _shorten_turn(turn: Turn) -> Turn:
     match turn:
-        case UserTurn() | NoteTurn():
+        case UserTurn():
             return replace(turn, text=shorten(turn.text, SHORT_CHARACTERS))
+        case NoteTurn():
+            return replace(turn, text=shorten(turn.text, SHORT_CHARACTERS), pictures=())
         case ToolTurn():
             return replace(turn, output=shorten(turn.output, SHORT_CHARACTERS), pictures=())
         case AssistantTurn():

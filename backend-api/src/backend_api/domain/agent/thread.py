@@ -9,14 +9,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from backend_api.domain.agent.attachments import Attached, attached_to
 from backend_api.domain.agent.background import describe_finished
 from backend_api.domain.agent.calls_made import LastCalls
 from backend_api.domain.agent.chosen import Chosen
 from backend_api.domain.agent.conversation import Conversation, ResultAt, left_at_opening, results_at
 from backend_api.domain.agent.events import (
     NOTES_OF_A_RUN,
+    AttachmentRead,
     BackgroundFinished,
     BackgroundStarted,
+    BodyReference,
     CompactionWanted,
     ContextCompacted,
     ContextNote,
@@ -43,7 +46,7 @@ from backend_api.domain.agent.events import (
 )
 from backend_api.domain.agent.folder_instructions import remember
 from backend_api.domain.agent.known_plan import PlanFold
-from backend_api.domain.agent.model import NoteTurn, RenderedTurns, ToolTurn, Turn, UserTurn
+from backend_api.domain.agent.model import NoteTurn, RenderedTurns, ToolTurn, Turn, UserTurn, pictures_in
 from backend_api.domain.agent.pictures import PICTURE_TYPES, Picture
 from backend_api.domain.agent.plan_mode import ModeFold
 from backend_api.domain.agent.run_progress import RunProgress
@@ -79,6 +82,8 @@ class Thread:
         """How a sub-agent's began."""
         self._closed: list[Turn] = []
         self._unread: list[tuple[int, UserTurn | NoteTurn]] = []
+        self._attached: dict[int, Attached] = {}
+        """Pictures nobody has looked at yet, by the numbers of their messages."""
         self._fired: ScheduleFired | None = None
         self._step: Step | None = None
         self._last_step: Step | None = None
@@ -132,9 +137,13 @@ class Thread:
                 self.seen_seq = max(self.seen_seq, seq)
                 text = message_of(message, self._fired)
                 self._unread.append((seq, UserTurn(text=text, attachments=tuple(message.attachments))))
+                if attached := attached_to(message):
+                    self._attached[seq] = attached
                 self._last_calls.forget()
                 if self.first_message is None:
                     self.first_message = message.text
+            case AttachmentRead() as read:
+                self._apply_attachment(event.seq or 0, read)
             case ScheduleFired() as fired:
                 self._fired = fired
             case SubagentStarted() as started:
@@ -235,7 +244,8 @@ class Thread:
             read, unread = _split(self._unread, self._step.read_until)
             said = [*read, *self._step.turns()]
         closed = len(self._closed)
-        shown, results = _with_pictures(said, closed), results_at(said, closed, self._results)
+        results = results_at(said, closed, self._results)
+        shown = _with_pictures([*said, *(turn for _, turn in unread)], closed)
         if last is not None and last.run_id == run_id:
             is_whole = last.is_answer
         else:
@@ -274,6 +284,7 @@ class Thread:
             loaded=[*self.loaded],
             rendered=self._rendered,
             background=[*self._background.values()],
+            attached=[self._attached[seq] for seq, _ in unread if seq in self._attached],
         )
 
     def apply_of_another(self, event: Event) -> None:
@@ -311,7 +322,7 @@ class Thread:
             name=step.calls[finished.call_id].name,
             output=shorten(finished.preview if output is None else output, MAX_RESULT_CHARACTERS),
             success=finished.success,
-            pictures=_pictures_of(seq, finished),
+            pictures=_pictures_of(seq, finished.body),
             seq=seq or 0,
         )
         self._last_calls.add(step.calls[finished.call_id], step.results[finished.call_id], finished.body)
@@ -323,6 +334,15 @@ class Thread:
         if finished.read_by is None:
             read = shorten(finished.preview if output is None else output, MAX_RESULT_CHARACTERS)
             self._append_turn(seq, NoteTurn(text=describe_finished(finished, read)))
+
+    def _apply_attachment(self, seq: int, read: AttachmentRead) -> None:
+        for at, attached in [*self._attached.items()]:
+            if attached.message_id == read.message_id and (left := attached.without(read.paths)) is not None:
+                self._attached[at] = left
+            elif attached.message_id == read.message_id:
+                del self._attached[at]
+        if read.text:
+            self._append_turn(seq, NoteTurn(text=read.text, pictures=_pictures_of(seq, read.body)))
 
     def _append_turn(self, seq: int, turn: UserTurn | NoteTurn) -> None:
         self.seen_seq = max(self.seen_seq, seq)
@@ -353,6 +373,7 @@ class Thread:
         step, self._step = self._step, None
         if step is not None:
             read, self._unread = _split(self._unread, step.read_until)
+            self._attached = {seq: one for seq, one in self._attached.items() if seq > step.read_until}
             said = [*read, *step.turns()]
             self._pictures += _with_pictures(said, len(self._closed))
             self._results += results_at(said, len(self._closed), self._results)
@@ -368,8 +389,7 @@ def _focus_of(wanted: Sequence[CompactionWanted]) -> str | None:
     return "\n".join(dict.fromkeys(one.focus for one in wanted if one.focus)) or None
 
 
-def _pictures_of(seq: int | None, finished: ToolFinished) -> tuple[Picture, ...]:
-    body = finished.body
+def _pictures_of(seq: int | None, body: BodyReference | None) -> tuple[Picture, ...]:
     if seq is None or body is None:
         return ()
     if body.parts:
@@ -385,7 +405,7 @@ def _pictures_of(seq: int | None, finished: ToolFinished) -> tuple[Picture, ...]
 
 def _with_pictures(turns: Sequence[Turn], begin: int) -> list[int]:
     """Which of the turns from index `begin` on have pictures."""
-    return [begin + index for index, turn in enumerate(turns) if isinstance(turn, ToolTurn) and turn.pictures]
+    return [begin + index for index, turn in enumerate(turns) if pictures_in(turn)]
 
 
 def _split(

@@ -13,11 +13,14 @@ from typing import Any
 
 from backend_api.domain.agent.announced_calls import Announced, approval_of
 from backend_api.domain.agent.answer import MAX_OPAQUE_CHARACTERS
-from backend_api.domain.agent.capability import ALLOW, Ask, Deny, Judge, ProposedCall, Verdict
+from backend_api.domain.agent.attachments import DENIED, READ_TOOL, Attached, is_picture, text_of
+from backend_api.domain.agent.capability import ALLOW, Allow, Ask, Deny, Judge, ProposedCall, Verdict
 from backend_api.domain.agent.chained_calls import NOT_REACHED, ChainedCalls
 from backend_api.domain.agent.chosen import NOTHING_CHOSEN, Chosen
 from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import (
+    AttachmentRead,
+    Notice,
     SafetyCheck,
     ToolCalled,
     ToolFinished,
@@ -28,6 +31,7 @@ from backend_api.domain.agent.journal import Journal
 from backend_api.domain.agent.long_results import ResultLimits, Room
 from backend_api.domain.agent.model import ToolRequest
 from backend_api.domain.agent.phrase import render_phrase
+from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.agent.shortening import shorten
 from backend_api.domain.agent.step import NO_RESULT
 from backend_api.domain.agent.tool_families import LOAD_TOOL, USE_TOOL, ToolSet
@@ -144,6 +148,44 @@ class ToolRunner:
             if broken is not None:
                 await self._finish(called, Done(success=False, output=broken))
         return await self.run_calls(again, conversation)
+
+    async def show_attached(self, messages: Sequence[Attached]) -> list[Wait]:
+        """Record the pictures of messages that the model reads next, as the tool has them that reads one for it: one
+        after the other, so that whoever goes on looks at no picture twice. Nothing is waited for."""
+        tool = next((tool for tool in self.tools if tool.spec.name == READ_TOOL), None)
+        for message in messages:
+            if tool is None:
+                # The message names them, which is all that there is to say.
+                await self.journal.record(
+                    [AttachmentRead(message_id=message.message_id, paths=[*message.paths], text="")]
+                )
+                continue
+            for path in message.first:
+                await self._show_attached(message.message_id, path, tool)
+            if (further := message.too_many()) is not None:
+                await self.journal.record([further])
+        return []
+
+    async def _show_attached(self, message_id: str, path: str, tool: Tool) -> None:
+        arguments = {"path": path}
+        phrase = render_phrase(tool.spec.phrase, arguments)
+        called = ToolCalled(call_id=self.new_id("call"), name=READ_TOOL, arguments=arguments, phrase=phrase)
+        done = Done(success=False, output=DENIED)
+        if isinstance(self.judge(_proposed(tool, arguments, ()), await self.journal.chosen()), Allow):
+            outcome = await self._execute(called, tool)
+            done = outcome if isinstance(outcome, Done) else done
+        body = Body(content=done.body, media_type=done.body_media_type) if is_picture(done) and done.body else None
+        read = AttachmentRead(
+            message_id=message_id,
+            paths=[path],
+            text=text_of(path, done),
+            call_id=called.call_id,
+            body=body.reference() if body is not None else None,
+        )
+        items = [Recorded(payload=read, body=body)]
+        if body is None and read.text:
+            items.append(Recorded(payload=Notice(text=read.text)))
+        await self.journal.record_items(items)
 
     def _announce(
         self,

@@ -16,13 +16,14 @@ from backend_api.domain.agent.model import (
     ToolTurn,
     Turn,
     UserTurn,
+    pictures_in,
 )
 from backend_api.domain.agent.pictures import Image
 from backend_api.infrastructure.llm.added import added_of
 from backend_api.infrastructure.llm.anthropic_computer_tool import ComputerForm, written
 from backend_api.infrastructure.llm.faults import as_object
 from backend_api.infrastructure.llm.tool_calls import arguments_of
-from backend_api.infrastructure.llm.turns import images_of, note_text, pieces_of, result_text, user_text
+from backend_api.infrastructure.llm.turns import images_of, pieces_of, result_text, shown_note_text, user_text
 
 REDACTED = "redacted:"
 """What logs of old have before redacted thinking, in place of a signature."""
@@ -41,7 +42,7 @@ def spoken_in(request: ModelRequest, computer: ComputerForm | None = None) -> Sp
     spoken: Spoken = []
     for turn in request.turns:
         role = "assistant" if isinstance(turn, AssistantTurn) else "user"
-        is_alike = not isinstance(turn, ToolTurn) or not turn.pictures
+        is_alike = not pictures_in(turn)
         blocks = (
             turn.once(("messages", computer, request.model), written_so) if is_alike else _blocks_json(turn, request)
         )
@@ -94,7 +95,8 @@ def _blocks(
         case UserTurn():
             return [{"type": "text", "text": user_text(turn)}]
         case NoteTurn():
-            return [{"type": "text", "text": note_text(turn)}]
+            images = images_of(turn, request) if request is not None else []
+            return [{"type": "text", "text": shown_note_text(turn, request)}, *map(_image, images)]
         case ToolTurn():
             return [_result(turn, request)]
         case AssistantTurn():

@@ -25,7 +25,7 @@ from backend_api.infrastructure.llm.faults import as_object
 from backend_api.infrastructure.llm.reasoning_details import LISTS
 from backend_api.infrastructure.llm.thinking import empty_reasoning
 from backend_api.infrastructure.llm.tool_calls import arguments_of
-from backend_api.infrastructure.llm.turns import data_url, images_of, note_text, result_text, user_text
+from backend_api.infrastructure.llm.turns import data_url, images_of, note_text, result_text, shown_note_text, user_text
 
 _Content = str | list[dict[str, Any]]
 
@@ -76,7 +76,9 @@ def _messages(turns: Sequence[Turn], request: ModelRequest) -> list[bytes]:
         if shown:
             told.append(shown)
             shown = []
-        if not isinstance(turn, AssistantTurn):
+        if isinstance(turn, NoteTurn) and turn.pictures:
+            told.append([*_parts(shown_note_text(turn, request)), *_image_parts(images_of(turn, request))])
+        elif not isinstance(turn, AssistantTurn):
             told.append(turn)
         elif _is_message(turn):
             if told:
@@ -126,7 +128,11 @@ def _parts(content: _Content) -> list[dict[str, Any]]:
 
 def _pictures(turn: ToolTurn, images: Sequence[Image]) -> list[dict[str, Any]]:
     told = note_text(NoteTurn(text=f"What the tool {turn.name} showed (call {turn.call_id}):"))
-    return [*_parts(told), *({"type": "image_url", "image_url": {"url": data_url(image)}} for image in images)]
+    return [*_parts(told), *_image_parts(images)]
+
+
+def _image_parts(images: Sequence[Image]) -> list[dict[str, Any]]:
+    return [{"type": "image_url", "image_url": {"url": data_url(image)}} for image in images]
 
 
 def _assistant_message(turn: AssistantTurn, model: str) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from backend_api.infrastructure.llm.added import added_of
 from backend_api.infrastructure.llm.faults import as_object
 from backend_api.infrastructure.llm.openai_computer import ComputerForm, Written, written_in
 from backend_api.infrastructure.llm.tool_calls import arguments_of
-from backend_api.infrastructure.llm.turns import data_url, images_of, note_text, pieces_of, result_text, user_text
+from backend_api.infrastructure.llm.turns import data_url, images_of, pieces_of, result_text, shown_note_text, user_text
 
 NO_COMPUTER: Mapping[str, Written] = {}
 
@@ -48,6 +48,8 @@ def _is_alike(turn: Turn, written: Mapping[str, Written]) -> bool:
     match turn:
         case ToolTurn():
             return not turn.pictures and turn.call_id not in written
+        case NoteTurn():
+            return not turn.pictures
         case AssistantTurn():
             return not any(call.call_id in written for call in turn.calls)
         case _:
@@ -69,15 +71,22 @@ def _items(
         case UserTurn():
             return [_message("user", user_text(turn))]
         case NoteTurn():
-            return [_message("user", note_text(turn))]
+            return [_message("user", _note(turn, request))]
         case ToolTurn():
             return [_result(turn, request)]
         case AssistantTurn():
             return _assistant_items(turn, written, model)
 
 
-def _message(role: str, text: str) -> dict[str, Any]:
-    return {"type": "message", "role": role, "content": text}
+def _message(role: str, content: str | list[dict[str, Any]]) -> dict[str, Any]:
+    return {"type": "message", "role": role, "content": content}
+
+
+def _note(turn: NoteTurn, request: ModelRequest | None) -> str | list[dict[str, Any]]:
+    text = shown_note_text(turn, request)
+    if request is not None and (images := images_of(turn, request)):
+        return [{"type": "input_text", "text": text}, *map(_image, images)]
+    return text
 
 
 def _result(turn: ToolTurn, request: ModelRequest | None) -> dict[str, Any]:

@@ -14,7 +14,8 @@ from backend_api.domain.agent.pictures import Image
 from backend_api.infrastructure.llm.added import is_of_text
 
 _END = re.compile(r"</(?=note)", re.IGNORECASE)
-UNREADABLE = "A picture was taken here. It is not there any more, or can't be read."
+GONE = "It is not there any more, or can't be read."
+UNREADABLE = f"A picture was taken here. {GONE}"
 
 
 def note_text(turn: NoteTurn) -> str:
@@ -22,7 +23,13 @@ def note_text(turn: NoteTurn) -> str:
     return f"<note>{_END.sub('</ ', turn.text)}</note>"
 
 
-def images_of(turn: ToolTurn, request: ModelRequest) -> list[Image]:
+def shown_note_text(turn: NoteTurn, request: ModelRequest | None) -> str:
+    """As `note_text`; of a picture that can't be sent with it, it says so."""
+    gone = [GONE for picture in turn.pictures if request is None or picture not in request.pictures]
+    return note_text(NoteTurn(text="\n\n".join([turn.text, *gone])) if gone else turn)
+
+
+def images_of(turn: ToolTurn | NoteTurn, request: ModelRequest) -> list[Image]:
     """Those of its pictures that can be sent."""
     return [request.pictures[picture] for picture in turn.pictures if picture in request.pictures]
 

@@ -9,14 +9,16 @@ from dataclasses import replace
 from backend_api.domain.agent.capability import Capability, Projection
 from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import ContextOpened
-from backend_api.domain.agent.model import ToolTurn, Turn, pictures_in
+from backend_api.domain.agent.model import NoteTurn, ToolTurn, Turn, pictures_in
 from backend_api.domain.agent.pictures import MAX_PICTURE_BYTES, MOST_PICTURES, MOST_PICTURES_BYTES
 
 KEPT, KEPT_BYTES = 4, MAX_PICTURE_BYTES
 """Of those the model has seen, at an opening: few, so that the next one is not due soon."""
-BLIND = "A picture was taken here. You can't see pictures."
-LEFT_OUT = "A picture was taken here. It is not shown any more."
-TOO_LARGE = "A picture was taken here. It is too large to be shown."
+TAKEN = "A picture was taken here. "
+"""Of one that is attached to a message, its note says so."""
+BLIND = TAKEN + "You can't see pictures."
+LEFT_OUT = TAKEN + "It is not shown any more."
+TOO_LARGE = TAKEN + "It is too large to be shown."
 
 
 def _apply(conversation: Conversation) -> Conversation:
@@ -26,10 +28,12 @@ def _apply(conversation: Conversation) -> Conversation:
     shown, turns = _turns_with_pictures(conversation, opened), [*conversation.turns]
     for index in set(conversation.pictures).difference(shown):
         turn = turns[index]
+        left_out = TOO_LARGE if _size(turn) > MAX_PICTURE_BYTES else LEFT_OUT
+        note = left_out if opened.vision else BLIND
         if isinstance(turn, ToolTurn):
-            left_out = TOO_LARGE if _size(turn) > MAX_PICTURE_BYTES else LEFT_OUT
-            note = left_out if opened.vision else BLIND
             turns[index] = turn.once(note, _NOTED[note])
+        elif isinstance(turn, NoteTurn):
+            turns[index] = turn.once(note, _TOLD[note])
     return replace(conversation, turns=turns, pictures=shown)
 
 
@@ -37,7 +41,12 @@ def _replace_by_note(note: str) -> Callable[[ToolTurn], ToolTurn]:
     return lambda turn: replace(turn, pictures=(), note=note)
 
 
+def _tell_in_note(note: str) -> Callable[[NoteTurn], NoteTurn]:
+    return lambda turn: replace(turn, pictures=(), text=f"{turn.text}\n\n{note.removeprefix(TAKEN)}")
+
+
 _NOTED = {note: _replace_by_note(note) for note in (BLIND, LEFT_OUT, TOO_LARGE)}
+_TOLD = {note: _tell_in_note(note) for note in (BLIND, LEFT_OUT, TOO_LARGE)}
 
 
 def _is_due(conversation: Conversation) -> bool:
@@ -83,9 +92,9 @@ def _candidates(conversation: Conversation) -> list[int]:
 
 def _size(turn: Turn) -> int:
     match turn:
-        case ToolTurn(pictures=(picture,)):
+        case ToolTurn(pictures=(picture,)) | NoteTurn(pictures=(picture,)):
             return picture.size
-        case ToolTurn(pictures=pictures):
+        case ToolTurn(pictures=pictures) | NoteTurn(pictures=pictures):
             return sum(picture.size for picture in pictures)
         case _:
             return 0

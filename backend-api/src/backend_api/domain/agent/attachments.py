@@ -1,0 +1,86 @@
+"""Pictures that are attached to a message: which of its files they are, and what the model is told of each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+
+from backend_api.domain.agent.events import AttachmentRead, MessageUser
+from backend_api.domain.agent.pictures import PICTURE_TYPES
+from backend_api.domain.agent.shortening import shorten
+from backend_api.domain.agent.tools import Done
+
+MOST_ATTACHED = 8
+"""Of one message, shown without being asked for."""
+PICTURE_ENDINGS = frozenset(
+    {".png", ".jpg", ".jpeg", ".jfif", ".gif", ".webp", ".heic", ".heif", ".avif", ".tif", ".tiff", ".bmp"}
+)
+READ_TOOL = "file_read"
+MAX_TEXT_CHARACTERS = 1_000
+
+SHOWN = "The user attached this picture: {path}. {said}"
+NOT_SHOWN = "The user attached the picture {path}, which can't be shown. {said}"
+NO_PICTURE = "By its content it is none."
+DENIED = "Reading files is not allowed without asking."
+TOO_MANY = "The user attached more than {most} pictures. These are not shown; look at one with {tool}:\n{names}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attached:
+    """Pictures of one message, by their names."""
+
+    message_id: str
+    paths: tuple[str, ...]
+
+    def without(self, paths: Sequence[str]) -> Attached | None:
+        """What is left of them; None where nothing is."""
+        left = tuple(path for path in self.paths if path not in paths)
+        return replace(self, paths=left) if left else None
+
+    @property
+    def first(self) -> tuple[str, ...]:
+        """Those that are shown."""
+        return self.paths[:MOST_ATTACHED]
+
+    def too_many(self) -> AttachmentRead | None:
+        """What is said of those beyond the first ones, where there are more."""
+        further = self.paths[MOST_ATTACHED:]
+        names = "\n".join(f"- {_name(path)}" for path in further)
+        text = TOO_MANY.format(most=MOST_ATTACHED, tool=READ_TOOL, names=names)
+        return AttachmentRead(message_id=self.message_id, paths=[*further], text=text) if further else None
+
+
+def attached_to(message: MessageUser) -> Attached | None:
+    """Its pictures, and what may be some as its name tells nothing; each once."""
+    paths = tuple(path for path in dict.fromkeys(message.attachments) if _may_be_picture(path))
+    return Attached(message_id=message.message_id, paths=paths) if paths else None
+
+
+def is_picture(done: Done) -> bool:
+    """Whether what a tool gave is a picture that models are sent."""
+    return done.success and done.body is not None and done.body_media_type in PICTURE_TYPES
+
+
+def text_of(path: str, done: Done) -> str:
+    """What the model reads with the picture, or instead of it. Of a file whose name tells nothing and that is no
+    picture the message has said all."""
+    if is_picture(done):
+        return SHOWN.format(path=_name(path), said=shorten(done.output, MAX_TEXT_CHARACTERS))
+    if not _ending(path):
+        return ""
+    said = NO_PICTURE if done.success else shorten(done.output, MAX_TEXT_CHARACTERS)
+    return NOT_SHOWN.format(path=_name(path), said=said)
+
+
+def _may_be_picture(path: str) -> bool:
+    return _ending(path) in PICTURE_ENDINGS or not _ending(path)
+
+
+def _ending(path: str) -> str:
+    return PurePosixPath(path).suffix.lower()
+
+
+def _name(path: str) -> str:
+    return path if path.isprintable() else json.dumps(path)
