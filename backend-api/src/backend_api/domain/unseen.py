@@ -4,6 +4,7 @@ other."""
 from __future__ import annotations
 
 import re
+from typing import Any, cast
 
 UNSEEN = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters, but tabs and the ends of lines
@@ -26,3 +27,20 @@ UNTYPED = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]|{TAGS.pattern
 def is_blank(text: str) -> bool:
     """Whether a person sees nothing of it: white space, control characters, or signs without a shape."""
     return not UNSEEN.sub("", text).translate(dict.fromkeys(map(ord, _SIGNS_OF_DRAWING))).strip()
+
+
+NUL_FAULT = "it has the character NUL (U+0000) in it, which no text has: leave it out"
+BLANK_FAULT = "it holds nothing but white space or signs that nobody sees: write something"
+
+
+def has_nul(value: Any) -> bool:
+    """Whether the character NUL is in a text, or in one of what came as JSON, at whatever depth."""
+    match value:
+        case str():
+            return "\0" in value
+        case dict():
+            return any("\0" in str(name) or has_nul(one) for name, one in cast("dict[Any, Any]", value).items())
+        case list():
+            return any(map(has_nul, cast("list[Any]", value)))
+        case _:
+            return False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from tool_api.mcp_programs.complaints import MAX_CHARACTERS, complaint
@@ -50,3 +52,15 @@ def test_of_a_long_complaint_the_end_is_told_and_what_says_nothing_is_told_if_it
     assert len(told) == MAX_CHARACTERS
     assert complaint("npm notice hello") == "npm notice hello"
     assert complaint(" \n") == ""
+
+
+def test_where_python_is_installed_on_the_host_is_left_out() -> None:
+    said = (
+        f"{sys.prefix}/bin/python3: No module named no_such\n"
+        'File "/srv/product/.venv/lib/python3.11/runpy.py", line 1\nValueError: no key'
+    )
+    assert complaint(said).splitlines() == [
+        "\u2026/bin/python3: No module named no_such",
+        'File "\u2026/lib/python3.11/runpy.py", line 1',
+        "ValueError: no key",
+    ]

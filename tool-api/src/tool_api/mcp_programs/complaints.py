@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from tool_api.installed_paths import without_installed_paths
+
 MAX_CHARACTERS = 1_000
 _NPM = r"npm (?:error|ERR!)(?:\s+\S*\d{3})?\s*"
 _SAYS_NOTHING = re.compile(
@@ -15,8 +17,8 @@ hardly anybody can read."""
 
 
 def complaint(said: str) -> str:
-    """The end of it, where errors stand; all of it, where nothing of it is told apart."""
-    lines = [line.rstrip() for line in said.splitlines() if line.strip()]
+    """The end of it, where errors stand, or all where nothing is told apart; not where Python is installed."""
+    lines = [line.rstrip() for line in without_installed_paths(said).splitlines() if line.strip()]
     telling = "\n".join(line for line in lines if not _SAYS_NOTHING.fullmatch(line.strip()))
     text = (telling or "\n".join(lines)).strip()
     return text if len(text) <= MAX_CHARACTERS else f"...{text[3 - MAX_CHARACTERS :]}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from backend_api.domain.memories.errors import MemoryInvalidError
+from backend_api.domain.unseen import is_blank
 
 ROOT = "/memories"
 MAX_PATH_CHARACTERS = 120
@@ -26,4 +27,4 @@ def checked_path(path: str) -> str:
 
 
 def _is_part(part: str) -> bool:
-    return _PART.fullmatch(part) is not None and part not in {".", ".."}
+    return _PART.fullmatch(part) is not None and part not in {".", ".."} and not is_blank(part)

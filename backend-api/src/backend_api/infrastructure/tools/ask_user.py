@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
+from pydantic import Field, StringConstraints, field_validator
 from pydantic_core import PydanticCustomError
 
 from backend_api.domain.agent.events import Question
 from backend_api.domain.agent.questions import Questions
 from backend_api.domain.agent.tools import Tool, ToolCall, Waits
 from backend_api.domain.agent.waits import Wait
-from backend_api.infrastructure.tools.local import Arguments, local_tool
+from backend_api.infrastructure.tools.local import Arguments, Words, local_tool
 
 EXPIRES_S = 7 * 86_400.0
-Option = Annotated[str, StringConstraints(min_length=1, max_length=200, strip_whitespace=True)]
+Option = Annotated[Words, StringConstraints(min_length=1, max_length=200, strip_whitespace=True)]
 
 
-class AskedQuestion(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
+class AskedQuestion(Arguments):
     id: str | None = Field(default=None, pattern=r"^[A-Za-z0-9_-]{1,40}$", description="Its id.")
-    question: str = Field(min_length=1, max_length=2_000, description="As the person reads it.")
+    question: Words = Field(min_length=1, max_length=2_000, description="As the person reads it.")
     options: list[Option] = Field(default=[], max_length=4, description="2 to 4 answers to choose from, or none.")
     allow_text: bool = Field(default=True, description="Whether another answer may be written.")
 

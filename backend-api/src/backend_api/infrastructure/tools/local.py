@@ -6,23 +6,40 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import cache, lru_cache
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, ValidationError, field_validator
+from pydantic_core import PydanticCustomError
 
 from backend_api.domain.agent.capability import Setup
 from backend_api.domain.agent.tools import Done, Effect, Tool, ToolCall, ToolSpec, Waits
 from backend_api.domain.agent.wrong_arguments import ArgumentFault, wrong_arguments
+from backend_api.domain.unseen import BLANK_FAULT, NUL_FAULT, has_nul, is_blank
 from backend_api.infrastructure.tools.told_schema import told_schema
 
 
 class Arguments(BaseModel):
-    """Base of every local tool's arguments: an unknown field is refused by name."""
+    """Base of every local tool's arguments: an unknown field is refused by name, and NUL in any text."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    @field_validator("*", mode="after")
+    @classmethod
+    def _check_for_nul(cls, value: Any) -> Any:
+        if has_nul(value):
+            raise PydanticCustomError("nul", NUL_FAULT)
+        return value
+
+
+def _checked_words(text: str) -> str:
+    if text and is_blank(text):
+        raise PydanticCustomError("blank", BLANK_FAULT)
+    return text
+
 
 A = TypeVar("A", bound=Arguments)
-Line = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"^[^\r\n]*$")]
-"""A text without a break in it."""
+Words = Annotated[str, AfterValidator(_checked_words)]
+"""There is something to be seen in it, or it is empty where it may be."""
+Line = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"^[^\r\n]*$"), AfterValidator(_checked_words)]
+"""As `Words`, without a break in it."""
 
 
 def local_tool(

@@ -9,7 +9,7 @@ from backend_api.domain.agent.events import PlanEntered
 from backend_api.domain.agent.plans import MAX_PLAN_CHARACTERS, Plan
 from backend_api.domain.agent.tools import Done, Tool, ToolCall, Waits
 from backend_api.domain.agent.waits import Wait
-from backend_api.infrastructure.tools.local import Arguments, local_tool
+from backend_api.infrastructure.tools.local import Arguments, Words, local_tool
 
 EXPIRES_S = 7 * 86_400.0
 
@@ -19,7 +19,7 @@ class EnterArguments(Arguments):
 
 
 class ExitArguments(Arguments):
-    plan: str = Field(
+    plan: Words = Field(
         min_length=1,
         max_length=MAX_PLAN_CHARACTERS,
         pattern=r"\S",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from backend_api.domain.agent.events import PlanStep, PlanUpdated, StepStatus
 from backend_api.domain.agent.tools import Done, ToolCall
@@ -11,9 +11,7 @@ from backend_api.infrastructure.tools.local import Arguments, Line, local_tool
 MAX_STEPS = 30
 
 
-class StepArguments(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
+class StepArguments(Arguments):
     title: Line = Field(min_length=1, max_length=200, description="What is done, in one line.")
     status: StepStatus = Field(default="pending", description="How far it is.")
     result: Line = Field(default="", max_length=300, description="What came of it, in one line.")

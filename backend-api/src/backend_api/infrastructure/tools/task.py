@@ -10,7 +10,7 @@ from pydantic import AliasChoices, Field
 from backend_api.domain.agent.capability import Setup
 from backend_api.domain.agent.subagent_kinds import BUILT_IN, MAIN, SubagentKind
 from backend_api.domain.agent.tools import Assignment, Done, Tool, ToolCall, Waits
-from backend_api.infrastructure.tools.local import Arguments, local_tool
+from backend_api.infrastructure.tools.local import Arguments, Words, local_tool
 
 WITHIN_S = 1_800.0
 MAX_KINDS_CHARACTERS = 1_500
@@ -30,7 +30,7 @@ class TaskArguments(Arguments):
         max_length=80,
         description="The task in a few words, for the person.",
     )
-    prompt: str = Field(
+    prompt: Words = Field(
         validation_alias=AliasChoices("prompt", "task"),
         min_length=1,
         max_length=20_000,

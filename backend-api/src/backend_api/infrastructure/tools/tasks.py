@@ -24,7 +24,7 @@ from backend_api.domain.agent.tasks import (
     without_task,
 )
 from backend_api.domain.agent.tools import Done, Tool, ToolCall
-from backend_api.infrastructure.tools.local import Arguments, Line, local_tool
+from backend_api.infrastructure.tools.local import Arguments, Line, Words, local_tool
 
 DEADLINE_MS = 15_000
 MAX_LINE_CHARACTERS = 200
@@ -90,7 +90,7 @@ class UpdateArguments(Arguments):
         max_length=MAX_TASKS,
         description="Ids of tasks that this one is to be completed before.",
     )
-    metadata: dict[Annotated[str, StringConstraints(min_length=1, max_length=64)], Value] = Field(
+    metadata: dict[Annotated[Words, StringConstraints(min_length=1, max_length=64)], Value] = Field(
         default_factory=dict[str, Value],
         max_length=MAX_ENTRIES,
         description="Entries to keep with it, beside those that are there; null removes one.",

@@ -31,13 +31,13 @@ from backend_api.domain.agent.team import (
     spawned,
 )
 from backend_api.domain.agent.tools import Done, Tool, ToolCall
-from backend_api.infrastructure.tools.local import Arguments, Line, local_tool
+from backend_api.infrastructure.tools.local import Arguments, Line, Words, local_tool
 
 SHOWN_MESSAGES = 20
 NOBODY = Membership(name=LEAD, role="", team=Team)
 """For what is told of the tools where there is no team."""
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=64)]
-Content = Annotated[str, StringConstraints(min_length=1, max_length=MAX_CONTENT_CHARACTERS)]
+Content = Annotated[Words, StringConstraints(min_length=1, max_length=MAX_CONTENT_CHARACTERS)]
 RequestId = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=64)]
 
 
@@ -49,7 +49,7 @@ _look = partial(local_tool, waits=True)
 class SpawnArguments(Arguments):
     name: Name = Field(description="What it is called, such as `tester`: a-z, 0-9, _ and -.")
     role: Line = Field(min_length=1, max_length=MAX_ROLE_CHARACTERS, description="What it is there for, in one line.")
-    prompt: str = Field(
+    prompt: Words = Field(
         min_length=1,
         max_length=MAX_PROMPT_CHARACTERS,
         description="What it is to do, with all it needs to know: it knows nothing of this conversation.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from backend_api.domain.agent.events import Todo, TodoStatus, TodosUpdated
 from backend_api.domain.agent.todos import (
@@ -24,9 +24,7 @@ DEADLINE_MS = 5_000
 
 
 # A docstring of these would be told to the model.
-class _Todo(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
+class _Todo(Arguments):
     content: Line = Field(min_length=1, max_length=MAX_TODO_CHARACTERS, description="What is to be done, in one line.")
     status: TodoStatus = Field(default="pending", description="How far it is. At most one is in_progress.")
     active_form: Line = Field(
@@ -46,7 +44,7 @@ class WriteArguments(Arguments):
     )
 
 
-class AddArguments(_Todo, Arguments):
+class AddArguments(_Todo):
     pass
 
 

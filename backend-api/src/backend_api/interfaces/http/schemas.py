@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, PlainSerializer, field_validator
 from pydantic_core import PydanticCustomError
 
 from backend_api.application.conversation.event_json import format_time
-from backend_api.domain.unseen import is_blank
+from backend_api.domain.unseen import BLANK_FAULT, NUL_FAULT, has_nul, is_blank
 
 
 class RequestBody(BaseModel):
@@ -21,28 +21,14 @@ class RequestBody(BaseModel):
     @field_validator("*", mode="after")
     @classmethod
     def _check_for_nul(cls, value: Any) -> Any:
-        if _has_nul(value):
-            raise PydanticCustomError("nul", "it has the character NUL (U+0000) in it, which no text has: leave it out")
+        if has_nul(value):
+            raise PydanticCustomError("nul", NUL_FAULT)
         return value
-
-
-def _has_nul(value: Any) -> bool:
-    match value:
-        case str():
-            return "\0" in value
-        case dict():
-            return any("\0" in str(name) or _has_nul(one) for name, one in cast("dict[Any, Any]", value).items())
-        case list():
-            return any(map(_has_nul, cast("list[Any]", value)))
-        case _:
-            return False
 
 
 def _checked_words(text: str) -> str:
     if text and is_blank(text):
-        raise PydanticCustomError(
-            "blank", "it holds nothing but white space or signs that nobody sees: write something"
-        )
+        raise PydanticCustomError("blank", BLANK_FAULT)
     return text
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tool_api.tools.code.bridge.installed_paths import without_installed_paths
+from tool_api.installed_paths import without_installed_paths
 
 ROOTS = ("/opt/my product/.venv-kernels", "/root/.pyenv/versions/3.11.7")
 

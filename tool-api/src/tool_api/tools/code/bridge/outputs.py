@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import cast
 
-from tool_api.tools.code.bridge.installed_paths import without_installed_paths
+from tool_api.installed_paths import without_installed_paths
 from tool_api.tools.code.bridge.tables import table_of
 from tool_api.tools.code.bridge.throttle import Throttle
 from tool_api.tools.code.bridge.wire import Fields, Message, is_fields, text_of
