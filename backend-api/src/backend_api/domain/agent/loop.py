@@ -76,11 +76,8 @@ class AgentLoop:
             return []  # They began while that was asked, and may use what it counted on.
         if isinstance(bound, Ending):
             return bound
-        if isinstance(bound, Defer):
-            await self.journal.other_answered()
-            return []
-        if isinstance(bound, Compact):
-            await self._compact(conversation, bound)
+        if isinstance(bound, Defer | Compact):
+            await (self._compact(conversation, bound) if isinstance(bound, Compact) else self.journal.other_answered())
             return []
         try:
             with self.journal.answering():
