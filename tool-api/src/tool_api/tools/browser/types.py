@@ -17,9 +17,9 @@ class DialogArguments(Arguments):
     """How dialogs that the action opens are answered."""
 
     dialog: Literal["accept", "dismiss"] | None = Field(
-        default=None, description="Answer to a dialog it opens; by default a question (confirm, prompt) is dismissed."
+        default=None, description="Answer to a dialog it opens; confirm and prompt are dismissed by default."
     )
-    prompt_text: str | None = Field(default=None, max_length=2000, description="Text to answer a prompt with.")
+    prompt_text: str | None = Field(default=None, max_length=2000, description="Text for a prompt.")
 
     @property
     def answer(self) -> DialogAnswer:
