@@ -97,3 +97,21 @@ def test_what_is_no_text_is_binary(data: bytes) -> None:
 
 def test_a_zero_byte_far_inside_is_a_fault_of_a_text() -> None:
     assert encoding_of(b"a line\n" * 5000 + b"\0" + b"a line\n") == TextEncoding()
+
+
+@pytest.mark.parametrize("size", range(8))
+@pytest.mark.parametrize("byte", [b"\0", b"\xff"])
+def test_a_few_bytes_are_text_or_binary_and_no_fault(byte: bytes, size: int) -> None:
+    found = encoding_of(byte * size)
+    assert found is None or found.decode(byte * size) is not None
+
+
+@pytest.mark.parametrize(
+    "encoding", ["utf-16", "utf-16-le", "utf-32", "gb18030", "big5", "cp932", "cp949", "iso2022_jp"]
+)
+def test_a_text_that_is_cut_off_is_read_as_far_as_it_goes(encoding: str) -> None:
+    text = "name,名\n" * 20
+    for cut in (1, 2, 3):
+        data = text.encode(encoding)[:-cut]
+        found = encoding_of(data)
+        assert found is None or found.decode(data).startswith("name,")

@@ -18,6 +18,8 @@ HEAD_BYTES = 8192
 MAX_JUDGED_BYTES = 64 * 1024 * 1024
 _PIECE_BYTES = 1024 * 1024
 _SAMPLE_BYTES = 1024 * 1024
+_LEAST_WIDE_BYTES = 8
+"""Of fewer bytes it can't be told that every other one is zero for a reason."""
 _CERTAIN_BYTES = 40
 """So many bytes beyond ASCII say enough; where there are fewer, the other encodings that fit are named too."""
 _ODD_SHARE = 0.02
@@ -87,13 +89,19 @@ class TextEncoding:
     def is_utf8(self) -> bool:
         return self.codec == "utf-8"
 
+    @property
+    def errors(self) -> str:
+        """How Python is to take bytes that can't be explained: as surrogates, where none of them is ASCII."""
+        return "replace" if self.codec.startswith(("utf-16", "utf-32", "iso2022")) else "surrogateescape"
+
     def decode(self, data: bytes) -> str:
-        """The text; each byte that can't be explained becomes a surrogate, from which `encode` makes it again."""
-        return data.removeprefix(self.mark).decode(self.codec, "surrogateescape")
+        """The text; a byte that can't be explained becomes a surrogate, from which `encode` makes it again, or a
+        replacement character."""
+        return data.removeprefix(self.mark).decode(self.codec, self.errors)
 
     def encode(self, text: str) -> bytes:
         """The bytes of a text, without the mark. Raises `UnicodeEncodeError` where the encoding lacks a character."""
-        return text.encode(self.codec, "surrogateescape")
+        return text.encode(self.codec, "strict" if self.errors == "replace" else self.errors)
 
     def remark(self) -> str | None:
         """What a reader of the text is told of it; None for UTF-8 without faults."""
@@ -147,6 +155,8 @@ def _judge(pieces: Iterator[bytes]) -> TextEncoding | None:
 
 def _wide_without_mark(head: bytes) -> TextEncoding | None:
     """UTF-16 of a text that is mostly ASCII, every other byte of which is NUL."""
+    if len(head) < _LEAST_WIDE_BYTES:
+        return None
     even, odd = head[::2].count(0), head[1::2].count(0)
     wide = TextEncoding("utf-16-le", "UTF-16LE") if odd > even else TextEncoding("utf-16-be", "UTF-16BE")
     if max(even, odd) < 0.6 * (len(head) // 2) or _CONTROL.search(wide.decode(head[: len(head) // 2 * 2])):

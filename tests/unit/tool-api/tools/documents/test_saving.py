@@ -109,7 +109,7 @@ async def test_links_lead_to_the_web_alone(tmp_path: Path, printer: FakePrinter)
         ({"text": "a", "file_name": "folder.pdf"}, "folder"),
         ({"source": "missing.md", "file_name": "a"}, "No such file"),
         ({"source": "../x.md", "file_name": "a"}, "outside"),
-        ({"source": "binary.md", "file_name": "a"}, "UTF-8"),
+        ({"source": "binary.md", "file_name": "a"}, "binary file"),
         ({"source": "empty.md", "file_name": "a"}, "empty"),
     ],
 )

@@ -35,7 +35,7 @@ def read_lines(fd: int, size: int, start: int, end: int | None, encoding: TextEn
     """Lines `start` to `end` of an open file, bounded; closes it."""
     with os.fdopen(fd, "rb") as raw:
         raw.seek(len(encoding.mark))
-        file = io.TextIOWrapper(raw, encoding.codec, "surrogateescape", newline="\n")
+        file = io.TextIOWrapper(raw, encoding.codec, encoding.errors, newline="\n")
         number, starts_line, scanned, room = 0, True, 0, MAX_READ_CHARACTERS
         taken: list[str] = []
         while piece := file.readline(_LINE_CHARACTERS):
