@@ -343,7 +343,7 @@ async def test_an_answer_that_never_ends_is_ended() -> None:
             yield b": still at it\n\n"
 
     bounds = AnswerBounds("It", lambda: now)
-    with pytest.raises(ModelUnavailableError, match="did not end within 60 minutes"):
+    with pytest.raises(ModelUnavailableError, match="did not end within 1 hour"):
         async for _ in bounds.bounded(comments()):
             pass
     assert now == MAX_ANSWER_S + 60

@@ -118,7 +118,7 @@ async def test_what_can_not_be_saved_says_why(
 ) -> None:
     (tmp_path / "file").write_text("x")
     (tmp_path / "folder.pdf").mkdir()
-    (tmp_path / "binary.md").write_bytes(b"\xff\xfe\0")
+    (tmp_path / "binary.md").write_bytes(b"\x7fELF\0")
     (tmp_path / "empty.md").write_text(" \n")
     saved = await pdf(tmp_path, printer, **arguments)
     assert not saved.success
