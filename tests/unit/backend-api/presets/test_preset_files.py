@@ -16,6 +16,7 @@ from backend_api.domain.agent.options import Options
 from backend_api.domain.agent.presets import Suggestion
 from backend_api.infrastructure.presets.preset_files import MAX_FILES, PRODUCT, parse_preset, read_presets
 from backend_api.infrastructure.presets.prompt_files import MAX_BYTES, PromptFileError
+from service_kit.amounts import size_text
 
 HEAD = 'label = "Law"\ndescription = "Reads contracts."\n'
 WHOLE = """\
@@ -134,7 +135,7 @@ def test_what_is_left_out_is_left_to_others() -> None:
         (head().replace("Do.", "Do\r."), r"character U\+000D"),
         (head().replace("Do.", "Do\U000e0061."), r"character U\+E0061"),
         (head().encode() + b"\xff", r"no UTF-8 text: invalid start byte at byte \d+"),
-        (head() + "x" * MAX_BYTES, f"larger than {MAX_BYTES} bytes"),
+        (head() + "x" * MAX_BYTES, f"larger than {size_text(MAX_BYTES)}"),
     ],
 )
 def test_a_broken_file_is_refused_with_its_name_and_the_reason(content: str | bytes, reason: str) -> None:
