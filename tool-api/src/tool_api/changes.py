@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from contracts.tools import MAX_CHANGED_PATHS
-from tool_api.file_names import shown_name
+from tool_api.shown_names import shown_name
 
 MAX_ENTRIES = 10_000
 """Of one look: those nearest to the workspace's top."""

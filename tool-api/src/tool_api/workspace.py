@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tool_api.errors import PathForbiddenError
-from tool_api.file_names import find_name, shown_name
+from tool_api.shown_names import find_name, shown_name
 
 _MAX_LINKS = 40
 _FOLDER_FLAGS = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tool_api.errors import PathForbiddenError
-from tool_api.file_names import shown_name, shown_names
 from tool_api.files.listing import list_entries, preview
+from tool_api.shown_names import shown_name, shown_names
 from tool_api.tools.files.folders import find_files, list_folder
 from tool_api.workspace import Workspace
 

@@ -14,8 +14,8 @@ from urllib.parse import quote
 from starlette.responses import Response, StreamingResponse
 
 from tool_api.errors import FolderTooLargeError
-from tool_api.file_names import shown_name
 from tool_api.files.listing import HIDDEN, changed_at
+from tool_api.shown_names import shown_name
 from tool_api.tree_walk import Folder, walk
 from tool_api.workspace import Workspace
 

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 
 from contracts.tools import FileContent, FileEntry
 from tool_api.errors import NotFoundError, PathForbiddenError
-from tool_api.file_names import shown_names
+from tool_api.shown_names import shown_names
 from tool_api.text_encoding import TextEncoding, encoding_of_file, shown_text
 from tool_api.workspace import Workspace
 

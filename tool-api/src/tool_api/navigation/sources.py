@@ -7,11 +7,11 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tool_api.file_names import shown_name
 from tool_api.navigation.ignored import MAX_BYTES, NAME, Ignored
 from tool_api.navigation.languages import language_of, language_of_first_line
 from tool_api.navigation.parsing import as_utf8
 from tool_api.navigation.places import MAX_FILE_BYTES
+from tool_api.shown_names import shown_name
 from tool_api.tree_walk import Folder, walk
 
 SKIPPED = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__"})

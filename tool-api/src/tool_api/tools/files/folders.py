@@ -10,8 +10,8 @@ import unicodedata
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 
-from tool_api.file_names import shown_name, shown_names
 from tool_api.glob import Glob
+from tool_api.shown_names import shown_name, shown_names
 from tool_api.tree_walk import Folder, TreeChangedError, TreeCursor, walk
 from tool_api.workspace import Located, Workspace
 
