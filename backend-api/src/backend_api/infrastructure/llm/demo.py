@@ -47,7 +47,7 @@ _PIECE = re.compile(r"\s*\S{1,12}|\s+")
 
 
 _LISTED = re.compile(r"^- \w+: .*", re.MULTILINE)
-_NAME = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
+_NAME = re.compile(r"\b[a-z]+(?:_[a-z]+)*\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
