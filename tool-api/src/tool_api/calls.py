@@ -39,7 +39,7 @@ class Changes(Protocol):
 
     def take(self) -> list[str]: ...
 
-    def skip(self, paths: Iterable[str]) -> None: ...
+    def leave_out(self, paths: Iterable[str]) -> None: ...
 
 
 def no_instructions(_: ToolResult) -> list[FolderInstructions]:
@@ -180,7 +180,7 @@ class Calls:
         if self._changes is None or (tool.read_only and not has_ended):
             return result
         if tool.scope is Scope.FILES:
-            await asyncio.to_thread(self._changes.skip, result.changed_paths)
+            await asyncio.to_thread(self._changes.leave_out, result.changed_paths)
             return result
         found = await asyncio.to_thread(self._changes.take)
         paths = list(dict.fromkeys([*result.changed_paths, *found]))[:MAX_CHANGED_PATHS]

@@ -69,7 +69,7 @@ class WorkspaceChanges:
             changed = sorted(set(_changed(before, self._last)))
         return [shown_name(path) for path in changed[:MAX_CHANGED_PATHS]]
 
-    def skip(self, paths: Iterable[str]) -> None:
+    def leave_out(self, paths: Iterable[str]) -> None:
         """Take no notice of these: who wrote them is known, and they are told otherwise."""
         with self._lock:
             for path in paths:

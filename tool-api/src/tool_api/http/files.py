@@ -97,5 +97,5 @@ async def upload_files(
             services.keep_alive.disk,
             replaces=replace,
         )
-        await asyncio.to_thread(services.changes.skip, paths)
+        await asyncio.to_thread(services.changes.leave_out, paths)
         return Uploaded(uploaded=paths)
