@@ -134,6 +134,8 @@ for number in range(10_000):
 DELETED_BYTES = (
     hold_still(after_s=1)
     + """
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.getrlimit(resource.RLIMIT_FSIZE)[1],) * 2)
 file = os.open("/workspace/gone", os.O_WRONLY | os.O_CREAT, 0o600)
 os.unlink("/workspace/gone")
 while True:

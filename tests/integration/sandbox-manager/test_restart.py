@@ -155,7 +155,7 @@ async def test_a_manager_killed_in_the_middle_of_a_claim_leaves_the_session_one_
                 await asyncio.sleep(0.1)
         sandbox_id = await manager.ready(client)
         told = await run(client, sandbox_id, "echo works")
-        await client.delete(f"/sandboxes/{sandbox_id}")
+        await client.delete(f"/sandboxes/{sandbox_id}", params={"keep_workspace": "false"})
 
     assert "works" in told
     assert [os.listdir(manager.folder / name) for name in ("live", "workspaces", "uids")] == [[], [], []]

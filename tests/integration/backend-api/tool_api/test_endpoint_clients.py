@@ -169,6 +169,7 @@ async def test_faults_of_files_become_the_domains(endpoints: Endpoints, sandbox:
     for path in ("../outside", "/etc/passwd", "escape/passwd"):
         with pytest.raises(PathForbiddenError):
             await workspace.preview(sandbox, path)
+    (folder / "escape").unlink()
 
     async def large() -> AsyncIterator[bytes]:
         for _ in range(20):
