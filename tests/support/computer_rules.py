@@ -19,7 +19,7 @@ MEMBERS = frozenset[str](COMPUTER_MEMBER_NAME_VALUES)
 BETAS = {"computer_20250124": "computer-use-2025-01-24", "computer_20251124": "computer-use-2025-11-24"}
 """Anthropic's tools that a header must name, and how."""
 OPENAI_TOOLS = frozenset({"computer", "computer_use_preview"})
-NAMELESS = frozenset({TOOLSET, *OPENAI_TOOLS})
+NAMELESS = frozenset({TOOLSET, "tool_search", *OPENAI_TOOLS})
 """Tools that are no function."""
 _GIVEN = {
     "click": {"button", "x", "y"},

@@ -22,6 +22,8 @@ class Call:
     id: str = "call_1"
     toolset: str | None = None
     computer: Json | None = None
+    is_search: bool = False
+    """Of OpenAI's search for tools that its caller runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,6 +178,10 @@ def _responses(answer: Answer, prefix: Sequence[Block]) -> list[bytes]:
         if call.computer is not None:
             held: Json = {"id": f"cu_{call.id}", "call_id": call.id, "status": "completed", "pending_safety_checks": []}
             item({"type": "computer_call", **held, **call.computer})
+            continue
+        if call.is_search:
+            search: Json = {"type": "tool_search_call", "call_id": call.id, "execution": "client"}
+            item({**search, "status": "completed", "arguments": json.loads(call.arguments)})
             continue
         called = {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments}
         item(called, *(("response.function_call_arguments.delta", piece) for piece in _halves(call)))

@@ -22,11 +22,12 @@ from support.computer_rules import (
 )
 from support.model_seals import Form, blocks_of, parts_of, sealed
 from support.refusals import RefusedError, refuse_if
+from support.tool_search_rules import check_found, check_references, check_search
 
 Json = dict[str, Any]
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-CALLS = frozenset({"function_call", "computer_call"})
-OUTPUTS = frozenset({"function_call_output", "computer_call_output"})
+CALLS = frozenset({"function_call", "computer_call", "tool_search_call"})
+OUTPUTS = frozenset({"function_call_output", "computer_call_output", "tool_search_output"})
 SPLITS = frozenset({"thinking", "redacted_thinking", "reasoning"})
 
 
@@ -142,6 +143,7 @@ def _messages(body: Json) -> None:
         called = _check_uses(content, members) if role == "assistant" else []
         for block in content:
             _check_result(block)
+    check_references(body)
     refuse_if(messages[-1]["role"] != "user", "messages: the last must be the user's")
     _check_begun_with_thinking(body)
     _check_thinking(body)
@@ -214,6 +216,12 @@ def _responses(body: Json) -> None:
                 held[item["call_id"]] = item
             case "computer_call_output":
                 check_computer_output(item, held.get(item["call_id"]))
+                answered.append(item["call_id"])
+            case "tool_search_call":
+                check_search(item, body)
+                called.append(item["call_id"])
+            case "tool_search_output":
+                check_found(item)
                 answered.append(item["call_id"])
             case "reasoning":
                 _check_reasoning(items, index, blocks)

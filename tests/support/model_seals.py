@@ -22,7 +22,9 @@ def sealed(prefix: Sequence[Block], text: str) -> str:
 
 def blocks_of(form: Form, body: dict[str, Any]) -> list[Block]:
     """All that a request tells the model, one block after the other."""
-    instructions = {name: body.get(name) for name in ("model", "system", "instructions", "tools")}
+    instructions = {name: body.get(name) for name in ("model", "system", "instructions")}
+    # Deferred tools are no part of what the model reads before the conversation.
+    instructions["tools"] = [tool for tool in body.get("tools") or () if not tool.get("defer_loading")] or None
     return [block_of(instructions), *(block_of(part) for part in parts_of(form, body))]
 
 

@@ -185,3 +185,20 @@ async def test_the_first_token_is_the_first_of_the_answer_and_not_its_usage() ->
     name = "agent_model_first_token_seconds"
     assert measures.REGISTRY.get_sample_value(f"{name}_count", labels) == 1
     assert (measures.REGISTRY.get_sample_value(f"{name}_sum", labels) or 0) >= 0.05
+
+
+@pytest.mark.parametrize(
+    ("name", "provider", "is_known"),
+    [
+        ("claude-sonnet-4-5-20250929", "anthropic", True),
+        ("claude-haiku-5-5", "anthropic", True),
+        ("claude-opus-4-1", "anthropic", None),
+        ("gpt-5.4-mini", "openai", True),
+        ("gpt-5.2", "openai", None),
+    ],
+)
+def test_a_search_for_tools_is_known_of_newer_models_at_their_makers(
+    name: str, provider: str, is_known: bool | None
+) -> None:
+    assert ModelTable().facts(name, provider, is_official=True).tool_search is is_known
+    assert ModelTable().facts(name, provider, is_official=False).tool_search is None

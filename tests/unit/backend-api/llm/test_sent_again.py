@@ -31,10 +31,17 @@ from support.scripted import ANY, HandlerBox, ScriptedModel
 from support.stage import Stage, worker_for, working
 
 Written = Callable[[ModelRequest], list[bytes]]
+
+
+def messages(request: ModelRequest) -> list[bytes]:
+    form = anthropic_input.Form(request.model)
+    return anthropic_input.messages_of(anthropic_input.spoken_in(request, form), request, form)
+
+
 ALL: dict[str, Written] = {
     "chat": chat_messages.messages_of,
     "responses": responses_input.items_of,
-    "messages": lambda request: anthropic_input.messages_of(anthropic_input.spoken_in(request), request),
+    "messages": messages,
 }
 
 
@@ -51,10 +58,12 @@ def asked(said: list[Turn], model: str = "m") -> ModelRequest:
     return ModelRequest(model=model, system="s", turns=said, tools=[], max_output_tokens=10)
 
 
-KEPT: dict[str, Written] = {
-    "responses": responses_input.items_of,
-    "messages": lambda request: [json for _, said in anthropic_input.spoken_in(request) for _, json in said],
-}
+def blocks(request: ModelRequest) -> list[bytes]:
+    spoken = anthropic_input.spoken_in(request, anthropic_input.Form(request.model))
+    return [json for _, said in spoken for _, json in said]
+
+
+KEPT: dict[str, Written] = {"responses": responses_input.items_of, "messages": blocks}
 
 
 @pytest.mark.parametrize("name", KEPT)

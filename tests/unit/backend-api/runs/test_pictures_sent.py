@@ -116,9 +116,14 @@ def results(request: ModelRequest) -> list[ToolTurn]:
     return [turn for turn in request.turns if isinstance(turn, ToolTurn)]
 
 
+def messages(request: ModelRequest) -> list[bytes]:
+    form = anthropic_input.Form(request.model)
+    return anthropic_input.messages_of(anthropic_input.spoken_in(request, form), request, form)
+
+
 WRITTEN: list[Callable[[ModelRequest], list[bytes]]] = [
     chat_messages.messages_of,
-    lambda request: anthropic_input.messages_of(anthropic_input.spoken_in(request), request),
+    messages,
 ]
 
 

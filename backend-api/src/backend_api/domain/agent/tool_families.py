@@ -35,6 +35,7 @@ MAX_LOADED_CHARACTERS = 12_000
 _MAX_LINE_CHARACTERS = 320
 _MAX_FOREIGN_CHARACTERS = 160
 OTHERS = "others"
+_HEAD = "Tools of "
 _UNKNOWN = "There is no family {name!r}. Families: {families}."
 _NONE_FOUND = "No tool of {name} has {find!r} in its name or description. Leave `find` out to see all of them."
 
@@ -331,7 +332,7 @@ def _searched(spec: ToolSpec) -> str:
 def _defined(name: str, specs: Sequence[ToolSpec]) -> str:
     offers = [spec.offer for spec in specs]
     if sum(map(len, offers)) <= MAX_LOADED_CHARACTERS:
-        return "\n".join([f"Tools of {name}, to be called by {USE_TOOL}:", *offers])
+        return "\n".join([f"{_HEAD}{name}, to be called by {USE_TOOL}:", *offers])
     if len(specs) == 1:
         return f"The tool {specs[0].name}, to be called by {USE_TOOL}:\n{_cut(specs[0])}"
     lines, left = list[str](), MAX_LOADED_CHARACTERS
@@ -346,6 +347,19 @@ def _defined(name: str, specs: Sequence[ToolSpec]) -> str:
         f"{name} has {len(specs)} tools. Load those you need by {LOAD_TOOL} with `find`, a word of name or description:"
     )
     return "\n".join([head, *lines])
+
+
+# A conversation is sent again at each turn.
+@lru_cache(maxsize=256)
+def defined_in(text: str) -> tuple[ToolSpec, ...]:
+    """The tools that a result of `load_tools` defines, with what a model is told of them alone; none where it says
+    anything else, or was cut."""
+    head, *lines = text.split("\n")
+    try:
+        offers = [json.loads(line) for line in lines] if head.startswith(_HEAD) else []
+        return tuple([ToolSpec(**offer, phrase="") for offer in offers])
+    except (ValueError, TypeError, RecursionError):
+        return ()
 
 
 def _cut(spec: ToolSpec) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -23,6 +24,7 @@ from backend_api.infrastructure.llm.added import added_of
 from backend_api.infrastructure.llm.anthropic_computer_tool import ComputerForm, written
 from backend_api.infrastructure.llm.faults import as_object
 from backend_api.infrastructure.llm.tool_calls import arguments_of
+from backend_api.infrastructure.llm.tool_search import found_by
 from backend_api.infrastructure.llm.turns import images_of, pieces_of, result_text, shown_note_text, user_text
 
 REDACTED = "redacted:"
@@ -30,22 +32,33 @@ REDACTED = "redacted:"
 CACHED: dict[str, str] = {"type": "ephemeral"}
 _UNMARKED = ("thinking", "redacted_thinking")
 """Blocks that take no mark of the cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How the turns of a request are written: for which `model`, which has the `computer` tool declared whose calls
+    those of the desktop's tools are, and finds tools by a search of its provider's kind where it `searches`."""
+
+    model: str = ""
+    computer: ComputerForm | None = None
+    searches: bool = False
+
+
+ANY = Form()
+"""Where only the kinds of blocks are asked for."""
 Spoken = list[tuple[str, list[tuple[Turn, bytes]]]]
 """Roles, with the turns of each and their blocks in JSON."""
 
 
-def spoken_in(request: ModelRequest, computer: ComputerForm | None = None) -> Spoken:
-    """Results of calls are the user's blocks; neighbours of one role are one message. `computer` is the computer tool
-    that is declared, whose calls those of the desktop's tools are."""
+def spoken_in(request: ModelRequest, form: Form) -> Spoken:
+    """Results of calls are the user's blocks; neighbours of one role are one message."""
     request.rendered.forget()
-    written_so = partial(_blocks_json, computer=computer, model=request.model)
+    written_so = partial(_blocks_json, form=form)
     spoken: Spoken = []
     for turn in request.turns:
         role = "assistant" if isinstance(turn, AssistantTurn) else "user"
         is_alike = not pictures_in(turn)
-        blocks = (
-            turn.once(("messages", computer, request.model), written_so) if is_alike else _blocks_json(turn, request)
-        )
+        blocks = turn.once(("messages", form), written_so) if is_alike else _blocks_json(turn, request, form)
         if spoken and spoken[-1][0] == role:
             spoken[-1][1].append((turn, blocks))
         elif blocks:
@@ -53,14 +66,14 @@ def spoken_in(request: ModelRequest, computer: ComputerForm | None = None) -> Sp
     return spoken
 
 
-def messages_of(spoken: Spoken, request: ModelRequest, computer: ComputerForm | None = None) -> list[bytes]:
+def messages_of(spoken: Spoken, request: ModelRequest, form: Form) -> list[bytes]:
     """Each in JSON. The last block has a mark of the cache, and so has that of the last of the `lasting` turns."""
     lasting = request.turns[request.lasting - 1] if request.lasting else None
     last = next((turn for turn, blocks in reversed(spoken[-1][1]) if blocks), None) if spoken else None
     messages: list[bytes] = []
     for role, turns in spoken:
         pieces = [
-            _marked(turn, request, computer, is_last=turn is last) if turn is lasting or turn is last else blocks
+            _marked(turn, request, form, is_last=turn is last) if turn is lasting or turn is last else blocks
             for turn, blocks in turns
             if blocks
         ]
@@ -68,8 +81,8 @@ def messages_of(spoken: Spoken, request: ModelRequest, computer: ComputerForm | 
     return messages
 
 
-def _marked(turn: Turn, request: ModelRequest, computer: ComputerForm | None, *, is_last: bool) -> bytes:
-    blocks = _blocks(turn, request, computer, request.model)
+def _marked(turn: Turn, request: ModelRequest, form: Form, *, is_last: bool) -> bytes:
+    blocks = _blocks(turn, request, form)
     if is_last or blocks[-1]["type"] not in _UNMARKED:
         blocks[-1]["cache_control"] = CACHED
     return to_json(blocks)[1:-1]
@@ -82,15 +95,11 @@ def calls_unthought(spoken: Spoken) -> bool:
     return "tool_use" in kinds and kinds[0] not in _UNMARKED
 
 
-def _blocks_json(
-    turn: Turn, request: ModelRequest | None = None, computer: ComputerForm | None = None, model: str = ""
-) -> bytes:
-    return to_json(_blocks(turn, request, computer, model))[1:-1]
+def _blocks_json(turn: Turn, request: ModelRequest | None = None, form: Form = ANY) -> bytes:
+    return to_json(_blocks(turn, request, form))[1:-1]
 
 
-def _blocks(
-    turn: Turn, request: ModelRequest | None = None, computer: ComputerForm | None = None, model: str = ""
-) -> list[dict[str, Any]]:
+def _blocks(turn: Turn, request: ModelRequest | None = None, form: Form = ANY) -> list[dict[str, Any]]:
     match turn:
         case UserTurn():
             return [{"type": "text", "text": user_text(turn)}]
@@ -98,12 +107,16 @@ def _blocks(
             images = images_of(turn, request) if request is not None else []
             return [{"type": "text", "text": shown_note_text(turn, request)}, *map(_image, images)]
         case ToolTurn():
-            return [_result(turn, request)]
+            return [_result(turn, request, form)]
         case AssistantTurn():
-            return [*_assistant_blocks(turn, model), *(_call(call, computer, model) for call in turn.calls)]
+            calls = [_call(call, form.computer, form.model) for call in turn.calls]
+            return [*_assistant_blocks(turn, form.model), *calls]
 
 
-def _result(turn: ToolTurn, request: ModelRequest | None) -> dict[str, Any]:
+def _result(turn: ToolTurn, request: ModelRequest | None, form: Form) -> dict[str, Any]:
+    if form.searches and (found := found_by(turn)):
+        references = [{"type": "tool_reference", "tool_name": tool.name} for tool in found]
+        return {"type": "tool_result", "tool_use_id": turn.call_id, "content": references}
     text = result_text(turn, request)
     if not text.strip():
         text = "(no output)"

@@ -18,7 +18,7 @@ from backend_api.domain.agent.model import (
 )
 from backend_api.infrastructure.llm.added import added_json, added_part, fields_beyond, text_of
 from backend_api.infrastructure.llm.anthropic_computer_tool import BETAS, ComputerForm, call_of, declared, form_of
-from backend_api.infrastructure.llm.anthropic_input import CACHED, calls_unthought, messages_of, spoken_in
+from backend_api.infrastructure.llm.anthropic_input import CACHED, Form, calls_unthought, messages_of, spoken_in
 from backend_api.infrastructure.llm.bounds import MOST_CALLS, TIMEOUTS, Timeouts, tokens, too_many_calls
 from backend_api.infrastructure.llm.endings import broken_off, ending_of, without_reason
 from backend_api.infrastructure.llm.endpoint import CONNECTIONS, Endpoint, ProviderApi, custom_headers
@@ -28,6 +28,7 @@ from backend_api.infrastructure.llm.property_names import PropertyNames
 from backend_api.infrastructure.llm.surrogates import json_of
 from backend_api.infrastructure.llm.thinking import claude_fields
 from backend_api.infrastructure.llm.tool_calls import RepeatedCalls, arguments_of, given_arguments
+from backend_api.infrastructure.llm.tool_search import loaded_in, searches
 from backend_api.infrastructure.llm.turns import body_of
 from backend_api.infrastructure.llm.wire import ask, cut
 
@@ -76,9 +77,11 @@ class AnthropicModel:
         facts = self._facts(request.model)
         form = form_of(request, facts)
         betas = BETAS.get(form, "") if form is not None else ""
-        names = PropertyNames(request.tools)
+        may_search = searches(request, facts)
+        names = PropertyNames([*request.tools, *(loaded_in(request) if may_search else [])])
         state = _State(self._api, request.model, form, names)
-        return ask(self.endpoint, _body(request, facts, form, names), state, betas=betas)
+        body = _body(request, facts, Form(request.model, form, may_search), names)
+        return ask(self.endpoint, body, state, betas=betas)
 
 
 @dataclass(slots=True)
@@ -247,8 +250,9 @@ class _State:
         return [UsagePart(Usage(input=sent, cached=read, cache_write=written, output=output))]
 
 
-def _body(request: ModelRequest, facts: ModelFacts, computer: ComputerForm | None, names: PropertyNames) -> bytes:
-    spoken = spoken_in(request, computer)
+def _body(request: ModelRequest, facts: ModelFacts, form: Form, names: PropertyNames) -> bytes:
+    """`names` has the tools of the request, and after them those that were loaded."""
+    spoken = spoken_in(request, form)
     body: dict[str, Any] = {
         "model": request.model,
         "system": [{"type": "text", "text": request.system, "cache_control": CACHED}],
@@ -262,5 +266,7 @@ def _body(request: ModelRequest, facts: ModelFacts, computer: ComputerForm | Non
         ),
     }
     if request.tools:
-        body["tools"] = declared(names.tools, computer)
-    return body_of(body, "messages", messages_of(spoken, request, computer))
+        told = len(request.tools)
+        loaded = [one | {"defer_loading": True} for one in declared(names.tools[told:], None)]
+        body["tools"] = declared(names.tools[:told], form.computer) + loaded
+    return body_of(body, "messages", messages_of(spoken, request, form))

@@ -49,6 +49,7 @@ class ModelFacts:
     binds_thinking: bool | None = None
     system_notes: bool | None = None
     computer_use: ComputerUse | None = None
+    tool_search: bool | None = None
 
     def over(self, other: ModelFacts) -> ModelFacts:
         """What this says, and the other's for what it does not."""
@@ -98,6 +99,7 @@ class _Entry(_Strict):
     binds_thinking: bool | None = None
     system_notes: bool | None = None
     computer_use: ComputerUse | None = None
+    tool_search: bool | None = None
 
     def facts(self) -> ModelFacts:
         told = {entry.name: getattr(self, entry.name) for entry in fields(ModelFacts) if entry.name != "prices"}

@@ -52,7 +52,12 @@ def declared(tools: Sequence[ToolSpec], form: ComputerForm | None) -> list[Json]
     """The tools of a request: the computer tool in the place of those it stands for."""
     own = [_computer(form)] if form is not None else []
     hidden = DESKTOP_TOOLS if form is not None else frozenset[str]()
-    return [*own, *(_function(tool) for tool in tools if tool.name not in hidden)]
+    return [*own, *functions_of([tool for tool in tools if tool.name not in hidden])]
+
+
+def functions_of(tools: Sequence[ToolSpec]) -> list[Json]:
+    """Tools as they are declared where no other form of them is."""
+    return [_function(tool) for tool in tools]
 
 
 def _computer(form: ComputerForm) -> Json:

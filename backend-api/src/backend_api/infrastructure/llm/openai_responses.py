@@ -27,6 +27,7 @@ from backend_api.infrastructure.llm.endpoint import ProviderApi
 from backend_api.infrastructure.llm.faults import as_object
 from backend_api.infrastructure.llm.openai_client import OpenAiClient, openai_fault
 from backend_api.infrastructure.llm.openai_computer import ComputerForm, calls_of, declared, form_of
+from backend_api.infrastructure.llm.openai_tool_search import declared_search, searched
 from backend_api.infrastructure.llm.responses_input import items_of
 from backend_api.infrastructure.llm.surrogates import json_of
 from backend_api.infrastructure.llm.thinking import responses_fields
@@ -37,6 +38,7 @@ from backend_api.infrastructure.llm.tool_calls import (
     call_part,
     given_arguments,
 )
+from backend_api.infrastructure.llm.tool_search import searches
 from backend_api.infrastructure.llm.turns import body_of
 from backend_api.infrastructure.llm.wire import cut
 
@@ -54,7 +56,9 @@ class OpenAiResponsesModel(OpenAiClient):
     PATH = "/responses"
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
-        body = _body(request, form_of(request, self.facts(request.model)), is_official=self.is_official)
+        facts = self.facts(request.model)
+        computer, may_search = form_of(request, facts), searches(request, facts)
+        body = _body(request, computer, may_search=may_search, is_official=self.is_official)
         return self._ask(body, _State(self.api, request.model))
 
 
@@ -152,6 +156,8 @@ class _State:
                 call = self.calls.pop(event.get("output_index") or 0, PartialCall())
                 call.id, call.name = item.get("call_id") or call.id, item.get("name") or call.name
                 return self._called(call, item)
+            case "tool_search_call" if item.get("execution") == "client":
+                return [*self.made.new([searched(item, self.model)])]
             case "computer_call":
                 return [*self.made.new(calls_of(item, provider=self.api.name))]
             case _:
@@ -219,7 +225,7 @@ def _usage(usage: dict[str, Any]) -> Usage:
     )
 
 
-def _body(request: ModelRequest, computer: ComputerForm | None, *, is_official: bool) -> bytes:
+def _body(request: ModelRequest, computer: ComputerForm | None, *, may_search: bool, is_official: bool) -> bytes:
     body: dict[str, Any] = {
         "model": request.model,
         "instructions": request.system,
@@ -229,8 +235,8 @@ def _body(request: ModelRequest, computer: ComputerForm | None, *, is_official: 
         **responses_fields(request.model, request.thinking, is_official=is_official),
     }
     if request.tools:
-        body["tools"] = declared(request.tools, computer)
+        body["tools"] = declared_search(declared(request.tools, computer), may_search=may_search)
     if computer == "computer_use_preview":
         # It is refused otherwise.
         body["truncation"] = "auto"
-    return body_of(body, "input", items_of(request, computer))
+    return body_of(body, "input", items_of(request, computer, may_search=may_search))

@@ -18,7 +18,7 @@ _MOST_LOOKED_AT = 4_000
 _TEXT = f"""\
 More tools
 - You have further tools, in the families below. {LOAD_TOOL} answers what those of a family are and take; {USE_TOOL} \
-calls one of them, as often as you like. Load a family before you make do without it."""
+calls one of them, where you do not know it as a tool of its own. Load a family before you make do without it."""
 _NAMED = "The person named {name}, so this was loaded for you.\n{definitions}"
 _KEPT = "Tools that you have loaded:\n\n{definitions}"
 
