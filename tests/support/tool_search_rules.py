@@ -5,7 +5,7 @@ Sources: Anthropic's documentation of its tool search tool; OpenAI's guide on to
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from support.refusals import refuse_if
 
@@ -20,7 +20,7 @@ def check_references(body: Json) -> None:
     for message in body["messages"]:
         for block in message["content"]:
             content = block.get("content") if block["type"] == "tool_result" else None
-            for part in content if isinstance(content, list) else ():
+            for part in cast("list[Json]", content) if isinstance(content, list) else ():
                 if part["type"] == "tool_reference":
                     name = part["tool_name"]
                     refuse_if(name not in names, f"Tool reference '{name}' not found in available tools")
