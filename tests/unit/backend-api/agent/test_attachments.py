@@ -37,7 +37,7 @@ def answer(seen_seq: int) -> MessageCompleted:
 @pytest.mark.parametrize(
     ("names", "pictures"),
     [
-        (["a.png", "b.JPG", "c.pdf", "d/e.heic", "f.svg"], ("a.png", "b.JPG", "d/e.heic")),
+        (["a.png", "b.JPG", "c.pdf", "d/e.heic", "f.svg"], ("a.png", "b.JPG", "d/e.heic", "f.svg")),
         (["photo", "a.png", "a.png"], ("photo", "a.png")),
         (["a.txt"], None),
         ([], None),

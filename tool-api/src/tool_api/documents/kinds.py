@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from enum import StrEnum
 from pathlib import PurePosixPath
 
@@ -24,6 +25,10 @@ _MAILS = frozenset({".eml", ".mht", ".mhtml"})
 _PAGES = frozenset({".html", ".htm", ".xhtml"})
 _PICTURES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF87a", b"GIF89a", b"II*\0", b"MM\0*")
 _PICTURE_BRANDS = frozenset({b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1", b"avif", b"avis"})
+_SVG = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*+-->\s*+)*+(?:<!DOCTYPE\s+svg[^>]*>\s*)?<svg[\s>]",
+    re.DOTALL,
+)
 _BMP_HEAD = 18
 _BMP_LENGTHS = frozenset(length.to_bytes(4, "little") for length in (12, 40, 52, 56, 64, 108, 124))
 _WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
@@ -31,11 +36,12 @@ _WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, co
 
 class Kind(StrEnum):
     """How a file becomes text. `LINES` is read as it is, in the encoding it has; so is what is `BINARY` by its
-    beginning, should it turn out to be text after all."""
+    beginning, should it turn out to be text after all, and a `DRAWING` (SVG), which is shown as a picture, too."""
 
     LINES = "lines"
     BINARY = "binary"
     PICTURE = "picture"
+    DRAWING = "drawing"
     PAGE = "page"
     PDF = "pdf"
     OFFICE = "office"
@@ -67,7 +73,14 @@ def kind_of(head: bytes, path: str, *, as_text: bool) -> Kind:
         return Kind.PAGE
     if suffix == ".ipynb" and as_text:
         return Kind.NOTEBOOK
+    if is_drawing(head) and not as_text:
+        return Kind.DRAWING
     return Kind.BINARY if b"\0" in head and not head.startswith(_WIDE_MARKS) else Kind.LINES
+
+
+def is_drawing(head: bytes) -> bool:
+    """Whether it begins as a drawing in SVG does."""
+    return _SVG.match(head) is not None
 
 
 def is_picture(head: bytes) -> bool:

@@ -16,7 +16,9 @@ from typing import Any
 from PIL import Image, ImageOps, ImageSequence
 
 from tool_api.documents import fence
+from tool_api.documents.kinds import is_drawing
 from tool_api.documents.parts import RefusedDocumentError
+from tool_api.text_encoding import UTF8, encoding_of, shown_text
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_PIXELS = 60_000_000
@@ -24,6 +26,8 @@ MAX_JPEG_PIXELS = 250_000_000
 """Of a JPEG no more is decoded than is shown."""
 LONG_SIDE = 1568
 """What providers make of a larger picture themselves."""
+DRAWN_WIDTH = 1024
+"""Of a drawing, which has no size of its own."""
 MIN_SIDE = 32
 """Smaller ones fail at open models."""
 MAX_PNG_BYTES = 1_000_000
@@ -53,22 +57,38 @@ def _make(data: bytes) -> dict[str, str]:
         raise RefusedDocumentError(f"It is over the {MAX_BYTES // 1024**2} MB that are read.")
     _load_formats()
     fence.install()
+    drawing = is_drawing(data)
+    if drawing:
+        data = _drawn(data)
     with Image.open(io.BytesIO(data), formats=_FORMATS) as picture:
         name = "JPEG" if picture.format in _JPEG else picture.format or "picture"
         _check_size(picture)
         whole, frames = _upright(picture.size, picture), _frames(picture)
         shown = _shrink(picture)
     content, media_type = _encode(shown, is_photograph=name in _LOSSY)
-    said = f"{name} {whole[0]} × {whole[1]}"
-    if shown.size != whole:
+    said = "SVG" if drawing else f"{name} {whole[0]} × {whole[1]}"
+    if drawing or shown.size != whole:
         said += f", shown at {shown.width} × {shown.height}"
     if frames:
         said += "; it is animated or has several pages, and the first is shown"
     return {"image": base64.b64encode(content).decode("ascii"), "media_type": media_type, "said": said}
 
 
+def _drawn(data: bytes) -> bytes:
+    """A drawing in SVG as a PNG that is `DRAWN_WIDTH` wide. Nothing is fetched from the network for it, and none of its
+    scripts runs."""
+    library: Any = importlib.import_module("resvg_py")
+    try:
+        return bytes(
+            library.svg_to_bytes(svg_string=shown_text((encoding_of(data) or UTF8).decode(data)), width=DRAWN_WIDTH)
+        )
+    except ValueError as error:
+        raise RefusedDocumentError(_BROKEN) from error
+
+
 def _load_formats() -> None:
     """Before the fence is up."""
+    importlib.import_module("resvg_py")
     heif: Any = importlib.import_module("pi_heif")
     heif.register_heif_opener(thumbnails=False)
     Image.init()

@@ -15,7 +15,7 @@ from backend_api.domain.agent.tools import Done
 MOST_ATTACHED = 8
 """Of one message, shown without being asked for."""
 PICTURE_ENDINGS = frozenset(
-    {".png", ".jpg", ".jpeg", ".jfif", ".gif", ".webp", ".heic", ".heif", ".avif", ".tif", ".tiff", ".bmp"}
+    {".png", ".jpg", ".jpeg", ".jfif", ".gif", ".webp", ".heic", ".heif", ".avif", ".tif", ".tiff", ".bmp", ".svg"}
 )
 READ_TOOL = "file_read"
 MAX_TEXT_CHARACTERS = 1_000

@@ -105,3 +105,43 @@ async def test_a_picture_of_too_many_pixels_is_not_decoded(tmp_path: Path) -> No
     result = await read(tmp_path, "a.png")
     assert not result.success
     assert "60000 × 60000 pixels, which is more than is decoded" in result.output
+
+
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 60 50"><rect width="60" height="50" fill="red"/>{}</svg>'
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        SVG.encode(),
+        b'\xef\xbb\xbf<?xml version="1.0"?>\n<!-- <svg> -->\n<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "x">'
+        + SVG.encode(),
+        ('<?xml version="1.0" encoding="gb18030"?>' + SVG.format("<text>销售额与利润</text>")).encode("gb18030"),
+        SVG.format('<image href="http://127.0.0.1:1/x.png"/><script>while(true){}</script>').encode(),
+    ],
+    ids=["plain", "prologue", "gb18030", "from elsewhere"],
+)
+async def test_a_drawing_is_shown_beside_its_source(data: bytes, tmp_path: Path) -> None:
+    (tmp_path / "chart.svg").write_bytes(data)
+    result = await read(tmp_path, "chart.svg")
+    picture = _shown(result)
+    assert picture.convert("RGB").getpixel((600, 400)) == (255, 0, 0)
+    assert result.output.startswith("chart.svg: SVG, shown at 1024 × 854\nIts source:\n")
+    assert 'fill="red"' in result.output
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (SVG.format("<g>").encode(), "It is broken"),
+        (SVG.replace("60 50", "1 900000").encode(), "Reading it takes too long, or more memory"),
+    ],
+    ids=["broken", "endless"],
+)
+async def test_a_drawing_that_cannot_be_shown_is_read_all_the_same(data: bytes, told: str, tmp_path: Path) -> None:
+    (tmp_path / "chart.svg").write_bytes(data)
+    result = await read(tmp_path, "chart.svg")
+    assert (result.success, isinstance(result.display, ImageDisplay)) == (True, False)
+    assert told in result.output
+    assert 'fill="red"' in result.output
+    assert told not in (await read(tmp_path, "chart.svg", start_line=1, as_text=True)).output

@@ -38,6 +38,8 @@ async def read_file(
             return await _lines(opened, arguments)
         if opened.kind is Kind.PICTURE:
             return await _picture(documents, opened, call)
+        if opened.kind is Kind.DRAWING:
+            return await _drawing(documents, opened, call, arguments)
         return await _document(documents, opened, call, arguments)
     finally:
         os.close(opened.fd)
@@ -94,6 +96,17 @@ async def _picture(documents: DocumentReader, opened: _OpenFile, call: CallConte
         return failed(f"Not shown: the picture {opened.path}, {opened.size} bytes. {refused}")
     display = ImageDisplay(path=opened.path, image=shown.image, image_media_type=shown.media_type)
     return done(f"{opened.path}: {shown.said}", display=display)
+
+
+async def _drawing(documents: DocumentReader, opened: _OpenFile, call: CallContext, arguments: FileRead) -> ToolResult:
+    """Its source, and beside the beginning of that how it looks."""
+    source = await _lines(opened, arguments)
+    if not source.success or arguments.start_line > 1:
+        return source
+    os.lseek(opened.fd, 0, os.SEEK_SET)
+    shown = await _picture(documents, opened, call)
+    display = shown.display if shown.success else source.display
+    return done(f"{shown.output}\nIts source:\n{source.output}", display=display)
 
 
 def _display(opened: _OpenFile) -> FileDisplay:
