@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # Which bytes of a base image and of Chrome's package are built with: a tag or an address may mean others tomorrow.
-# The file `pins` beside this one says it, one a line; ./update.sh renews it, and it belongs in version control.
+# The file `pins` beside this one says it, one a line; ./update.sh renews it. It is this installation's own, and not in
+# version control: a clone that has one of its own would not take that of the next version.
 #
 #   debian:bookworm-slim@sha256:...       the digest of a tag
 #   chrome VERSION SHA256                 of Chrome's package for amd64

@@ -2,7 +2,8 @@
 them.
 
 What is not told is there all the same: it is called through `use_tool`, or by its own name, and judged, recorded and
-shown as what it is. A conversation's first request has at most `MOST_TOOLS` tools, and with its prompt `MOST_BYTES`.
+shown as what it is. A conversation's first request has at most `MOST_TOOLS` tools, and with its prompt `MOST_BYTES`;
+where the prompt alone is long, `LEAST_BYTES` of tools are told all the same.
 """
 
 from __future__ import annotations

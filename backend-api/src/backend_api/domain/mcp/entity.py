@@ -22,7 +22,7 @@ MAX_VARIABLES = 50
 """Of all texts of a server together: for each a value is put in, which may be long."""
 MAX_TOOL_NAME_CHARACTERS = 64
 MAX_TOOLS = 60
-"""Of all servers of an agent together: some providers take 128 tools, and the product has 60."""
+"""Of all servers of an agent together: some providers take 128 tools, of which an agent may have as many of its own."""
 SHARE_OF_CONTEXT = 4
 """The definitions of the servers' tools fill at most this part of a model's context: a quarter."""
 CHARACTERS_OF_TOKEN = 3
