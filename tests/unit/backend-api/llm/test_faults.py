@@ -87,4 +87,6 @@ def test_an_error_that_is_nested_for_ever_is_told_without_what_it_says(opening: 
 def test_what_an_error_says_further_inside_is_told() -> None:
     error: object = json.loads('{"error":[' * 5 + '{"detail": [{"msg": {"message": "no"}}], "status": 418}' + "]}" * 5)
     assert fault_of(500, error, provider="P", key_setting="K", headers={}).detail == "P is not available now (500): no"
-    assert fault_in_stream({"error": {"error": {"code": "429"}}}, provider="P", key_setting="K").code == "model_rate_limit"
+    assert (
+        fault_in_stream({"error": {"error": {"code": "429"}}}, provider="P", key_setting="K").code == "model_rate_limit"
+    )
