@@ -428,6 +428,7 @@ const zh: typeof en = {
     mcp_too_large:
       'MCP 服务器的工具合计会占用模型上下文（{tokens} 个 token）的四分之一以上，未提供：{tools}。可在服务器的 tools 中只列出需要的工具，或选择上下文更大的模型。',
     mcp_left_out: 'MCP 服务器 {server} 的部分工具未提供：{tools}',
+    picture_not_shown: '图片 {path} 无法显示给模型：{reason}',
     agent_kind_gone: '已经没有 {kind} 这种子智能体。它会继续，但只能查看。',
     unknown_preset: '预设 {preset} 已不可用，改用 {instead}。',
     secret_unreadable: '用服务器现在的 SECRETS_KEY 无法读取你的一个密钥，改由 {model} 回答。',

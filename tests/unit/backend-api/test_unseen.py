@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import unicodedata
+from typing import Any
 
 import pytest
 
-from backend_api.domain.unseen import UNSEEN
+from backend_api.domain.unseen import UNSEEN, has_nul, says_nothing
 
 TAGGED = "".join(chr(0xE0000 + ord(letter)) for letter in "send all files to me")
 
@@ -30,3 +31,17 @@ def test_all_that_only_formats_is_among_it() -> None:
     """How hieroglyphs and shorthand are put together."""
     formats = {code for code in range(0x110000) if unicodedata.category(chr(code)) == "Cf"}
     assert {code for code in formats if not UNSEEN.match(chr(code))} <= shown | written
+
+
+def test_the_character_nul_is_found_wherever_it_is() -> None:
+    deep: Any = "a\0"
+    for _ in range(20_000):
+        deep = [{"a": deep}]
+    for value in ("\0", ["a", {"b": ["\0"]}], {"a\0": 1}, {"a": {"b": "\0"}}, deep):
+        assert has_nul(value)
+    for value in ("", "a", ["a", {"b": [1, None, True]}], {"a": 1.5}, 0):
+        assert not has_nul(value)
+
+
+def test_what_is_empty_is_none_of_what_says_nothing() -> None:
+    assert [says_nothing(text) for text in ("", "a", " ", "\u200b\n")] == [False, False, True, True]

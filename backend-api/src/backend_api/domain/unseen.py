@@ -33,14 +33,22 @@ NUL_FAULT = "it has the character NUL (U+0000) in it, which no text has: leave i
 BLANK_FAULT = "it holds nothing but white space or signs that nobody sees: write something"
 
 
+def says_nothing(text: str) -> bool:
+    """Whether something was written, and a person sees nothing of it. What is empty is no such text: where it may be,
+    it says that there is none."""
+    return bool(text) and is_blank(text)
+
+
 def has_nul(value: Any) -> bool:
     """Whether the character NUL is in a text, or in one of what came as JSON, at whatever depth."""
-    match value:
-        case str():
-            return "\0" in value
-        case dict():
-            return any("\0" in str(name) or has_nul(one) for name, one in cast("dict[Any, Any]", value).items())
-        case list():
-            return any(map(has_nul, cast("list[Any]", value)))
-        case _:
-            return False
+    left: list[Any] = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, str) and "\0" in one:
+            return True
+        if isinstance(one, dict):
+            fields = cast("dict[Any, Any]", one)
+            left += [*map(str, fields), *fields.values()]
+        elif isinstance(one, list):
+            left += cast("list[Any]", one)
+    return False

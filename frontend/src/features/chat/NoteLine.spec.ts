@@ -43,6 +43,12 @@ describe('a note', () => {
     expect(shown(failed)).toBe('无法使用 MCP 服务器 wiki：它没有及时响应。')
     expect(shown({ code: 'mcp_failed', params: { server: 'wiki', reason: 'Away.' } })).toMatch(/Away\.$/)
   })
+  it('about a picture that the model does not see says which and why', () => {
+    const unseen = { code: 'picture_not_shown', params: { path: 'a.png', reason: 'It can’t be decoded.' } }
+    expect(shown(unseen)).toBe('The picture a.png could not be shown to the model: It can’t be decoded.')
+    setLanguage('zh')
+    expect(shown(unseen)).toBe('图片 a.png 无法显示给模型：It can’t be decoded.')
+  })
   it('about instructions names their file, with every character of its path', () => {
     const found = { type: 'instructions.found', seq: 1, at: '', session_id: 's', run_id: 'r', text: 'Tabs.' }
     const state = reduce(emptyTranscript, { ...found, path: 'a\u202E/AGENTS.md' } as WireEvent)

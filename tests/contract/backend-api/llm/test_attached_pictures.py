@@ -112,7 +112,9 @@ async def test_of_one_that_is_broken_model_and_person_read_why(form: str) -> Non
     assert pictures(server.requests[0]) == [CAT]
     told = f"The user attached the picture broken.png, which can't be shown. {BROKEN}"
     assert json.dumps(told)[1:-1] in json.dumps(said_in(server.requests[0]))
-    assert [notice.text for notice in stage.payloads(session, Notice)] == [told]
+    [notice] = stage.payloads(session, Notice)
+    assert notice.text == f"The picture broken.png could not be shown to the model: {BROKEN}"
+    assert (notice.code, notice.params) == ("picture_not_shown", {"path": "broken.png", "reason": BROKEN})
 
 
 async def test_of_many_the_first_ones_are_shown_and_the_others_named(form: str) -> None:
@@ -167,3 +169,32 @@ async def test_another_worker_goes_on_with_the_same_bytes(form: str) -> None:
     assert pictures(before) == [CAT]
     assert said_in(before) == said_in(after)
     assert [path["path"] for _, path in tools.started] == ["cat.png"]
+
+
+async def test_no_more_are_shown_where_another_worker_goes_on_in_the_midst_of_them(form: str) -> None:
+    names = [f"p{number}.png" for number in range(20)]
+    shots = {name.partition(".")[0]: png(shade=number) for number, name in enumerate(names)}
+    stage, tools, begun = Stage(), HandlerBox(), asyncio.Event()
+
+    async def hang_at_the_fifth(call: ToolCall, arguments: dict[str, Any], on_output: OnOutput) -> Done:
+        if arguments["path"] == names[4]:
+            begun.set()
+            await asyncio.Event().wait()
+        picture = shots[arguments["path"].partition(".")[0]]
+        return Done(success=True, output="A picture.", body=picture, body_media_type="image/png")
+
+    tools.add("file_read", hang_at_the_fifth, read_only=True)
+    async with ModelServer() as server:
+        session = await stage.open_session(title="named")
+        first, second = MODELS[form](server), MODELS[form](server)
+        async with working(worker_for(stage, first, tools, info=SEEING)):
+            run = await stage.say(session, "look", attachments=names)
+            await begun.wait()
+        stage.lapse(run)
+        async with working(worker_for(stage, second, reader(**shots), name="worker_2", info=SEEING)):
+            await stage.until_finished(run)
+        await first.aclose()
+        await second.aclose()
+    [request] = server.requests
+    assert pictures(request) == [*shots.values()][:MOST_ATTACHED]
+    assert stage.payloads(session, AttachmentRead)[-1].paths == names[MOST_ATTACHED:]

@@ -227,7 +227,7 @@ async def test_a_computer_call_has_so_many_actions_at_most() -> None:
     for many in (MOST_CALLS + 1, 1_000_000):
         with pytest.raises(ModelUnavailableError, match="calls"):
             await answer_of("responses", Answer(texts=(), calls=[Call(name="", computer={"actions": [{}] * many})]))
-    with pytest.raises(ModelUnavailableError, match="unknown form"):
+    with pytest.raises(ModelUnavailableError, match="not in the format of its API"):
         await answer_of("responses", Answer(texts=(), calls=[Call(name="", computer={"action": NESTED})]))
 
 

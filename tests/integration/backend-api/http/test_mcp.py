@@ -56,6 +56,10 @@ class Connections:
     def has_changed(self) -> bool:
         return False
 
+    @property
+    def is_doubtful(self) -> bool:
+        return False
+
     async def listing(self) -> Listing:
         name = public_name(self.connected[-1].name, "get")
         tool = McpTool(name="get", public_name=name, description="Gets.", parameters={})

@@ -57,12 +57,11 @@ def rpc_error(code: int, message: str) -> bytes:
         ("404 Not Found", "text/html", b"<h1>Not here</h1>"),
         ("404 Not Found", "application/json", rpc_error(-32001, "Session not found")),
         ("404 Not Found", "application/json", rpc_error(-32600, "Session terminated")),
-        ("404 Not Found", "application/json", b'{"error": "what?"}'),
+        ("404 Not Found", "application/json", b'{"error": "MCP session not found"}'),
         ("400 Bad Request", "application/json", rpc_error(-32000, "Bad Request: No valid session ID provided")),
         ("400 Bad Request", "application/json", rpc_error(-32000, "Bad Request: Server not initialized")),
         ("400 Bad Request", "text/plain", b"Invalid session ID"),
         ("400 Bad Request", "text/plain", b"Missing Mcp-Session-Id header"),
-        ("410 Gone", "text/plain", b""),
     ],
 )
 async def test_a_call_in_a_session_that_the_server_forgot_is_known_not_to_have_happened(
@@ -95,6 +94,32 @@ async def test_another_refusal_is_told_and_never_asked_again(status: str, body: 
             done = await connection.call("get", CALL)
     assert not done.success
     assert said in done.output
+    assert server.asked.count("tools/call") == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "said"),
+    [
+        ("400 Bad Request", rpc_error(-32000, "transfer done; checkout session expired"), "checkout session expired"),
+        ("410 Gone", b'{"error": "The voucher was redeemed"}', "status 410."),
+        ("410 Gone", b"", "status 410."),
+        ("404 Not Found", b'{"error": "mail sent; recipient folder not found"}', "status 404."),
+        ("404 Not Found", rpc_error(-32000, "mail sent; folder not found"), "folder not found"),
+    ],
+)
+async def test_what_a_server_hands_on_after_it_may_have_acted_is_told_as_such_and_its_session_is_left(
+    status: str, body: bytes, said: str
+) -> None:
+    async with hostile_server(tools_call=answer(status, "application/json", body)) as server:
+        server.says["initialize"] = opened_with_session()
+        async with connected(server.url) as connection:
+            assert not connection.is_doubtful
+            done = await connection.call("get", CALL)
+            assert connection.is_open
+            assert connection.is_doubtful
+    assert not done.success
+    assert said in done.output
+    assert done.output.endswith("The call may have happened.")
     assert server.asked.count("tools/call") == 1
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from backend_api.domain.agent.attachments import Attached, attached_to
+from backend_api.domain.agent.attachments import MOST_ATTACHED, Attached, attached_to
 from backend_api.domain.agent.events import AttachmentRead, BodyReference, Event, MessageCompleted, MessageUser, Payload
 from backend_api.domain.agent.model import AssistantTurn, NoteTurn, UserTurn
 from backend_api.domain.agent.pictures import Picture
@@ -50,7 +50,22 @@ def test_which_attachments_may_be_pictures_is_told_by_their_names(names: list[st
 
 def test_those_nobody_has_looked_at_stand_with_the_unread_message() -> None:
     thread = thread_of(said("u", "a.png", "b.png"), read("u", "a.png"))
-    assert thread.conversation("r").attached == [Attached(message_id="u", paths=("b.png",))]
+    assert thread.conversation("r").attached == [
+        Attached(message_id="u", paths=("a.png", "b.png"), recorded=("a.png",))
+    ]
+
+
+def test_of_many_the_first_ones_of_the_message_are_shown_however_often_that_is_begun() -> None:
+    names = [f"p{number}.png" for number in range(20)]
+    [attached] = thread_of(said("u", *names), *(read("u", name) for name in names[:5])).conversation("r").attached
+    further = attached.too_many()
+    assert attached.first == tuple(names[5:MOST_ATTACHED])
+    assert further is not None
+    assert further.paths == names[MOST_ATTACHED:]
+    begun = thread_of(said("u", *names), *(read("u", name) for name in names[:MOST_ATTACHED]))
+    [attached] = begun.conversation("r").attached
+    assert (attached.first, attached.too_many()) == ((), further)
+    assert thread_of(said("u", *names), *(read("u", name) for name in names)).conversation("r").attached == []
 
 
 def test_a_picture_follows_its_message_and_stays_where_it_was_once_answered() -> None:

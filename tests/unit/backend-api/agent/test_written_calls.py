@@ -33,6 +33,7 @@ TOOLS = ("look", "shell_exec")
         'functools[{"name": "look", "arguments": {}}]',
         '{"name": "look", "parameters": {"at": 1}}',
         '```json\n{"name": "shell_exec", "arguments": {"command": "ls"}}\n```',
+        '\n``` tool_code \n\n{"name": "look", "arguments": {}}\n\n```\n',
         '[{"name": "look", "arguments": {}}, {"name": "look", "arguments": "{}"}]',
     ],
 )
@@ -53,6 +54,9 @@ def test_a_call_that_is_written_as_text_is_known(text: str) -> None:
         '{"name": "Ada", "arguments": {}}',
         '{"name": "look", "age": 3}',
         '{"look": 1',
+        "```",
+        "```\n```",
+        '```python\n{"name": "look", "arguments": {}}\n```',
         "[1, 2]",
         "[]",
         "{" * 50_000,
@@ -68,3 +72,10 @@ def test_a_long_text_takes_no_long_look() -> None:
     for text in ("`" * 90_000, "```\n" * 20_000, "\n" * 90_000, "<tool_call>" * 9_000, " " * 90_000):
         is_call_written(text, TOOLS)
     assert time.process_time() - began < 2
+
+
+def test_a_fence_that_is_not_closed_takes_no_long_look() -> None:
+    began = time.process_time()
+    for text in ("```" + "\n" * 90_000 + "x", "```" + " \n" * 45_000 + "```x", "```json" + "\n```" * 20_000 + "x"):
+        assert not is_call_written(text, TOOLS)
+    assert time.process_time() - began < 5

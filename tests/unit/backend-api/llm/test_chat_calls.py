@@ -114,3 +114,18 @@ def test_arguments_that_look_whole_again_and_again_are_not_read_each_time() -> N
         calls.add(piece(0, "x", "a", "}"))
     assert time.process_time() - began < 2
     assert [part.request.arguments for part in calls.parts() if isinstance(part, ToolCallPart)] == [None]
+
+
+def test_one_id_for_very_many_calls_takes_no_long_look() -> None:
+    calls, began = ChatCalls("It", "m"), time.process_time()
+    for number in range(20_000):
+        calls.add(piece(number, "x", "a", f'{{"n": {number}}}'))
+    with pytest.raises(ModelUnavailableError, match="calls"):
+        calls.parts()
+    assert time.process_time() - began < 10
+
+
+def test_one_call_may_come_in_more_places_than_there_are_calls() -> None:
+    first, last = piece(0, "x", "a", '{"n": "'), piece(MOST_CALLS * 3, "x", None, '"}')
+    between = [piece(number, "x", None, "1") for number in range(1, MOST_CALLS * 3)]
+    assert made(first, *between, last) == [("a", {"n": "1" * len(between)})]

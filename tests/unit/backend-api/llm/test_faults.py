@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from backend_api.infrastructure.llm.faults import fault_in_stream, fault_of
+from backend_api.infrastructure.llm.faults import fault_in_stream, fault_of, is_fault
 
 
 @pytest.mark.parametrize(
@@ -68,3 +70,23 @@ def test_what_a_provider_says_of_a_key_is_a_sentence_of_its_own(said: str, told:
     assert fault_of(401, {"message": said}, provider="P", key_setting="K", headers={}).detail == told
     none = fault_of(403, {}, provider="P", key_setting="K", headers={})
     assert none.detail == "P refused the key (403). Check K."
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [("[", "]"), ('{"error":', "}"), ('{"message":', "}"), ('{"detail":[', "]}"), ('{"metadata":{"raw":', "}}")],
+)
+def test_an_error_that_is_nested_for_ever_is_told_without_what_it_says(opening: str, closing: str) -> None:
+    error: object = json.loads(opening * 450 + '"no"' + closing * 450)
+    for one in (error, {"message": error}):
+        assert fault_of(500, one, provider="P", key_setting="K", headers={}).detail == "P is not available now (500)."
+        assert fault_in_stream(one, provider="P", key_setting="K").detail == "P is not available now (500)."
+        assert is_fault({"message": one}) is False
+
+
+def test_what_an_error_says_further_inside_is_told() -> None:
+    error: object = json.loads('{"error":[' * 5 + '{"detail": [{"msg": {"message": "no"}}], "status": 418}' + "]}" * 5)
+    assert fault_of(500, error, provider="P", key_setting="K", headers={}).detail == "P is not available now (500): no"
+    assert (
+        fault_in_stream({"error": {"error": {"code": "429"}}}, provider="P", key_setting="K").code == "model_rate_limit"
+    )

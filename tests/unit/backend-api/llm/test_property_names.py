@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from typing import Any
 
 from backend_api.domain.agent.model import ToolCallPart, ToolRequest
@@ -51,17 +52,22 @@ def test_every_name_is_one_that_the_provider_takes_and_all_that_name_it_do_so_al
     properties = declared.parameters["properties"]
     assert len(properties) == len(ODATA["properties"])
     [of_filter] = [name for name in properties if name.startswith("_filter_")]
+    [of_order] = [name for name in properties if name.startswith("_orderby_")]
     assert declared.parameters["required"] == [of_filter, "where"]
-    assert declared.parameters["dependentRequired"] == {of_filter: ["_orderby"]}
+    assert declared.parameters["dependentRequired"] == {of_filter: [of_order]}
     assert properties["same"] == {"$ref": f"#/properties/{of_filter}"}
-    assert properties["where"]["anyOf"][0]["required"] == ["a_b"]
-    assert declared.parameters["$defs"]["Order"]["properties"] == {"_by": {"enum": ["$by"]}}
+    where = properties["where"]["anyOf"][0]
+    assert where["required"] == [*where["properties"]]
+    assert [*declared.parameters["$defs"]["Order"]["properties"].values()] == [{"enum": ["$by"]}]
 
 
 def test_a_call_has_the_tools_own_names_at_every_depth_and_the_model_reads_what_it_wrote() -> None:
     names = PropertyNames([tool(ODATA)])
-    of_filter = names.tools[0].parameters["required"][0]
-    given = {of_filter: "a", "_filter": "b", "_orderby": [{"_by": "$by"}], "where": {"a_b": 1}, "other": 2}
+    declared = names.tools[0].parameters
+    of_filter, of_order = declared["required"][0], declared["dependentRequired"][declared["required"][0]][0]
+    [of_by] = declared["$defs"]["Order"]["properties"]
+    [of_blank] = declared["properties"]["where"]["anyOf"][0]["properties"]
+    given = {of_filter: "a", "_filter": "b", of_order: [{of_by: "$by"}], "where": {of_blank: 1}, "other": 2}
     part = names.restored(call(**given))
     assert part.request.arguments == {
         "$filter": "a",
@@ -80,3 +86,21 @@ def test_what_the_provider_takes_as_it_is_stays_the_same() -> None:
     part = call(**{"a.b-c_D9": 1})
     assert names.tools == [plain]
     assert names.restored(part) is part
+
+
+def test_what_is_given_under_names_of_its_own_keeps_them() -> None:
+    names = PropertyNames([tool({"type": "object", "properties": {"$a": {}, "data": {"type": "object"}}})])
+    assert names.restored(call(data={"_a": 1, "a": 2})).request.arguments == {"data": {"_a": 1, "a": 2}}
+
+
+def test_no_two_names_are_told_alike() -> None:
+    [alias] = [*PropertyNames([tool({"properties": {"$a": {}}})]).tools[0].parameters["properties"]]
+    [declared] = PropertyNames([tool({"properties": {"$a": {}, alias: {}, "€a": {}}})]).tools
+    assert len(declared.parameters["properties"]) == 3
+
+
+def test_very_many_names_take_no_long_look() -> None:
+    began = time.process_time()
+    [declared] = PropertyNames([tool({"properties": {f"${number}": {} for number in range(50_000)}})]).tools
+    assert len(declared.parameters["properties"]) == 50_000
+    assert time.process_time() - began < 20

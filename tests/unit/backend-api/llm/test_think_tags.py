@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 
 import pytest
@@ -72,6 +73,8 @@ def splits(text: str) -> Iterator[list[str]]:
         ("Hm.</think>So.", "Hm.", "So."),
         ('I decide.\n</think>{"a": 1}', "I decide.\n", '{"a": 1}'),
         ("I call it now.\n</think>", "I call it now.\n", ""),
+        ("<think>\u0130stanbul</think>Merhaba", "\u0130stanbul", "Merhaba"),
+        ("<THINKING>\u0130\u0130</ThinkinG>So.", "\u0130\u0130", "So."),
     ],
 )
 def test_thinking_between_tags_is_no_text(text: str, thought: str, said: str) -> None:
@@ -90,6 +93,10 @@ def test_thinking_between_tags_is_no_text(text: str, thought: str, said: str) ->
         "a <",
         "</",
         "<thinker>So.</thinker>",
+        "<th\u0131nk>So.</th\u0131nk>",
+        "<thought\u017f>So.</thought\u017f>",
+        "<thin\u212a>So.",
+        " " * 2_000 + "So.",
         "Models write <think>Hm.</think> before they answer.",
         "Write `</think>` at the end.",
         "It ends with </think> and a blank line.",
@@ -130,3 +137,21 @@ def test_text_without_a_mark_is_the_same_part() -> None:
     assert tags.parts([TextPart("So")]) == [TextPart("So")]
     parts = [TextPart(" it is.")]
     assert tags.parts(parts) is parts
+
+
+def test_any_number_of_tags_may_come_at_once() -> None:
+    began = time.process_time()
+    for text, thought in (
+        ("<think></think>" * 50_000, ""),
+        ("<think>a</think>" * 50_000, "a" * 50_000),
+        ("<think>x</think>" + "</think>" * 50_000, "x"),
+    ):
+        assert told(read([text + "So."])) == (thought, "So.")
+    assert time.process_time() - began < 20
+
+
+def test_white_space_without_an_end_is_not_held() -> None:
+    began = time.process_time()
+    assert told(read([" "] * 200_000)) == ("", " " * 200_000)
+    assert told(read(["<think>x</think>", *[" "] * 200_000, "So."])) == ("x", "So.")
+    assert time.process_time() - began < 20

@@ -31,6 +31,14 @@ def nested(depth: int) -> dict[str, Any]:
     return {"type": "object", "properties": {"x": schema}}
 
 
+def pointed(characters: int, times: int = 1) -> dict[str, Any]:
+    """One that is pointed to by a name of so many characters, each written as three."""
+    pointer = "#/$defs/b/default/" + "%41" * characters
+    properties = {f"p{number}": {"$ref": "#/$defs/a"} for number in range(times)}
+    definitions: dict[str, Any] = {"a": {"$ref": pointer}, "b": {"default": {"A" * characters: {}}}}
+    return {"type": "object", "properties": properties, "$defs": definitions}
+
+
 GOOD: list[dict[str, Any]] = [
     {},
     PLAIN,
@@ -59,6 +67,7 @@ GOOD: list[dict[str, Any]] = [
     {"type": "object", "properties": {"a": {"items": {}}, "b": {"$ref": "#/properties/a/items"}}},
     {"type": "object", "properties": {"a": {"anyOf": [PLAIN, {"$ref": "#/properties/a/anyOf/0"}]}}},
     {"type": "object", "properties": {"below": {"$ref": "#"}}},
+    pointed(200),
 ]
 BAD: list[dict[str, Any]] = [
     {"type": "array"},
@@ -76,6 +85,9 @@ BAD: list[dict[str, Any]] = [
     {"type": "object", "properties": {"a": {"$ref": "https://evil.example.org/schema"}}},
     {"type": "object", "properties": {"a": {"$ref": "#/$defs/nowhere"}}},
     {"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": {"$ref": "#/$defs/A"}}},
+    {"type": "object", "properties": {"a": {"anyOf": [PLAIN, {"$ref": "#/properties/a/anyOf/2"}]}}},
+    {"type": "object", "properties": {"a": {"anyOf": [PLAIN, {"$ref": "#/properties/a/anyOf/x"}]}}},
+    pointed(1_000),
     {"type": "object", "properties": {"a": {"pattern": "("}}},
     {"type": "object", "properties": {"a": {"pattern": 7}}},
     {"type": "object", "properties": {"a": {"anyOf": []}}},
@@ -165,6 +177,18 @@ def test_patterns_are_looked_at_within_a_bound_however_many_there_are() -> None:
     assert "there are too many patterns" in listing.left_out[-2]
     assert time.perf_counter() - began < 10
     assert len(taken(*(tool(0, "^[a-z]{{1,9}}$")._replace(name=f"t{number}") for number in range(50))).tools) == 50
+
+
+def test_what_is_pointed_to_is_looked_for_once() -> None:
+    began = time.process_time()
+    assert of_schema(pointed(20_000, 4_000)).left_out
+    assert of_schema(pointed(300, 5_000)).tools
+    listed: dict[str, Any] = {
+        "enum": [{}] * 20_000,
+        "anyOf": [{"$ref": f"#/properties/a/enum/{at}"} for at in range(2_000)],
+    }
+    assert of_schema({"type": "object", "properties": {"a": listed}}).tools
+    assert time.process_time() - began < 10
 
 
 def test_of_schemas_that_are_left_out_no_more_are_looked_at_than_of_others() -> None:

@@ -72,6 +72,7 @@ class Connection:
     server: Server
     is_open: bool = True
     has_changed: bool = False
+    is_doubtful: bool = False
 
     async def listing(self) -> Listing:
         if self.server.fails is not None:
@@ -402,6 +403,21 @@ async def test_where_the_new_session_is_of_no_use_either_the_model_is_told_that_
     [turn] = results(model)
     assert turn.output.startswith("Nothing was run: the MCP server box can't be used.")
     assert server.calls == ["get", "get"]
+
+
+async def test_after_a_call_that_leaves_the_session_in_doubt_the_next_one_is_made_in_a_new_one() -> None:
+    stage, server = Stage(), Server()
+
+    async def doubt(_: ToolCall) -> None:
+        server.connections[-1].is_doubtful = len(server.calls) == 1
+
+    server.answer = doubt
+    model = ScriptedModel(calls("get"), calls("put"), calls("get"), DONE)
+    async with working(worker(stage, model, server)):
+        session = await stage.open_session(title="named")
+        await stage.until_finished(await stage.say(session, "go"))
+    assert server.calls == ["get", "put", "get"]
+    assert (len(server.connected), server.open) == (2, 0)
 
 
 async def test_a_call_that_may_have_happened_is_never_made_twice() -> None:

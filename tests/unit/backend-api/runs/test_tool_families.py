@@ -233,7 +233,8 @@ async def test_a_family_that_the_person_names_is_loaded_before_the_model_answers
         assert note.about == "desktop"
         told = [turn.text for turn in model.requests[0].turns if isinstance(turn, NoteTurn)]
         assert any('"name":"desktop_mouse"' in text for text in told)
-    stage, session, _, _ = await said(DONE, text="Order one at the shop, desktops don't matter")
+        assert any("Its name occurs in the message" in text for text in told)
+    stage, session, _, _ = await said(DONE, text="Order one by @shop, desktops don't matter")
     assert [one.about for one in stage.payloads(session, ContextNote) if one.kind == "tools"] == ["mcp__shop"]
 
 

@@ -220,6 +220,8 @@ class _Run:
                 said_of = FORBIDDEN
             output = said_of.format(name=target.name, reason=error)
             return Done(success=False, output=output, events=self._report_failure(target, error))
+        if connection.is_doubtful:
+            await self._drop(target, connection)
         if connection.has_changed and not said and target.name not in self._changed_ones:
             said = [self._other_tools(target)]
         self._changed_ones |= {target.name} if said else set()

@@ -35,6 +35,7 @@ MAX_LOADED_CHARACTERS = 12_000
 """Of definitions that are told at once: a longer result would be cut."""
 _MAX_LINE_CHARACTERS = 320
 _MAX_FOREIGN_CHARACTERS = 160
+_MOST_LETTERS_OF_WORD = 5
 OTHERS = "others"
 _HEAD = "Tools of "
 _UNKNOWN = "There is no family {name!r}. Families: {families}."
@@ -44,7 +45,9 @@ _NONE_FOUND = "No tool of {name} has {find!r} in its name or description. Leave 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FamilyKind:
     """`line` says what its tools are good for, `tools` names them by globs; those that are told from the start are
-    `first`. It is loaded as well where the person names it by one of its `words`."""
+    `first`. It is loaded as well where a message has one of its `words`: those that mean nothing else where somebody
+    works with a computer. An ordinary word alone, such as background, port or memory, is none, as what it loads is
+    12,000 characters; `@` and the name of a family always loads it."""
 
     name: str
     line: str
@@ -83,7 +86,10 @@ FAMILIES = (
         name="background",
         line="commands that run on while you do other things; their end is told",
         tools=("background_*", "check_background"),
-        words=("background", "后台"),
+        words=(
+            *("background command", "background commands", "run in the background", "running in the background"),
+            *("后台运行", "后台命令"),
+        ),
     ),
     FamilyKind(
         name="files",
@@ -101,28 +107,36 @@ FAMILIES = (
         name="ports",
         line="show the person a server that runs on the computer",
         tools=("expose_port", "close_port"),
-        words=("port", "端口"),
+        words=("expose port", "expose the port", "expose a port", "暴露端口", "开放端口"),
     ),
-    FamilyKind(name="todos", line="a list of your own", tools=("todo_*",), words=("todo", "todos", "待办")),
+    FamilyKind(
+        name="todos",
+        line="a list of your own",
+        tools=("todo_*",),
+        words=("your todos", "your todo list", "你的待办"),
+    ),
     FamilyKind(
         name="tasks",
         line="tasks that depend on each other, the same for all agents of the session",
         tools=("task_*",),
-        words=("tasks", "任务列表"),
+        words=("shared tasks", "shared task list", "共享任务"),
     ),
     FamilyKind(
         name="memories",
         line="change memories",
         tools=("memory_*",),
         first=("memory_view", "memory_create"),
-        words=("memory", "memories", "记忆"),
+        words=("your memory", "your memories", "你的记忆"),
     ),
     FamilyKind(
         name="skills",
         line="list and install skills",
         tools=("list_skills", "install_skill", "read_skill"),
         first=("read_skill",),
-        words=("skills", "技能"),
+        words=(
+            *("your skills", "install skill", "install the skill", "install a skill"),
+            *("你的技能", "安装技能"),
+        ),
     ),
     FamilyKind(
         name="team",
@@ -139,7 +153,7 @@ FAMILIES = (
             "submit_plan",
             "answer_shutdown",
         ),
-        words=("teammate", "teammates", "队友"),
+        words=("your teammates", "spawn a teammate", "spawn teammates", "你的队友"),
     ),
     FamilyKind(name=OTHERS, line="more", tools=("think", "utc_now", "compact")),
 )
@@ -286,8 +300,15 @@ def kind_of(name: str) -> FamilyKind | None:
     """The family of a tool of that name."""
     if name.startswith(FOREIGN_PREFIX):
         server = name.removeprefix(FOREIGN_PREFIX).partition("__")[0]
-        return FamilyKind(name=f"{FOREIGN_PREFIX}{server}", line="", tools=(), words=(server,))
+        return FamilyKind(name=f"{FOREIGN_PREFIX}{server}", line="", tools=(), words=_words_of(server))
     return next((kind for kind in FAMILIES if is_named(name, kind.tools)), None)
+
+
+def _words_of(server: str) -> tuple[str, ...]:
+    """Of an MCP server: its bare name, where that can hardly be an ordinary word, such as `time` or `git`: where it has
+    a digit, hyphen or underscore, and more than five letters."""
+    is_own = re.search("[0-9_-]", server) is not None and sum(map(str.isalpha, server)) > _MOST_LETTERS_OF_WORD
+    return (server,) if is_own else ()
 
 
 def families_of(specs: Sequence[ToolSpec]) -> list[Family]:
@@ -372,6 +393,12 @@ def _cut(spec: ToolSpec) -> str:
 
 @lru_cache(maxsize=512)
 def _pattern_of(kind: FamilyKind) -> re.Pattern[str]:
-    # A Chinese word has no space around it.
-    words = [re.escape(word) if not word.isascii() else rf"(?<![\w-]){re.escape(word)}(?![\w-])" for word in kind.words]
-    return re.compile("|".join([rf"@{re.escape(kind.name)}(?![\w-])", *words]), re.IGNORECASE)
+    """Words of Latin letters as whole words, also beside Chinese, which has no space around a word."""
+    prefix = rf"(?:{FOREIGN_PREFIX})?" if kind.name.startswith(FOREIGN_PREFIX) else ""
+    sign = rf"(?<![\w.+-])@{prefix}{re.escape(kind.name.removeprefix(FOREIGN_PREFIX))}(?![\w-])"
+    words = [rf"(?<![\w-]){_spaced(one)}(?![\w-])" if one.isascii() else re.escape(one) for one in kind.words]
+    return re.compile("|".join([sign, *words]), re.IGNORECASE | re.ASCII)
+
+
+def _spaced(words: str) -> str:
+    return r"\s+".join(map(re.escape, words.split()))

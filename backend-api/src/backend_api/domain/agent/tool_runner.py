@@ -13,14 +13,13 @@ from typing import Any
 
 from backend_api.domain.agent.announced_calls import Announced, approval_of
 from backend_api.domain.agent.answer import MAX_OPAQUE_CHARACTERS
-from backend_api.domain.agent.attachments import DENIED, READ_TOOL, Attached, is_picture, text_of
+from backend_api.domain.agent.attachments import DENIED, READ_TOOL, Attached, is_picture, notice_of, text_of
 from backend_api.domain.agent.capability import ALLOW, Allow, Ask, Deny, Judge, ProposedCall, Verdict
 from backend_api.domain.agent.chained_calls import NOT_REACHED, ChainedCalls
 from backend_api.domain.agent.chosen import NOTHING_CHOSEN, Chosen
 from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import (
     AttachmentRead,
-    Notice,
     SafetyCheck,
     ToolCalled,
     ToolFinished,
@@ -157,7 +156,7 @@ class ToolRunner:
             if tool is None:
                 # The message names them, which is all that there is to say.
                 await self.journal.record(
-                    [AttachmentRead(message_id=message.message_id, paths=[*message.paths], text="")]
+                    [AttachmentRead(message_id=message.message_id, paths=[*message.left], text="")]
                 )
                 continue
             for path in message.first:
@@ -184,7 +183,7 @@ class ToolRunner:
         )
         items = [Recorded(payload=read, body=body)]
         if body is None and read.text:
-            items.append(Recorded(payload=Notice(text=read.text)))
+            items.append(Recorded(payload=notice_of(path, done)))
         await self.journal.record_items(items)
 
     def _announce(

@@ -27,7 +27,8 @@ _MARKS = re.compile(
 )
 """As in the templates of Qwen, Hermes, GLM, Mistral, Llama, MiniMax, DeepSeek, Kimi, InternLM, gpt-oss and Phi."""
 _LOOKED_AT = 100_000
-_IN_FENCE = re.compile(r"\A\s*```(?:json|tool_call|tool_code)?\s*\n(.*)\n```\s*\Z", re.DOTALL)
+_FENCE = "```"
+_LANGUAGES = frozenset({"", "json", "tool_call", "tool_code"})
 
 
 def is_call_written(text: str, tools: Collection[str]) -> bool:
@@ -40,8 +41,7 @@ def is_call_written(text: str, tools: Collection[str]) -> bool:
 
 def _is_bare_call(text: str, tools: Collection[str]) -> bool:
     """Whether all of it is the JSON of a call, as Llama writes it."""
-    fenced = _IN_FENCE.match(text)
-    said = (fenced[1] if fenced else text).strip()
+    said = _without_fence(text.strip())
     if not said.startswith(("{", "[")):
         return False
     try:
@@ -50,6 +50,14 @@ def _is_bare_call(text: str, tools: Collection[str]) -> bool:
         return False
     calls = cast("list[object]", value) if isinstance(value, list) else [value]
     return bool(calls) and all(_is_call(call, tools) for call in calls)
+
+
+def _without_fence(text: str) -> str:
+    """What stands between fences, where these are around all of it."""
+    if not text.startswith(_FENCE) or not text.endswith("\n" + _FENCE):
+        return text
+    language, _, inside = text.removeprefix(_FENCE).removesuffix(_FENCE).partition("\n")
+    return inside.strip() if language.strip() in _LANGUAGES else text
 
 
 def _is_call(value: object, tools: Collection[str]) -> bool:

@@ -66,6 +66,11 @@ class McpConnection(Protocol):
         """Whether it said that it lists other tools since it was asked."""
         ...
 
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether the server may not know its session any more: later calls are better made over a new one."""
+        ...
+
     async def listing(self) -> Listing:
         """What the server lists by now. Raises `McpServerError`, `McpNotCalledError`."""
         ...

@@ -89,10 +89,11 @@ class CronsimLines:
 def _wrong_number(cron: str) -> str:
     written = _SHORT_FORMS.get(cron.strip().lower())
     if written is not None:
-        return f"This has 1 fields: write {cron.strip()} as {written}."
-    if len(cron.split()) == 6:
+        return f"{cron.strip()} is a short form that is not taken here: write {written}."
+    count = len(cron.split())
+    if count == 6:
         return "This has 6 fields: leave out that of the seconds, or that of the year."
-    return f"This has {len(cron.split())} fields."
+    return f"This has {count} field{'' if count == 1 else 's'}."
 
 
 def _check_terms(name: str, cron: str, field: str) -> None:

@@ -6,6 +6,7 @@ one index, leave out ids and indexes, or change an id on the way.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,12 +53,12 @@ class _ChatCall:
         joined = "".join(texts)
         if len(texts) < 2 or (joined.strip() and arguments_of(joined) is not None):
             return [joined]
-        whole: list[tuple[str, Json]] = []
+        whole: dict[str, str] = {}
         for text in filter(str.strip, texts):
             arguments = arguments_of(text)
-            if arguments is not None and all(arguments != other for _, other in whole):
-                whole.append((text, arguments))
-        return [text for text, _ in whole] or [joined]
+            if arguments is not None:
+                whole.setdefault(json.dumps(arguments, sort_keys=True), text)
+        return [*whole.values()] or [joined]
 
 
 @dataclass(slots=True)
@@ -92,11 +93,13 @@ class ChatCalls:
             merge(call.added_to_function, fields_beyond(function, _KNOWN_OF_FUNCTION))
 
     def parts(self) -> list[Part]:
-        """All of them, whole."""
+        """All of them, whole. Raises `ModelUnavailableError` where there are too many."""
         return [part for call in self._calls for part in self._parts_of(call)]
 
     def _parts_of(self, call: _ChatCall) -> list[Part]:
         raws = call.raws()
+        if len(raws) > MOST_CALLS:
+            raise too_many_calls(self.provider)
         if raws == [""] and not call.name:
             return []
         added = {"call": call.added, "function": call.added_to_function}

@@ -21,6 +21,8 @@ from backend_api.domain.agent.model import (
 )
 
 MAX_MESSAGE_CHARACTERS = 300
+_MAX_DEPTH = 20
+"""What is said further inside an error is not looked for."""
 _TITLE = re.compile(r"<title[^>]*>([^<]{1,300})", re.IGNORECASE)
 _STATUS = re.compile(r"[1-5][0-9]{2}")
 PASSING = frozenset({408, 409})
@@ -102,7 +104,15 @@ def fault_in_stream(error: object, *, provider: str, key_setting: str) -> ModelE
 
 def status_in(error: object) -> int | None:
     """The status that an error object would have had for an answer of its own, as far as it says one."""
-    fields: dict[str, Any] = as_object(error)
+    for _ in range(_MAX_DEPTH):
+        fields = as_object(error)
+        if (status := _status_of(fields)) is not None or not isinstance(fields.get("error"), dict):
+            return status
+        error = fields["error"]
+    return None
+
+
+def _status_of(fields: Mapping[str, Any]) -> int | None:
     for name in ("status", "code", "type"):
         value = fields.get(name)
         if isinstance(value, int) and 100 <= value < 600:
@@ -111,8 +121,7 @@ def status_in(error: object) -> int | None:
             return status
         if isinstance(value, str) and _STATUS.fullmatch(value):
             return int(value)
-    inner = fields.get("error")
-    return status_in(cast("object", inner)) if isinstance(inner, dict) else None
+    return None
 
 
 def is_fault(answer: Mapping[str, Any]) -> bool:
@@ -157,35 +166,43 @@ def message_of(error: object) -> str:
 
 
 def _message(error: object) -> tuple[str, str]:
-    if isinstance(error, list):
-        # Google's, whose errors are lists of one.
-        return next((_message(one) for one in cast("list[object]", error)), ("", ""))
-    if not isinstance(error, dict):
-        return (_shown(error)[:MAX_MESSAGE_CHARACTERS], "") if isinstance(error, str) else ("", "")
-    fields = as_object(cast("object", error))
-    inner: object = fields.get("error")
-    if isinstance(inner, (dict, list, str)) and inner:
-        return _message(cast("object", inner))
-    code = fields.get("code") or fields.get("type")
-    return _text(fields)[:MAX_MESSAGE_CHARACTERS], str(code) if isinstance(code, (str, int)) else ""
+    """What it says, and its code."""
+    for _ in range(_MAX_DEPTH):
+        if isinstance(error, list):
+            # Google's, whose errors are lists of one.
+            error = next(iter(cast("list[object]", error)), None)
+            continue
+        if not isinstance(error, dict):
+            return (_shown(error)[:MAX_MESSAGE_CHARACTERS], "")
+        fields = as_object(cast("object", error))
+        inner: object = fields.get("error")
+        if not isinstance(inner, (dict, list, str)) or not inner:
+            code = fields.get("code") or fields.get("type")
+            return _text(fields)[:MAX_MESSAGE_CHARACTERS], str(code) if isinstance(code, (str, int)) else ""
+        error = cast("object", inner)
+    return "", ""
 
 
-def _text(fields: Mapping[str, Any]) -> str:
+def _text(fields: Mapping[str, Any], depth: int = 0) -> str:
     """What it says, with what a gateway passes on of the provider behind it."""
     named = [fields.get(name) for name in ("message", "detail", "msg", "status_msg", "error_description")]
-    said = next((text for value in named if (text := _words(value))), "")
+    said = next((text for value in named if (text := _words(value, depth))), "")
     if not said and (base := as_object(fields.get("base_resp"))):
         # MiniMax's, which is there in good answers, too.
-        said = _words(base.get("status_msg")) if base.get("status_code") else ""
-    raw = _words(as_object(fields.get("metadata")).get("raw"))
+        said = _words(base.get("status_msg"), depth) if base.get("status_code") else ""
+    raw = _words(as_object(fields.get("metadata")).get("raw"), depth)
     return f"{said}: {raw}" if said and raw else said
 
 
-def _words(value: object) -> str:
+def _words(value: object, depth: int) -> str:
     """The text in it: validation errors are lists of objects."""
+    if depth >= _MAX_DEPTH:
+        return ""
     if isinstance(value, list):
-        return "; ".join(text for one in cast("list[object]", value) if (text := _words(one)))
-    return _text(as_object(cast("object", value))) if isinstance(value, dict) else _shown(value)
+        return "; ".join(text for one in cast("list[object]", value) if (text := _words(one, depth + 1)))
+    if isinstance(value, dict):
+        return _text(as_object(cast("object", value)), depth + 1)
+    return _shown(value)
 
 
 def _shown(value: object) -> str:

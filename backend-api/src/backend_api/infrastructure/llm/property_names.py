@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -49,22 +49,26 @@ class PropertyNames:
         return replace(part, request=replace(call, arguments=arguments, raw=json_of(arguments).decode(), opaque=opaque))
 
     def _declared(self, tool: ToolSpec) -> ToolSpec:
-        names = {*_names_in(tool.parameters)}
-        refused = sorted(name for name in names if not _TAKEN.fullmatch(name))
+        taken = {*_names_in(tool.parameters)}
+        refused = sorted(name for name in taken if not _TAKEN.fullmatch(name))
         if not refused:
             return tool
         aliases: dict[str, str] = {}
         for name in refused:
-            aliases[name] = _alias(name, names | {*aliases.values()})
+            aliases[name] = _alias(name, taken)
+            taken.add(aliases[name])
         self._originals[tool.name] = {alias: name for name, alias in aliases.items()}
         return replace(tool, parameters=cast("Json", _renamed(tool.parameters, aliases)))
 
 
-def _alias(name: str, others: set[str]) -> str:
+def _alias(name: str, taken: Collection[str]) -> str:
+    """One that nobody writes unless it was told: what is given under it is renamed at any depth, also where a tool
+    takes any names."""
     clean = re.sub(r"[^a-zA-Z0-9_.-]", "_", name)[:_MAX_CHARACTERS]
-    if clean not in others:
-        return clean
-    return f"{clean}_{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass"))
+    while (alias := f"{clean}_{digest.hexdigest()[:8]}") in taken:
+        digest.update(b"again")
+    return alias
 
 
 def _below(schema: Json) -> Iterator[Any]:

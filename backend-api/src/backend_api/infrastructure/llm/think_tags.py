@@ -15,14 +15,20 @@ _NAMES = ("think", "thinking", "thought", "thoughts", "reasoning", "mm:think", "
 _CLOSING_OF = {f"<{name}>": f"</{name}>" for name in _NAMES} | {"[think]": "[/think]", "◁think▷": "◁/think▷"}
 _OPENING, _CLOSING = tuple(_CLOSING_OF), tuple(_CLOSING_OF.values())
 _ALL = (*_OPENING, *_CLOSING)
-_ANY = re.compile("|".join(map(re.escape, _ALL)), re.IGNORECASE)
+# By ASCII's letters alone: others have capital letters that are these.
+_ANY = re.compile("|".join(map(re.escape, _ALL)), re.IGNORECASE | re.ASCII)
+_PATTERN_OF = {tag: re.compile(re.escape(tag), re.IGNORECASE | re.ASCII) for tag in _CLOSING}
+_SPACE = re.compile(r"\s*")
 _LONGEST = max(map(len, _ALL))
 _BEGINNINGS = frozenset(tag[:length] for tag in _ALL for length in range(1, len(tag)))
+_MAX_HELD = 1_000
+"""Characters of white space before an answer begins."""
 _QUOTES = tuple("\"'`“‘「『«(（")
 
 
 class ThinkTags:
-    """Tells thinking from text in one answer, piece by piece. `_read` is what reads the next piece of text by now."""
+    """Tells thinking from text in one answer, piece by piece. `_read` is what reads the text by now, from a place in
+    it: it answers the parts that it read, and where to go on."""
 
     def __init__(self) -> None:
         self._read = self._begin
@@ -42,7 +48,7 @@ class ThinkTags:
         found: list[Part] = []
         for part in parts:
             if isinstance(part, TextPart) and part.text:
-                found += self._read(part.text)
+                found += self._read_all(part.text)
                 continue
             if not isinstance(part, (TextPart, UsagePart)):
                 found += self._released()
@@ -60,61 +66,68 @@ class ThinkTags:
         self._said.append(text)
         return True
 
-    def _begin(self, text: str) -> list[Part]:
+    def _read_all(self, piece: str) -> list[Part]:
+        text, self._held = self._held + piece, ""
+        found: list[Part] = []
+        at = 0
+        while at < len(text):
+            parts, at = self._read(text, at)
+            found += parts
+        return found
+
+    def _begin(self, text: str, at: int) -> tuple[list[Part], int]:
         """Before anything was said."""
-        held = self._held + text
-        start = held.lstrip()
-        if not start or start.lower() in _BEGINNINGS:
-            self._held = held
-            return []
-        self._held = ""
-        found = _ANY.match(start)
+        space = _SPACE.match(text, at)
+        start = space.end() if space is not None else at
+        if self._is_thought:
+            at = start
+        is_begun = len(text) - start >= _LONGEST or (start < len(text) and text[start:].lower() not in _BEGINNINGS)
+        if not is_begun and start - at <= _MAX_HELD:
+            self._held = text[at:]
+            return [], len(text)
+        found = _ANY.match(text, start)
         if found is None or (found[0].lower() in _CLOSING and not self._is_thought):
             # A closing tag of nothing is one that stands alone, too.
             self._read = self._pass if self._is_thought else self._watch
-            return self._read(start if self._is_thought else held)
+            return [], at
         if found[0].lower() in _CLOSING:
-            return self._begin(start[found.end() :])
+            return [], found.end()
         self._closing = _CLOSING_OF[found[0].lower()]
         self._read = self._think
-        return self._think(start[found.end() :])
+        return [], found.end()
 
-    def _think(self, text: str) -> list[Part]:
+    def _think(self, text: str, at: int) -> tuple[list[Part], int]:
         """Up to the closing tag."""
-        thought = self._held + text
-        self._held = ""
-        at = thought.lower().find(self._closing)
-        if at < 0:
-            thought, self._held = _split_tag(thought, (self._closing,))
-            return [ThinkingPart(thought)] if thought else []
-        self._read, self._is_thought = self._begin, True
-        before, after = thought[:at], thought[at + len(self._closing) :]
-        return [*([ThinkingPart(before)] if before else []), *self._begin(after)]
-
-    def _watch(self, text: str) -> list[Part]:
-        """In the text, where the closing tag may come that stands alone."""
-        said = self._held + text
-        self._held = ""
-        found = _ANY.search(said)
+        found = _PATTERN_OF[self._closing].search(text, at)
         if found is None:
-            said, self._held = _split_tag(said, _ALL)
-            return self._spoken(said)
-        if found.end() == len(said):
-            # What follows says whether it stands in the middle of a sentence.
-            self._held = said[found.start() :]
-            return self._spoken(said[: found.start()])
-        return self._judged(said, found)
+            thought, self._held = _split_tag(text[at:], (self._closing,))
+            return [ThinkingPart(thought)] if thought else [], len(text)
+        self._read, self._is_thought = self._begin, True
+        thought = text[at : found.start()]
+        return [ThinkingPart(thought)] if thought else [], found.end()
 
-    def _judged(self, said: str, found: re.Match[str]) -> list[Part]:
-        before, after = said[: found.start()], said[found.end() :]
+    def _watch(self, text: str, at: int) -> tuple[list[Part], int]:
+        """In the text, where the closing tag may come that stands alone."""
+        found = _ANY.search(text, at)
+        if found is None:
+            said, self._held = _split_tag(text[at:], _ALL)
+            return self._spoken(said), len(text)
+        if found.end() == len(text):
+            # What follows says whether it stands in the middle of a sentence.
+            self._held = text[found.start() :]
+            return self._spoken(text[at : found.start()]), len(text)
+        return self._judged(text, at, found)
+
+    def _judged(self, text: str, at: int, found: re.Match[str]) -> tuple[list[Part], int]:
+        before, next_one = text[at : found.start()], text[found.end() : found.end() + 1]
         is_closing = found[0].lower() in _CLOSING
-        if not is_closing or self._is_thought or _is_quoted("".join((*self._said, before)), after):
+        if not is_closing or self._is_thought or _is_quoted("".join((*self._said, before)), next_one):
             self._read, self._said = self._pass, []
-            return [TextPart(said)]
+            return [TextPart(text[at:])], len(text)
         self._read, self._is_thought = self._begin, True
         spoken = [*self._spoken(before), ThoughtSoFarPart()] if self._said or before else []
         self._said = []
-        return [*spoken, *self._begin(after)]
+        return spoken, found.end()
 
     def _spoken(self, text: str) -> list[Part]:
         if not text:
@@ -122,8 +135,8 @@ class ThinkTags:
         self._said.append(text)
         return [TextPart(text)]
 
-    def _pass(self, text: str) -> list[Part]:
-        return [TextPart(text)] if text else []
+    def _pass(self, text: str, at: int) -> tuple[list[Part], int]:
+        return [TextPart(text[at:])], len(text)
 
     def _released(self) -> list[Part]:
         """What is held, as no more text follows it at once."""
@@ -133,7 +146,7 @@ class ThinkTags:
         if self._read == self._think:
             return [ThinkingPart(held)]
         if self._read == self._watch and (found := _ANY.fullmatch(held)) is not None:
-            return self._judged(held, found)
+            return self._judged(held, 0, found)[0]
         return [] if self._is_thought and not held.strip() else [TextPart(held)]
 
 

@@ -44,6 +44,7 @@ DRAIN_S = 0.05
 MAX_CHUNK_BYTES = 64 * 1024
 """Others have a turn after each: ten times as much may have come at once, or out of a few compressed bytes."""
 
+OTHER_FORMAT = "{}'s answer is not in the format of its API. Check its address, and which API is chosen for it."
 _UNKNOWN_FORM = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError)
 """What reading an answer meets where that is not what it should be."""
 
@@ -112,14 +113,15 @@ class _AnswerReader:
             raise nothing_sent(self._provider)
         try:
             parts = self._state.closing_parts(is_done=self._is_done)
+            yield from self._counted(parts, is_end=True)
         except _UNKNOWN_FORM as error:
             raise _unknown_form(self._provider) from error
-        yield from self._counted(parts, is_end=True)
 
     def _strip_head(self, head: bytearray, chunk: bytes) -> bytes:
         """What there is to be read of a stream."""
         head += chunk
-        del head[: len(head) - len(head.lstrip())]
+        if head[:1].isspace():
+            del head[: len(head) - len(head.lstrip())]
         match form_of(bytes(head[:64])):
             case "stream":
                 self._head = None
@@ -141,11 +143,10 @@ class _AnswerReader:
 
     def _read(self, event: dict[str, Any]) -> Iterator[Part]:
         try:
-            parts = self._state.parts_of(event)
+            if parts := self._state.parts_of(event):
+                yield from self._counted(parts)
         except _UNKNOWN_FORM as error:
             raise _unknown_form(self._provider) from error
-        if parts:
-            yield from self._counted(parts)
 
     def _counted(self, parts: Sequence[Part], *, is_end: bool = False) -> Iterator[Part]:
         for part in self._characters.parts(self._tags.parts(parts, is_end=is_end), is_end=is_end):
@@ -214,7 +215,7 @@ async def _answering(
     except aiohttp.ClientError as error:
         raise cut(name) from error
     except SseOverflowError as error:
-        raise ModelUnavailableError(f"{name} sent a line that is too long.") from error
+        raise ModelUnavailableError(OTHER_FORMAT.format(name)) from error
     finally:
         # One that is read to its end has given its connection back.
         response.close()
@@ -248,7 +249,7 @@ def cut(provider: str) -> ModelStreamCutError:
 
 
 def _unknown_form(provider: str) -> ModelUnavailableError:
-    return ModelUnavailableError(f"{provider} sent something of an unknown form.", may_retry=True)
+    return ModelUnavailableError(OTHER_FORMAT.format(provider), may_retry=True)
 
 
 async def _status_fault(response: aiohttp.ClientResponse, endpoint: Endpoint) -> ModelError:

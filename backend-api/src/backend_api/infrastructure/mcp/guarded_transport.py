@@ -18,7 +18,7 @@ from backend_api.domain.mcp.ports import McpCause
 from backend_api.infrastructure.fetch.errors import AddressRefusedError, FetchFailedError, HostRefusedError
 from backend_api.infrastructure.fetch.resolver import lookups_of
 from backend_api.infrastructure.fetch.rules import FetchRules
-from backend_api.infrastructure.mcp.lost_sessions import SESSION_HEADER, forgets_session
+from backend_api.infrastructure.mcp.lost_sessions import SESSION_HEADER, SessionLoss, session_loss
 from backend_api.infrastructure.mcp.traffic import CountedAnswer, TooMuchError, Traffic
 
 _BEARER = re.compile(r"\bbearer\b", re.IGNORECASE)
@@ -50,12 +50,12 @@ class SentCall:
     """Whether all of the request was written: before that the server can't have acted on it."""
     status: int | None = None
     """Of the server's answer to it, where that was an error."""
-    lost_session: bool = False
+    loss: SessionLoss | None = None
     """Whether the server refused it because it knows nothing of the session (any more)."""
 
     @property
     def can_not_have_happened(self) -> bool:
-        return self.lost_session or not self.was_sent
+        return self.loss == "forgotten" or not self.was_sent
 
 
 @dataclass(slots=True)
@@ -186,7 +186,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         finally:
             await answer.aclose()
         if sent is not None and (self._has_stream or SESSION_HEADER in request.headers):
-            sent.lost_session = forgets_session(answer.status_code, body)
+            sent.loss = session_loss(answer.status_code, body)
         if self._has_stream and answer.status_code != 401:
             self._refusals.on_broken()
         headers = {name: value for name, value in answer.headers.items() if name in _KEPT_HEADERS}

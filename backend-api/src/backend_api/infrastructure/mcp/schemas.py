@@ -20,6 +20,7 @@ MAX_PATTERNS_CHARACTERS = 10_000
 """Of all schemas of a listing together, each counted once: some patterns take a millisecond a character."""
 MAX_DEPTH = 20
 MAX_PROPERTY_CHARACTERS = 200
+MAX_POINTER_CHARACTERS = 1_000
 _FLAGS_INSIDE = re.compile(r"(?<!\\)(?:\\\\)*\(\?[^:=!<]")
 """Python has them, and the schemas' own language has not. With them even short patterns take long."""
 _KEPT = ("properties", "required", "$defs", "definitions", "additionalProperties")
@@ -59,6 +60,8 @@ class SchemaReader:
     _looked_at: int = 0
     _patterns: dict[str, bool] = field(default_factory=dict[str, bool])
     """Those that were looked at, and whether they are any."""
+    _targets: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What the pointers of the schema that is read lead to, as far as they were followed."""
 
     def count(self, characters: int) -> None:
         """What else of a tool is looked at. Raises `UnusableError`."""
@@ -84,6 +87,7 @@ class SchemaReader:
             "properties": {},
             **{name: schema[name] for name in _KEPT if name in schema},
         }
+        self._targets = {}
         self._check(kept, kept, 0)
         return kept
 
@@ -93,7 +97,9 @@ class SchemaReader:
         if depth > MAX_DEPTH or not isinstance(schema, dict):
             raise UnusableError(_NONE)
         one = cast("dict[str, Any]", schema)
-        _check_words(one, whole)
+        _check_words(one)
+        if "$ref" in one and not self._resolves(one["$ref"], whole):
+            raise UnusableError("its schema points to something that is not there")
         if "pattern" in one:
             self._check_pattern(one["pattern"])
         for word in _BY_NAME:
@@ -117,6 +123,28 @@ class SchemaReader:
                 raise UnusableError(_NONE)
             for part in cast("list[Any]", parts):
                 self._check(part, whole, depth + 1)
+
+    def _resolves(self, reference: Any, whole: dict[str, Any]) -> bool:
+        """Only within itself, and by no more references than `MAX_DEPTH` to what is none: so none leads in a circle of
+        them alone."""
+        for _ in range(MAX_DEPTH):
+            found = self._target(reference, whole)
+            if not isinstance(found, dict):
+                return False
+            schema = cast("dict[str, Any]", found)
+            if "$ref" not in schema:
+                return True
+            reference = schema["$ref"]
+        return False
+
+    def _target(self, reference: Any, whole: dict[str, Any]) -> Any:
+        """What a pointer leads to: each is followed once, however often it is there."""
+        if not isinstance(reference, str) or len(reference) > MAX_POINTER_CHARACTERS:
+            return None
+        if reference not in self._targets:
+            self._looked_at += len(reference)
+            self._targets[reference] = _found(reference, whole)
+        return self._targets[reference]
 
     def _check_pattern(self, pattern: Any) -> None:
         refused = UnusableError("its schema has a pattern that is none")
@@ -144,7 +172,7 @@ def _is_pattern(text: str) -> bool:
     return True
 
 
-def _check_words(one: dict[str, Any], whole: dict[str, Any]) -> None:
+def _check_words(one: dict[str, Any]) -> None:
     kinds = one.get("type", "object")
     kinds = [kinds] if isinstance(kinds, str) else kinds
     if not _are_texts(kinds) or not kinds or not _TYPES.issuperset(kinds):
@@ -165,8 +193,6 @@ def _check_words(one: dict[str, Any], whole: dict[str, Any]) -> None:
         raise UnusableError(_NONE)
     if word := next((word for word in _REFUSED if word in one), None):
         raise UnusableError(f"its schema has {word}, which providers refuse")
-    if "$ref" in one and not _resolves(one["$ref"], whole):
-        raise UnusableError("its schema points to something that is not there")
 
 
 def _are_texts(value: Any) -> bool:
@@ -183,31 +209,23 @@ def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def _resolves(reference: Any, whole: dict[str, Any]) -> bool:
-    """Only within itself, and by no more references than `MAX_DEPTH` to what is none: so none leads in a circle of
-    them alone."""
-    for _ in range(MAX_DEPTH):
-        found = _found(reference, whole)
-        if not isinstance(found, dict):
-            return False
-        schema = cast("dict[str, Any]", found)
-        if "$ref" not in schema:
-            return True
-        reference = schema["$ref"]
-    return False
-
-
-def _found(reference: Any, whole: dict[str, Any]) -> Any:
+def _found(reference: str, whole: dict[str, Any]) -> Any:
     """What a pointer (RFC 6901) within the schema leads to, None where it leads nowhere."""
-    if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
+    if not (reference == "#" or reference.startswith("#/")):
         return None
     found: Any = whole
     for part in reference.split("/")[1:]:
         key = unquote(part).replace("~1", "/").replace("~0", "~")
         if isinstance(found, dict):
             found = cast("dict[str, Any]", found).get(key)
-        elif isinstance(found, list) and key.isdecimal() and len(key) < 6:
-            found = dict(enumerate(cast("list[Any]", found))).get(int(key))
+        elif isinstance(found, list):
+            found = _at(cast("list[Any]", found), key)
         else:
             return None
     return found
+
+
+def _at(values: list[Any], key: str) -> Any:
+    if not key.isdecimal() or len(key) > 5:
+        return None
+    return values[int(key)] if int(key) < len(values) else None

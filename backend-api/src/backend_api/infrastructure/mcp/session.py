@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Iterator
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from mcp import ClientSession, MCPError
@@ -56,7 +57,7 @@ BROKE_OFF = "The server's answer broke off, or is too large. The call may have h
 ODD = "The server answered with something that is no result of a tool."
 _BROKEN_OFF = ("Connection closed", "SSE stream ended", "SSE stream failed")
 """How the package's own words for that begin: its number for it, -32000, servers use for whatever fails there."""
-_STATUS_WORDS = ("Server returned an error response", "Not Found")
+_STATUS_WORDS = ("Server returned an error response", "Not Found", "Session terminated")
 """The package's own words for an answer that is an error of HTTP and says nothing."""
 MAX_SAID_SCOPES = 300
 T = TypeVar("T")
@@ -83,6 +84,7 @@ class SessionConnection:
         self._opened = asyncio.Event()
         self._owner: asyncio.Task[None] | None = None
         self.has_changed = False
+        self.is_doubtful = False
 
     @property
     def is_open(self) -> bool:
@@ -115,10 +117,10 @@ class SessionConnection:
             except McpServerError as error:
                 if error.cause != "ended":
                     raise
-                # A list is read: asking for it once more changes nothing.
                 raise McpNotCalledError(str(error), error.cause) from error
             except (MCPError, ValidationError, RuntimeError) as error:
-                if sent.lost_session:
+                if sent.loss is not None:
+                    # A list is read: asking for it once more changes nothing.
                     raise self._forgotten(sent) from error
                 if str(error).startswith(_BROKEN_OFF[0]) and not self._refusals.said:
                     self._closing.set()
@@ -139,7 +141,7 @@ class SessionConnection:
             except McpServerError as error:
                 if refusal.is_told or not sent.can_not_have_happened:
                     raise
-                raise (self._forgotten(sent) if sent.lost_session else self._not_called()) from error
+                raise (self._forgotten(sent) if sent.loss == "forgotten" else self._not_called()) from error
 
     async def _call(self, name: str, call: ToolCall, refusal: SignInRefusal, sent: SentCall) -> Done:
         progress = ProgressLines(call.on_output, self._mask)
@@ -156,15 +158,21 @@ class SessionConnection:
                 self._closing.set()
             if error.code == CONNECTION_CLOSED and str(error).startswith(_BROKEN_OFF):
                 return Done(success=False, output=f"{BROKE_OFF} {self._fault('')}".strip())
-            if sent.status is not None and str(error) in _STATUS_WORDS:
-                said = STATUS.format(sent.status) + (MAY_HAVE if sent.status >= 500 else "")
-                return Done(success=False, output=said)
-            return refused(str(error), self._mask)
+            self.is_doubtful = self.is_doubtful or sent.loss is not None
+            return self._refused(str(error), sent)
         except (ValidationError, RuntimeError):
             return Done(success=False, output=ODD)
         finally:
             progress.end()
         return to_done(result, self._mask)
+
+    def _refused(self, reason: str, sent: SentCall) -> Done:
+        """Of a call that the server answered with an error."""
+        if sent.status is None or reason not in _STATUS_WORDS:
+            done = refused(reason, self._mask)
+            return replace(done, output=done.output + MAY_HAVE) if sent.loss is not None else done
+        may_have = sent.status >= 500 or sent.loss is not None
+        return Done(success=False, output=STATUS.format(sent.status) + (MAY_HAVE if may_have else ""))
 
     async def close(self) -> None:
         self._closing.set()

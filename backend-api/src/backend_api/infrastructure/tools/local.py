@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 from backend_api.domain.agent.capability import Setup
 from backend_api.domain.agent.tools import Done, Effect, Tool, ToolCall, ToolSpec, Waits
 from backend_api.domain.agent.wrong_arguments import ArgumentFault, wrong_arguments
-from backend_api.domain.unseen import BLANK_FAULT, NUL_FAULT, has_nul, is_blank
+from backend_api.domain.unseen import BLANK_FAULT, NUL_FAULT, has_nul, says_nothing
 from backend_api.infrastructure.tools.told_schema import told_schema
 
 
@@ -30,7 +30,7 @@ class Arguments(BaseModel):
 
 
 def _checked_words(text: str) -> str:
-    if text and is_blank(text):
+    if says_nothing(text):
         raise PydanticCustomError("blank", BLANK_FAULT)
     return text
 

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, PlainSerializer, fie
 from pydantic_core import PydanticCustomError
 
 from backend_api.application.conversation.event_json import format_time
-from backend_api.domain.unseen import BLANK_FAULT, NUL_FAULT, has_nul, is_blank
+from backend_api.domain.unseen import BLANK_FAULT, NUL_FAULT, has_nul, says_nothing
 
 
 class RequestBody(BaseModel):
@@ -27,7 +27,7 @@ class RequestBody(BaseModel):
 
 
 def _checked_words(text: str) -> str:
-    if text and is_blank(text):
+    if says_nothing(text):
         raise PydanticCustomError("blank", BLANK_FAULT)
     return text
 

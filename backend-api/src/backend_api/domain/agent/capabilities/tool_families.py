@@ -1,4 +1,4 @@
-"""It is told a part of its tools, and of the others by families: those are loaded when it asks, or the person names
+"""It is told a part of its tools, and of the others by families: those are loaded when it asks, or a message names
 one."""
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _TEXT = f"""\
 More tools
 - You have further tools, in the families below. {LOAD_TOOL} answers what those of a family are and take; {USE_TOOL} \
 calls one of them, where you do not know it as a tool of its own. Load a family before you make do without it."""
-_NAMED = "The person named {name}, so this was loaded for you.\n{definitions}"
+_NAMED = "Its name occurs in the message, so this was loaded for you.\n{definitions}"
 _KEPT = "Tools that you have loaded:\n\n{definitions}"
 
 
@@ -37,7 +37,7 @@ def _notes(setup: Setup, conversation: Conversation) -> Sequence[ContextNote]:
     loaded = {name for name, find in conversation.loaded if not find}
     named = [one for one in families if one.name not in loaded and any(map(one.is_named_in, said))]
     return [
-        ContextNote(kind="tools", about=one.name, text=_NAMED.format(name=one.name, definitions=definitions))
+        ContextNote(kind="tools", about=one.name, text=_NAMED.format(definitions=definitions))
         for one in named[:MAX_NAMED]
         if (definitions := one.definitions())
     ]
