@@ -28,11 +28,10 @@ _CONTROL_SHARE = 0.02
 _ODD = re.compile("[\ud800-\udfff]")
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x9f]")
 _UNLIKELY = re.compile("[\x80-\x9f\ue000-\uf8ff\ufff0-\uffff]")
-_ASCII_BYTES = re.compile(rb"[\x00-\x7f]+")
 _ASCII = re.compile("[\x00-\x7f]+")
 _KANA = re.compile("[\u3040-\u30ff]")
-_COMMON_CHINESE = re.compile(rb"(?:[\xa1-\xa3\xb0-\xd7][\xa1-\xfe])+")
-"""In GB2312: punctuation and the first level of characters."""
+_COMMON_CHINESE = re.compile(rb"(?:[\x00-\x7f]|[\xa1-\xa3\xb0-\xd7][\xa1-\xfe])+")
+"""In GB2312: ASCII, punctuation and the first level of characters."""
 _COMMON_KOREAN = frozenset(
     "이다는을의가에고하를기지한사로은리자서대해인어도시아정수일장전부그나라있여상제구주보스들동조것원경년과공비중만성당무선신생회화소진유세관문용"
     "실안미우계모방물오적터면개교위없되학국민말했요분트입니습할된게너내마저데드르려연영우운음의재차천최타트파판표품하함합행현호홍후히날씨울산격고객명단록"
@@ -146,6 +145,11 @@ def encoding_of(data: bytes) -> TextEncoding | None:
 def shown_text(text: str) -> str:
     """The text with a replacement character for each byte that could not be explained."""
     return _ODD.sub("�", text)
+
+
+def is_common_chinese(data: bytes) -> bool:
+    """Whether all that is not ASCII would be common Chinese characters, were it GB18030."""
+    return _COMMON_CHINESE.fullmatch(data) is not None
 
 
 def _pieces(fd: int) -> Iterator[bytes]:
@@ -297,7 +301,7 @@ def _name(codec: str) -> str:
 def _is_rather_chinese(sample: bytes, codec: str) -> bool:
     """Of a few characters of GB18030 the detector often says that they are Korean or Japanese: then the Korean ones are
     rare, or the Japanese ones have no kana, while all are common in Chinese."""
-    if codec not in ("cp949", "euc_jp") or not _COMMON_CHINESE.fullmatch(_ASCII_BYTES.sub(b"", sample)):
+    if codec not in ("cp949", "euc_jp") or not is_common_chinese(sample):
         return False
     letters = _ASCII.sub("", sample.decode(codec, "replace"))
     if codec == "euc_jp":
