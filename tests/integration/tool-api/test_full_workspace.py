@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from service_kit.tree_size import tree_size
-from support.endpoint import RunningEndpoint, await_true, running_endpoint
+from support.endpoint import ROOT, RunningEndpoint, await_true, running_endpoint
 
 LIMIT = 2_000_000
 SLACK = 200_000
@@ -121,6 +121,32 @@ def test_a_full_workspace_runs_no_command_that_writes_and_any_that_deletes(tmp_p
         again = endpoint.call("shell_exec", command="echo $own > small && cat small")
         assert again.success, again.output
         assert "kept" in again.output, "the shell went on as it was"
+
+
+@pytest.mark.timeout(120)
+def test_what_writes_too_large_a_file_is_told_why_it_failed(tmp_path: Path) -> None:
+    large = tmp_path / "large"
+    writes = f"head -c 4000000 /dev/zero > {large}"
+    signalled = (
+        "import os, signal; signal.signal(signal.SIGXFSZ, signal.SIG_DFL); "
+        "os.execvp('head', ['head', '-c', '4000000', '/dev/zero'])"
+    )
+    may = "no file, in /tmp neither, may become larger than "
+    kernels = str(ROOT / ".venv-kernels" / "bin" / "python")
+    with running_endpoint(tmp_path, SANDBOX_DISK_BYTES=str(LIMIT), SANDBOX_KERNEL_PYTHON=kernels) as endpoint:
+        ended = endpoint.call("shell_exec", command=f'python3 -c "{signalled}" > {large}')
+        assert not ended.success
+        assert f"[exit code 153]\n[It was ended because it wrote too large a file: {may}" in ended.output
+        assert "Delete files there first" in endpoint.call("shell_view").output
+        refused = endpoint.call("shell_exec", command=writes)
+        assert f'[exit code 1]\n[As to "File too large": {may}' in refused.output
+        assert endpoint.call("shell_exec", command="(exit 3)").output == "[exit code 3]"
+
+        assert endpoint.call("background_run", command=writes, background_id="one").success
+        told = endpoint.call("check_background", background_id="one", wait_s=60)
+        assert f'[exit code 1]\n[As to "File too large": {may}' in told.output
+        code = endpoint.call("code_run", code=f"open({str(large)!r}, 'wb').write(bytes(4_000_000))")
+        assert f'[As to "File too large": {may}' in code.output
 
 
 @pytest.mark.timeout(120)

@@ -94,6 +94,25 @@ def test_of_many_files_the_nearest_are_looked_at_in_bounded_time(
     assert time.process_time() - began < 2 * changes.MAX_LOOK_S
 
 
+def test_files_on_their_way_are_no_changes_and_count_as_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changes, "MAX_ENTRIES", 500)
+    monkeypatch.setattr(changes, "MAX_LOOK_S", 30.0)
+    (tmp_path / "few" / "below").mkdir(parents=True)
+    (tmp_path / "many" / "below").mkdir(parents=True)
+    for number in range(499):
+        (tmp_path / "many" / f".{number}.part").touch()
+    watched = WorkspaceChanges(tmp_path / "many")
+    watched.begin()
+    (tmp_path / "many" / "below" / "new.txt").touch()
+    assert watched.take() == [], "more was looked at than may be"
+    watched = WorkspaceChanges(tmp_path / "few")
+    watched.begin()
+    (tmp_path / "few" / "below" / "new.txt").touch()
+    assert watched.take() == ["below/new.txt"]
+
+
 def test_a_workspace_that_is_gone_has_no_changes(tmp_path: Path, watched: WorkspaceChanges) -> None:
     shutil.rmtree(tmp_path)
     assert watched.take() == []

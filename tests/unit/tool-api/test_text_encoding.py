@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 
 import pytest
 
@@ -38,6 +39,41 @@ def test_plain_ascii_at_the_beginning_says_nothing_of_the_rest(before: int) -> N
     found = encoding_of(b"plain,ascii,line\n" * (before // 17 + 1) + CHINESE.encode("gb18030"))
     assert found is not None
     assert (found.name, found.others) == ("GB18030", ())
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "gb18030"])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_long_line_of_ascii_takes_no_time_beside_one_that_is_none(encoding: str, is_first: bool) -> None:
+    line, rest = b"a" * 1_000_000, (CHINESE + "中\n").encode(encoding)
+    began = time.process_time()
+    found = encoding_of(line + b"\n" + rest if is_first else rest + line)
+    # It was hours.
+    assert time.process_time() - began < 20
+    assert found is not None
+    assert (found.codec, found.odd) == (encoding, 0)
+
+
+def test_what_stands_far_along_a_line_is_seen() -> None:
+    found = encoding_of(b"a," * 300_000 + CHINESE.encode("gb18030"))
+    assert found is not None
+    assert (found.name, found.others) == ("GB18030", ())
+
+
+LOG = "\x1b$B a line of a log, with an escape sequence that means nothing\n"
+
+
+@pytest.mark.parametrize("text", [LOG, LOG + CHINESE, CHINESE + LOG, LOG * 20 + "中"])
+def test_an_escape_sequence_of_japanese_mail_in_other_texts_means_nothing(text: str) -> None:
+    assert encoding_of(text.encode()) == TextEncoding()
+
+
+def test_a_damaged_japanese_mail_is_still_one() -> None:
+    data = ("こんにちは、世界\n" * 40).encode("iso2022_jp").replace(b"\x1b$B", b"\x1b$B\x20", 1)
+    found = encoding_of(data)
+    assert found is not None
+    assert found.codec == "iso2022_jp"
+    assert found.odd >= 1
+    assert "こんにちは" in found.decode(data)
 
 
 @pytest.mark.parametrize("word", ["数据报告", "产品价格", "你们好吗", "订单金额", "你好世界", "客户名单", "中文测试"])

@@ -7,6 +7,7 @@ its time, its size or its number is another. What is looked at is bounded; folde
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import stat
 import threading
@@ -89,29 +90,29 @@ def _look(root: Path) -> _Look:
     room = MAX_ENTRIES
     while left and room > 0 and time.monotonic() < until:
         folder = left.popleft()
-        entries = _entries(f"{root}/{folder}")
+        listed, entries = _entries(f"{root}/{folder}")
+        room -= listed
         if entries is None or (folder and _ENVIRONMENT in entries):
             continue
-        room -= len(entries)
         found[folder] = entries
         left.extend(_join(folder, name) for name, state in entries.items() if state is None)
     return found
 
 
-def _entries(folder: str) -> dict[str, _State] | None:
+def _entries(folder: str) -> tuple[int, dict[str, _State] | None]:
+    """How many it has, as far as they were listed, and those that are looked at; None where it can't be listed."""
     entries: dict[str, _State] = {}
     try:
-        with os.scandir(folder) as listed:
-            for entry in listed:
-                if entry.name in _LEFT_OUT or _is_temporary(entry.name):
-                    continue
-                with contextlib.suppress(FileNotFoundError):
-                    entries[entry.name] = _state(entry.stat(follow_symlinks=False))
-                if len(entries) > MAX_ENTRIES:
-                    break
+        with os.scandir(folder) as scanned:
+            listed = list(itertools.islice(scanned, MAX_ENTRIES + 1))
+        for entry in listed:
+            if entry.name in _LEFT_OUT or _is_temporary(entry.name):
+                continue
+            with contextlib.suppress(FileNotFoundError):
+                entries[entry.name] = _state(entry.stat(follow_symlinks=False))
     except OSError:
-        return None
-    return entries
+        return 0, None
+    return len(listed), entries
 
 
 def _is_temporary(name: str) -> bool:

@@ -6,7 +6,10 @@ import re
 import sys
 from collections.abc import Iterable
 
-_BEFORE_LIBRARY = re.compile(r"(?:(?<![\w/.…])|(?<=\dm))/(?:[^\s\"'`:,;()<>\x1b/]+/)*(?=lib(?:64)?/python\d)")
+_BEFORE_LIBRARY = re.compile(
+    r"(?:(?<![\w/.…])|(?<=\dm))/(?:[^\s\"'`:,;()<>\x1b/]{1,255}+/){0,32}(?=lib(?:64)?/python\d)"
+)
+"""Bounded: where a path may begin, it is followed no farther than paths of environments go."""
 _OWN = ("/workspace/", "/home/")
 """Where the agent's own environments are: those it finds by their path."""
 _SYSTEM = frozenset({"/", "/usr", "/usr/local"})

@@ -6,14 +6,17 @@ is shown in that. One that a Mac wrote has its accents as characters of their ow
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 import unicodedata
+from collections import Counter
 
-from tool_api.text_encoding import encoding_of
+from tool_api.text_encoding import encoding_of, is_common_chinese
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_ENCODINGS = ("gb18030", "big5hkscs", "cp932", "cp949", "euc_jp", "cp1251", "cp1252")
+_ONE_BYTE = ("cp1251", "cp1252")
+_ENCODINGS = ("gb18030", "big5hkscs", "cp932", "cp949", "euc_jp", *_ONE_BYTE)
 """Those a name may be in, the likelier ones first."""
 
 
@@ -29,8 +32,9 @@ def shown_names(names: list[str]) -> list[str]:
     if not any(map(_SURROGATE.search, names)):
         return names
     shown = [shown_name(name) for name in names]
+    alike = Counter(shown)
     return [
-        text if text == name or shown.count(text) == 1 else _escaped_name(name)
+        text if text == name or alike[text] == 1 else _escaped_name(name)
         for name, text in zip(names, shown, strict=True)
     ]
 
@@ -67,10 +71,21 @@ def _decoded_name(name: str) -> str:
     if not _SURROGATE.search(name):
         return name
     data = os.fsencode(name)
-    guessed = encoding_of(data)
-    encodings = _ENCODINGS if guessed is None else (guessed.codec, *_ENCODINGS)
-    decoded = (_decoded_as(data, encoding) for encoding in encodings if encoding in _ENCODINGS)
+    decoded = (_decoded_as(data, encoding) for encoding in _likely_encodings(data))
     return next((text for text in decoded if text is not None), _escaped_name(name))
+
+
+def _likely_encodings(data: bytes) -> tuple[str, ...]:
+    """Those a name may be in, the one it seems to be in first.
+
+    Of two or three Chinese characters the detector often says that they are a Western or a Cyrillic text.
+    """
+    guessed = encoding_of(data)
+    # The detector has other names of them.
+    first = codecs.lookup(guessed.codec).name if guessed is not None else ""
+    if first not in _ENCODINGS or (first in _ONE_BYTE and is_common_chinese(data)):
+        return _ENCODINGS
+    return (first, *_ENCODINGS)
 
 
 def _decoded_as(data: bytes, encoding: str) -> str | None:

@@ -28,16 +28,18 @@ _CONTROL_SHARE = 0.02
 _ODD = re.compile("[\ud800-\udfff]")
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x9f]")
 _UNLIKELY = re.compile("[\x80-\x9f\ue000-\uf8ff\ufff0-\uffff]")
-_ASCII_BYTES = re.compile(rb"[\x00-\x7f]+")
 _ASCII = re.compile("[\x00-\x7f]+")
 _KANA = re.compile("[\u3040-\u30ff]")
-_COMMON_CHINESE = re.compile(rb"(?:[\xa1-\xa3\xb0-\xd7][\xa1-\xfe])+")
-"""In GB2312: punctuation and the first level of characters."""
+_COMMON_CHINESE = re.compile(rb"(?:[\x00-\x7f]|[\xa1-\xa3\xb0-\xd7][\xa1-\xfe])+")
+"""In GB2312: ASCII, punctuation and the first level of characters."""
 _COMMON_KOREAN = frozenset(
     "이다는을의가에고하를기지한사로은리자서대해인어도시아정수일장전부그나라있여상제구주보스들동조것원경년과공비중만성당무선신생회화소진유세관문용"
     "실안미우계모방물오적터면개교위없되학국민말했요분트입니습할된게너내마저데드르려연영우운음의재차천최타트파판표품하함합행현호홍후히날씨울산격고객명단록"
 )
-_LINE_BEYOND_ASCII = re.compile(rb"[^\n]*[^\x00-\x7f\n][^\n]*\n?")
+_REST_BEYOND_ASCII = re.compile(rb"[\x80-\xff][^\n]*\n?")
+"""Of each line that is not ASCII what begins with its first such byte: begun earlier, ASCII would be gone through again
+from each of its bytes on."""
+_ASCII_BEFORE_BYTES = 4096
 _JAPANESE_MAIL = re.compile(rb"\x1b\$[@B]")
 
 _MARKS = (
@@ -67,7 +69,12 @@ _NAMES = {
     "euc_jp": "EUC-JP",
     "cp949": "EUC-KR",
     "iso2022_jp": "ISO-2022-JP",
+    "iso8859_8": "ISO-8859-8",
+    "mac_cyrillic": "x-mac-cyrillic",
+    "cp874": "windows-874",
 }
+"""Of Python's codecs those that people, and other programs, know by another name."""
+_CODEC_OF_NAME = {name: codec for codec, name in _NAMES.items()}
 _SEVERAL_BYTES = ("gb18030", "big5hkscs", "cp932", "euc_jp", "cp949")
 
 
@@ -103,6 +110,16 @@ class TextEncoding:
         """The bytes of a text, without the mark. Raises `UnicodeEncodeError` where the encoding lacks a character."""
         return text.encode(self.codec, "strict" if self.errors == "replace" else self.errors)
 
+    def is_same_in_all(self, text: str) -> bool:
+        """Whether a text would be the same bytes in each encoding that fits."""
+        if text.isascii():
+            return True
+        try:
+            data = self.encode(text)
+            return all(text.encode(_CODEC_OF_NAME[name]) == data for name in self.others)
+        except UnicodeEncodeError:
+            return False
+
     def remark(self) -> str | None:
         """What a reader of the text is told of it; None for UTF-8 without faults."""
         odd = f"{self.odd} byte{'s' if self.odd != 1 else ''} of it can't be read and became �" if self.odd else ""
@@ -128,6 +145,11 @@ def encoding_of(data: bytes) -> TextEncoding | None:
 def shown_text(text: str) -> str:
     """The text with a replacement character for each byte that could not be explained."""
     return _ODD.sub("�", text)
+
+
+def is_common_chinese(data: bytes) -> bool:
+    """Whether all that is not ASCII would be common Chinese characters, were it GB18030."""
+    return _COMMON_CHINESE.fullmatch(data) is not None
 
 
 def _pieces(fd: int) -> Iterator[bytes]:
@@ -172,7 +194,8 @@ class _Sample:
         self._utf8 = codecs.getincrementaldecoder("utf-8")()
         self._is_utf8 = True
         self._before, self._after = bytearray(), bytearray()
-        self._is_japanese_mail = False
+        self._is_ascii = True
+        self._mail = _JapaneseMail()
 
     @property
     def is_full(self) -> bool:
@@ -180,7 +203,9 @@ class _Sample:
         return len(self._after) >= _SAMPLE_BYTES // 2
 
     def take(self, piece: bytes) -> None:
-        self._is_japanese_mail = self._is_japanese_mail or _JAPANESE_MAIL.search(piece) is not None
+        self._is_ascii = self._is_ascii and piece.isascii()
+        if self._is_ascii:
+            self._mail.take(piece)
         if self._is_utf8:
             try:
                 self._utf8.decode(piece)
@@ -191,7 +216,7 @@ class _Sample:
     def encoding(self) -> TextEncoding | None:
         is_cut = bool(self._utf8.getstate()[0])
         if self._is_utf8 and not is_cut:
-            return TextEncoding("iso2022_jp", "ISO-2022-JP") if self._is_japanese_mail else UTF8
+            return self._mail.encoding() if self._is_ascii else UTF8
         sample = bytes(self._before + self._after)
         text = sample.decode("utf-8", "surrogateescape")
         odd = len(_ODD.findall(text))
@@ -200,12 +225,39 @@ class _Sample:
         return _guess(sample)
 
 
+class _JapaneseMail:
+    """Whether ASCII is ISO-2022-JP, which writes Japanese in it: escape sequences say what is meant by what follows.
+
+    A log may hold such a sequence too. What follows it there is hardly ever Japanese.
+    """
+
+    def __init__(self) -> None:
+        self._decoder: codecs.IncrementalDecoder | None = None
+        self._letters = self._odd = 0
+
+    def take(self, piece: bytes) -> None:
+        if self._decoder is None:
+            if _JAPANESE_MAIL.search(piece) is None:
+                return
+            self._decoder = codecs.getincrementaldecoder("iso2022_jp")("replace")
+        text = self._decoder.decode(piece)
+        self._letters += _beyond_ascii(text)
+        self._odd += text.count("�")
+
+    def encoding(self) -> TextEncoding:
+        """UTF-8 where it is none."""
+        if self._letters == 0 or self._odd > _ODD_SHARE * self._letters:
+            return UTF8
+        return TextEncoding("iso2022_jp", _name("iso2022_jp"), odd=self._odd)
+
+
 def _add_lines(lines: bytearray, piece: bytes) -> None:
     most = _SAMPLE_BYTES // 2
     if len(lines) >= most or piece.isascii():
         return
-    for line in _LINE_BEYOND_ASCII.finditer(piece):
-        lines += line[0][:most]
+    for rest in _REST_BEYOND_ASCII.finditer(piece):
+        begin = max(piece.rfind(b"\n", 0, rest.start()) + 1, rest.start() - _ASCII_BEFORE_BYTES)
+        lines += piece[begin : min(rest.end(), begin + most)]
         if len(lines) >= most:
             return
 
@@ -249,7 +301,7 @@ def _name(codec: str) -> str:
 def _is_rather_chinese(sample: bytes, codec: str) -> bool:
     """Of a few characters of GB18030 the detector often says that they are Korean or Japanese: then the Korean ones are
     rare, or the Japanese ones have no kana, while all are common in Chinese."""
-    if codec not in ("cp949", "euc_jp") or not _COMMON_CHINESE.fullmatch(_ASCII_BYTES.sub(b"", sample)):
+    if codec not in ("cp949", "euc_jp") or not is_common_chinese(sample):
         return False
     letters = _ASCII.sub("", sample.decode(codec, "replace"))
     if codec == "euc_jp":

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import dataclass
+
+from service_kit.amounts import size_text
 
 FULL = "The workspace is full. Delete files first, then try again."
 
@@ -17,6 +20,27 @@ class WriteBound:
     @property
     def is_full(self) -> bool:
         return self.file_bytes == 0
+
+
+_ENDED = (-signal.SIGXFSZ, 128 + signal.SIGXFSZ)
+"""Exit codes of what was ended for writing too large a file."""
+_SAID = "File too large"
+"""By programs that are not ended by the signal, such as Python."""
+
+
+def too_large(file_bytes: int | None, exit_code: int | None, output: str) -> str | None:
+    """Why what failed under such a bound did, where that is the bound; a full workspace is told otherwise."""
+    if not file_bytes:
+        return None
+    may = (
+        f"no file, in /tmp neither, may become larger than {size_text(file_bytes)}, for which there is room in the "
+        "workspace. Delete files there first (`du -ah | sort -h | tail` finds the largest), or write less into one file"
+    )
+    if exit_code in _ENDED:
+        return f"It was ended because it wrote too large a file: {may}."
+    if exit_code != 0 and _SAID in output:
+        return f'As to "{_SAID}": {may}.'
+    return None
 
 
 async def unbound() -> WriteBound:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 import unicodedata
 from pathlib import Path
 
@@ -45,6 +46,32 @@ def test_a_name_in_another_encoding_is_listed_found_and_opened(tmp_path: Path, n
         assert find_files(place, f"{name[0]}*") == ([name], False)
     assert read(tmp_path, name) == "inside"
     assert preview(workspace, name).content == "inside"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "names"),
+    [
+        ("cp1251", "план.doc отчёт.doc счёт Москва.txt приказ договор.doc список_клиентов.xls Смета_за_год.doc"),
+        ("cp1252", "Größe.txt Straße Übersicht.doc Büro.txt Müller.pdf café.txt señor.txt où.doc été élève.txt"),
+        ("gb18030", "列表 运行.txt 论文.doc 任务.txt 模型 输出.log 类型.txt 报告.doc 数据 测试.txt 新建文件夹"),
+        ("cp949", "보고서.doc 자료 테스트.txt 고객명단.xls"),
+    ],
+)
+def test_short_names_are_shown_as_they_were_written(encoding: str, names: str) -> None:
+    for name in names.split():
+        assert shown_name(os.fsdecode(name.encode(encoding))) == name
+
+
+def test_many_names_of_one_folder_are_told_apart_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    def shown_at_once(name: str) -> str:
+        return name.removeprefix("\udcb2")
+
+    monkeypatch.setattr("tool_api.shown_names.shown_name", shown_at_once)
+    names = [f"\udcb2{number}" for number in range(50_000)]
+    began = time.process_time()
+    shown = shown_names([*names, "7"])
+    assert time.process_time() - began < 10
+    assert (shown[7], shown[8]) == (r"\xb27", "8")
 
 
 def test_a_folder_in_another_encoding_is_gone_through(tmp_path: Path) -> None:

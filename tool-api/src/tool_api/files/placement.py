@@ -59,7 +59,12 @@ def _place_new(folder: int, temporary: str, name: str) -> bool:
             os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644, dir_fd=folder))
         except FileExistsError:
             return False
-        os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+        try:
+            os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(name, dir_fd=folder)
+            raise
     return True
 
 

@@ -252,8 +252,8 @@ async def test_a_page_is_downloaded_as_a_file_and_never_replaces_one(browser: Br
     assert display_of(view).title == "Home"
     second = await browser.call("download", index=index_of(view, "Notes"))
 
-    assert "downloads/notes (1).html" in second.output
-    assert (browser.settings.workspace / "downloads/notes (1).html").read_text() == PAGES["/notes.html"]
+    assert "downloads/notes (2).html" in second.output
+    assert (browser.settings.workspace / "downloads/notes (2).html").read_text() == PAGES["/notes.html"]
 
 
 async def test_a_server_names_a_file_only_within_the_folder(browser: Browser) -> None:

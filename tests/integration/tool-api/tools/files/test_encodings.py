@@ -104,6 +104,52 @@ async def test_what_the_encoding_lacks_is_refused_or_written_in_utf8(
     assert (tmp_path / "a.csv").read_text() == "🙂"
 
 
+@pytest.mark.parametrize("content", ["报告\n", "¶"])
+async def test_nothing_is_written_on_a_guess(tmp_path: Path, controller: FileController, content: str) -> None:
+    before = "客户名单".encode("gb18030")
+    (tmp_path / "a.txt").write_bytes(before)
+    for answer in (
+        await controller.append(context(), FileAppend(path="a.txt", content=content)),
+        await controller.edit(context(), FileEdit(path="a.txt", old="客户", new=content)),
+    ):
+        assert not answer.success
+        assert "may be in GB18030 or Big5 or " in answer.output
+        assert "too little text to tell" in answer.output
+        assert "iconv -f ENCODING -t UTF-8" in answer.output
+    assert (tmp_path / "a.txt").read_bytes() == before
+
+
+async def test_what_is_the_same_in_all_encodings_that_fit_is_written(
+    tmp_path: Path, controller: FileController
+) -> None:
+    (tmp_path / "a.txt").write_bytes("客户名单: a".encode("gb18030"))
+    assert (await controller.append(context(), FileAppend(path="a.txt", content="bc\n"))).success
+    assert (await controller.edit(context(), FileEdit(path="a.txt", old="名单: a", new="名单: x"))).success
+    assert (await controller.edit(context(), FileEdit(path="a.txt", old="客户", new="of "))).success
+    assert (tmp_path / "a.txt").read_bytes() == "of 名单: xbc\n".encode("gb18030")
+
+
+async def test_a_log_with_an_escape_sequence_of_japanese_mail_is_edited(
+    tmp_path: Path, controller: FileController
+) -> None:
+    before = "很多中文内容 \x1b$B in a log\nend\n"
+    (tmp_path / "a.log").write_text(before)
+    answer = await controller.edit(context(), FileEdit(path="a.log", old="end", new="终"))
+    assert answer.success, answer.output
+    assert (tmp_path / "a.log").read_text() == before.replace("end", "终")
+
+
+async def test_a_damaged_text_that_can_not_be_edited_is_told_to_be(tmp_path: Path, controller: FileController) -> None:
+    before = ("こんにちは、世界\n" * 40).encode("iso2022_jp").replace(b"\x1b$B", b"\x1b$B\x20", 1)
+    (tmp_path / "a.txt").write_bytes(before)
+    answer = await controller.edit(context(), FileEdit(path="a.txt", old="世界", new="皆", replace_all=True))
+    assert not answer.success
+    assert "a part can't be edited. Write it anew, or turn the file into UTF-8 first: iconv -f ISO-2022-JP" in (
+        answer.output
+    )
+    assert (tmp_path / "a.txt").read_bytes() == before
+
+
 @pytest.mark.parametrize("encoding", ENCODINGS)
 async def test_a_read_and_a_preview_show_the_same_text(tmp_path: Path, encoding: str) -> None:
     write_table(tmp_path, encoding)

@@ -124,6 +124,62 @@ def test_files_in_other_encodings_are_searched_as_what_they_are(root: Path) -> N
     ]
 
 
+WORDS = {
+    "cp874": "รายชื่อลูกค้าที่อยู่ในกรุงเทพมหานคร",
+    "cp1251": "список клиентов, которые живут в Москве",
+    "cp1252": "die Größe der Straßen und das Café, señor",
+    "cp1253": "κατάλογος πελατών που ζουν στην Αθήνα",
+    "iso8859_8": "רשימת הלקוחות שגרים בירושלים",
+    "iso2022_jp": "顧客名簿,東京都港区の会社員です",
+    "euc_jp": "顧客名簿,東京都港区の会社員です。よろしくお願いします",
+}
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("encoding", WORDS)
+def test_a_folder_with_a_file_in_another_encoding_is_searched(root: Path, encoding: str) -> None:
+    text = WORDS[encoding]
+    (root / "b.txt").write_bytes((f"{text}\n" * 10).encode(encoding))
+    (root / "a.txt").write_text("needle\n")
+    assert found(root, "needle") == Found(["a.txt:1:needle"], is_cut=False)
+    expected = [f"b.txt:{number}:{text}" for number in range(1, 11)]
+    assert found(root, text[3:7], "b.txt").lines == expected
+    if encoding != "iso2022_jp":
+        # It is ASCII, and not seen to be anything else by ripgrep.
+        assert found(root, text[3:7]).lines == expected
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize(
+    ("encoding", "mark"),
+    [(one, "\ufeff") for one in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")]
+    + [("utf-16-le", ""), ("utf-16-be", "")],
+)
+def test_a_file_in_a_wide_encoding_is_searched_by_its_path(root: Path, encoding: str, mark: str) -> None:
+    (root / "a.txt").write_bytes((mark + "plain,ascii\nneedle,中\n" + "plain,ascii\n" * 50).encode(encoding))
+    assert found(root, "n.*,中", "a.txt") == Found(["a.txt:2:needle,中"], is_cut=False)
+    with pytest.raises(BadPatternError):
+        found(root, "(", "a.txt")
+
+
+NAMES = (
+    "GB18030 Big5 Shift_JIS EUC-JP EUC-KR ISO-2022-JP UTF-16LE UTF-16BE IBM866 KOI8-U x-mac-cyrillic windows-874 "
+    "ISO-8859-2 ISO-8859-4 ISO-8859-5 ISO-8859-6 ISO-8859-7 ISO-8859-8 ISO-8859-13 windows-1250 windows-1251 "
+    "windows-1252 windows-1253 windows-1254 windows-1255 windows-1256 windows-1257 windows-1258"
+)
+
+
+@pytest.mark.parametrize("name", NAMES.split())
+def test_ripgrep_knows_the_name_of_each_encoding(root: Path, name: str) -> None:
+    """Of each that a text may be found to be in, but UTF-32."""
+    ripgrep = shutil.which("rg")
+    if ripgrep is None:
+        pytest.skip("ripgrep is missing")
+    (root / "a").write_text("x\n")
+    complaint = subprocess.run([ripgrep, f"--encoding={name}", "y", str(root)], check=False, capture_output=True).stderr
+    assert complaint == b""
+
+
 def test_a_module_in_the_folder_that_is_searched_is_not_run(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", _nowhere)
     for name in ("re.py", "os.py", "tool_api.py", "sitecustomize.py"):

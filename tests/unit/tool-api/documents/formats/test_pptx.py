@@ -227,3 +227,10 @@ def test_a_slide_show_is_read_like_a_presentation() -> None:
 def test_one_without_its_list_of_slides_is_refused() -> None:
     with pytest.raises(RefusedDocumentError, match=r"presentation\.xml can't be read"):
         open_document(deck(parts={"ppt/presentation.xml": "no xml"}))
+
+
+@pytest.mark.parametrize(("level", "depth"), [("0", 0), ("2", 2), ("8", 8), ("9", 0), ("12", 0), ("5678", 0), ("", 0)])
+def test_a_point_is_as_deep_as_its_level_which_is_one_of_nine(level: str, depth: int) -> None:
+    assert second(deck(shape("a point").replace("<a:p>", f'<a:p><a:pPr lvl="{level}"/>'))) == [
+        f"{'  ' * depth}- a point"
+    ]

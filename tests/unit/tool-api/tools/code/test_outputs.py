@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
-from tool_api.tools.code.bridge.outputs import HEAD, MAX_HELD, MAX_PICTURE, MAX_SHOWN, TAIL, Outputs, line_of
+from tool_api.tools.code.bridge.outputs import (
+    HEAD,
+    MAX_HELD,
+    MAX_PICTURE,
+    MAX_SHOWN,
+    MAX_SHOWN_TEXT,
+    TAIL,
+    Outputs,
+    line_of,
+)
 from tool_api.tools.code.bridge.throttle import BURST
 from tool_api.tools.code.bridge.wire import Message
 from tool_api.tools.code.lines import MAX_LINE_BYTES, Shown, parse_line
@@ -28,6 +38,14 @@ def test_of_a_flood_the_first_and_the_last_is_told() -> None:
     assert head.startswith("        0\n")
     assert f"{200_000 * 10 - HEAD - TAIL} characters left out" in rest
     assert rest.endswith("   199999\n")
+
+
+def test_of_a_traceback_without_end_the_end_is_told_in_time() -> None:
+    began = time.process_time()
+    (line,) = told(Outputs(), "error", traceback=["/-" * 10_000_000, "ValueError: x"])
+    assert time.process_time() - began < 20
+    assert len(line["text"]) == MAX_SHOWN_TEXT
+    assert line["text"].endswith("/-\nValueError: x")
 
 
 def test_only_so_many_things_are_shown_and_it_is_said() -> None:

@@ -22,6 +22,7 @@ _MEDIA = {
 _TITLES = frozenset({"title", "ctrTitle"})
 # Pictures of the slide, the page's number and what stands on all pages are not notes.
 _NOTES = frozenset({"body"})
+_LEVELS = frozenset("012345678")
 
 
 class Presentation:
@@ -158,10 +159,14 @@ def text_lines(shape: Element) -> Iterator[str]:
     """The paragraphs of a shape, each with the depth it has as a point of a list."""
     for paragraph in shape.iterfind(".//{*}txBody/{*}p"):
         text = paragraph_text(paragraph)
-        properties = paragraph.find("{*}pPr")
-        level = "0" if properties is None else str(properties.get("lvl") or "0")
         if text:
-            yield f"{'  ' * (int(level) if level in '012345678' else 0)}- {text}"
+            yield f"{'  ' * _level(paragraph)}- {text}"
+
+
+def _level(paragraph: Element) -> int:
+    properties = paragraph.find("{*}pPr")
+    level = "" if properties is None else str(properties.get("lvl"))
+    return int(level) if level in _LEVELS else 0
 
 
 def _table(table: Element) -> Iterator[str]:

@@ -87,20 +87,21 @@ class BackgroundController:
 def _result(one: BackgroundCommand) -> ToolResult:
     """What it wrote, and a line that says how it stands: a failed command is no failure of who looked at it."""
     output = one.command.output.rstrip() or "[no output]"
-    result = done(f"{output}\n[{_describe(one)}]", display=_display(one))
+    notes = "".join(f"\n[{note}]" for note in _describe(one, output))
+    result = done(f"{output}{notes}", display=_display(one))
     return result.model_copy(update={"raw_output": one.command.raw_output})
 
 
-def _describe(one: BackgroundCommand) -> str:
+def _describe(one: BackgroundCommand, output: str) -> list[str]:
     match one.state:
         case "running":
-            return f"still running, for {one.seconds:.0f} s"
+            return [f"still running, for {one.seconds:.0f} s"]
         case "timed_out":
-            return f"ended, with all it had started, as it ran longer than {one.seconds:.0f} s"
+            return [f"ended, with all it had started, as it ran longer than {one.seconds:.0f} s"]
         case "stopped":
-            return "stopped, with all it had started"
+            return ["stopped, with all it had started"]
         case _:
-            return f"exit code {one.command.exit_code}"
+            return one.command.end_notes(output)
 
 
 def _display(one: BackgroundCommand) -> ShellDisplay:

@@ -155,7 +155,8 @@ class Downloads:
         try:
             path, size = await asyncio.to_thread(self._place, download)
         except (OSError, PathForbiddenError) as error:
-            return self._end(download, f"The download of {download.name} could not be kept: {error}")
+            reason = (error.strerror if isinstance(error, OSError) else None) or error
+            return self._end(download, f"The download of {download.name} could not be kept: {reason}")
         download.path, download.size = path, size
         self._paths.append(path)
         return self._end(download, f"Downloaded {path}, {size:,} bytes.")
@@ -193,9 +194,12 @@ def _name(suggested: str) -> str:
 
 
 def _link(came: Located, place: Located, name: str) -> str:
-    """Its second name: the wished one, or with a number where that is taken. Nothing is ever replaced."""
-    for number in range(_MOST_NAMES):
-        tried = name if number == 0 else numbered(name, number)
+    """Its second name: the wished one, or with a number where that is taken. Nothing is ever replaced.
+
+    The second of them is the first that gets a number, as with what is uploaded.
+    """
+    for number in range(1, _MOST_NAMES + 1):
+        tried = name if number == 1 else numbered(name, number)
         with contextlib.suppress(FileExistsError):
             os.link(came.name, tried, src_dir_fd=came.folder, dst_dir_fd=place.folder, follow_symlinks=False)
             return tried

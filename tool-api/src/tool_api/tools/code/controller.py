@@ -14,7 +14,7 @@ from tool_api.tools.code.kernelspecs import KernelSpec
 from tool_api.tools.code.results import result_of
 from tool_api.tools.code.types import DEFAULT_LANGUAGE, CodeClose, CodeContexts, CodeRestart, CodeRun
 from tool_api.tools.tool import CallContext, done, failed
-from tool_api.write_bound import FULL, WriteBound, unbound
+from tool_api.write_bound import FULL, WriteBound, too_large, unbound
 
 _LAST_WORD_S = 5.0
 _GRACE_S = 2.0
@@ -67,13 +67,15 @@ class CodeController:
                     # What it had started is still there.
                     await asyncio.shield(context.close())
                 await self.bound()
-                return self._with_notice(result_of(context, execution))
+                result = result_of(context, execution)
+                reason = None if result.success else too_large(bound.file_bytes, None, result.output)
+                return self._with_notices(result, reason)
             kept = await context.abort(min(_GRACE_S, call.remaining_s))
         except asyncio.CancelledError:
             await asyncio.shield(context.abort())
             raise
         note = f"The code was interrupted, with all it had started, as it ran longer than {limit:.0f} s."
-        return self._with_notice(result_of(context, execution, note if kept else f"{note} {_GONE}"))
+        return self._with_notices(result_of(context, execution, note if kept else f"{note} {_GONE}"))
 
     async def contexts(self, _: CallContext, __: CodeContexts) -> ToolResult:
         lines = [f"- {context.name}: {context.spec.language}, {_state(context)}" for context in self.kernels.all()] or [
@@ -127,9 +129,9 @@ class CodeController:
         names = ", ".join(context.name for context in self.kernels.all()) or "none"
         return failed(f"There is no context {name}. Open: {names}.")
 
-    def _with_notice(self, result: ToolResult) -> ToolResult:
-        notice = self.notice()
-        return result.model_copy(update={"output": f"{result.output}\n[{notice}]"}) if notice is not None else result
+    def _with_notices(self, result: ToolResult, reason: str | None = None) -> ToolResult:
+        notices = "".join(f"\n[{one}]" for one in (reason, self.notice()) if one is not None)
+        return result.model_copy(update={"output": f"{result.output}{notices}"}) if notices else result
 
 
 async def _follow(call: CallContext, execution: Execution, limit_s: float) -> bool:

@@ -43,14 +43,7 @@ _NOT_UTF8 = (
 """Finds bytes that are not UTF-8 (RFC 3629)."""
 _JUDGING_S = 5.0
 _MOST_JUDGED = 1000
-_LABELS = {
-    "big5hkscs": "big5",
-    "cp932": "shift_jis",
-    "cp949": "euc-kr",
-    "euc_jp": "euc-jp",
-    "iso2022_jp": "iso-2022-jp",
-}
-"""Of Python's names of encodings those for which ripgrep has another one."""
+_UNKNOWN_TO_RIPGREP = frozenset({"UTF-32LE", "UTF-32BE"})
 
 
 class BadPatternError(Exception):
@@ -71,14 +64,21 @@ _Records = list[tuple[bytes, bytes]]
 
 @dataclass(frozen=True, slots=True)
 class _Output:
-    """The beginning of what a program said, and whether that is not all."""
+    """The beginning of what a program said, and whether that is not all; what it complained of where it failed."""
 
     data: bytes
     is_cut: bool
+    complaint: str = ""
 
     def records(self) -> _Records:
         pairs = (line.partition(b"\0") for line in self.data.splitlines())
         return [(path, rest) for path, mark, rest in pairs if mark]
+
+    def of_good_pattern(self) -> _Output:
+        """This, said by the first program that was given the pattern. Raises `BadPatternError`."""
+        if self.complaint and not self.data:
+            raise BadPatternError(self.complaint)
+        return self
 
 
 async def search(place: Located, pattern: str, *, ignore_case: bool) -> Found:
@@ -92,14 +92,7 @@ async def search(place: Located, pattern: str, *, ignore_case: bool) -> Found:
     target = "." if is_folder else f"./{place.name}"
     programs = _Programs(fd, time.monotonic() + _SEARCH_S)
     try:
-        if (ripgrep := find_program("rg")) is not None:
-            records, is_cut = await _by_ripgrep(programs, ripgrep, pattern, target, ignore_case=ignore_case)
-        else:
-            flags = "i" if ignore_case else ""
-            output = await programs.run(
-                [sys.executable, "-I", "-c", _WITHOUT_RIPGREP, _SOURCES, pattern, target, flags]
-            )
-            records, is_cut = output.records(), output.is_cut
+        records, is_cut = await _records(programs, pattern, target, ignore_case=ignore_case)
     finally:
         os.close(fd)
     folder = place.path if is_folder else str(Path(place.path).parent)
@@ -111,21 +104,30 @@ def _line(path: bytes, rest: bytes) -> str:
     return f"{shown_name(os.fsdecode(path.removeprefix(b'./')))}:{rest.decode('utf-8', 'replace')}"
 
 
+async def _records(programs: _Programs, pattern: str, target: str, *, ignore_case: bool) -> tuple[_Records, bool]:
+    if (ripgrep := find_program("rg")) is not None:
+        encoded = await _in_other_encodings(programs, ripgrep, target)
+        if target == "." or _UNKNOWN_TO_RIPGREP.isdisjoint(encoded):
+            command = [ripgrep, *_OPTIONS, *_LINES, *(["--ignore-case"] if ignore_case else []), "-e", pattern]
+            return await _by_ripgrep(programs, command, target, encoded)
+    flags = "i" if ignore_case else ""
+    command = [sys.executable, "-I", "-c", _WITHOUT_RIPGREP, _SOURCES, pattern, target, flags]
+    output = (await programs.run(command)).of_good_pattern()
+    return output.records(), output.is_cut
+
+
 async def _by_ripgrep(
-    programs: _Programs, ripgrep: str, pattern: str, target: str, *, ignore_case: bool
+    programs: _Programs, command: list[str], target: str, encoded: dict[str, list[bytes]]
 ) -> tuple[_Records, bool]:
-    """Ripgrep reads UTF-8, and UTF-16 with a mark. Files in other encodings are found first, and searched as what they
-    are."""
-    encoded = await _in_other_encodings(programs, ripgrep, target)
-    command = [ripgrep, *_OPTIONS, *_LINES, *(["--ignore-case"] if ignore_case else []), "-e", pattern]
-    output = await programs.run([*command, "--sort=path", *_LEFT_OUT, "--", target])
+    """Ripgrep reads UTF-8, and UTF-16 with a mark. The files in other encodings are searched as what they are."""
+    output = (await programs.run([*command, "--sort=path", *_LEFT_OUT, "--", target])).of_good_pattern()
     is_cut = output.is_cut
     if not encoded:
         return output.records(), is_cut
     others = {path for paths in encoded.values() for path in paths}
     records = [record for record in output.records() if record[0] not in others]
-    for label, paths in encoded.items():
-        output = await programs.run([*command, f"--encoding={label}", "--", *map(os.fsdecode, paths)])
+    for name, paths in encoded.items():
+        output = await programs.run([*command, f"--encoding={name}", "--", *map(os.fsdecode, paths)])
         records += output.records()
         is_cut |= output.is_cut
     return sorted(records, key=lambda record: record[0].split(b"/")), is_cut
@@ -134,19 +136,22 @@ async def _by_ripgrep(
 async def _in_other_encodings(programs: _Programs, ripgrep: str, target: str) -> dict[str, list[bytes]]:
     """The files that are text in another encoding than UTF-8, by its name; as many as there is time to look into."""
     until = time.monotonic() + _JUDGING_S
-    command = [ripgrep, *_OPTIONS, "--files-with-matches", "--null", "--encoding=none", "-e", _NOT_UTF8]
-    output = await programs.run([*command, *_LEFT_OUT, "--", target], until)
+    paths = [os.fsencode(target)]
+    if target == ".":
+        command = [ripgrep, *_OPTIONS, "--files-with-matches", "--null", "--encoding=none", "-e", _NOT_UTF8]
+        output = await programs.run([*command, *_LEFT_OUT, "--", target], until)
+        paths = output.data.split(b"\0")[:_MOST_JUDGED]
     found: dict[str, list[bytes]] = defaultdict(list)
-    for path in output.data.split(b"\0")[:_MOST_JUDGED]:
+    for path in paths:
         if path and time.monotonic() < until:
-            label = await asyncio.to_thread(_label_of, programs.folder, path)
-            if label is not None:
-                found[label].append(path)
+            name = await asyncio.to_thread(_other_encoding, programs.folder, path)
+            if name is not None:
+                found[name].append(path)
     return found
 
 
-def _label_of(folder: int, path: bytes) -> str | None:
-    """What ripgrep calls the encoding of a file; None where that is UTF-8, or the file is no text."""
+def _other_encoding(folder: int, path: bytes) -> str | None:
+    """What people, and ripgrep, call the encoding of a file; None where that is UTF-8, or the file is no text."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except OSError:
@@ -157,9 +162,7 @@ def _label_of(folder: int, path: bytes) -> str | None:
         return None
     finally:
         os.close(fd)
-    if encoding is None or encoding.is_utf8:
-        return None
-    return _LABELS.get(encoding.codec, encoding.codec)
+    return None if encoding is None or encoding.is_utf8 else encoding.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +173,7 @@ class _Programs:
     until: float
 
     async def run(self, command: Sequence[str], until: float | None = None) -> _Output:
-        """The beginning of what one says, and whether that is not all. Raises `BadPatternError`."""
+        """What one says."""
         process = await asyncio.create_subprocess_exec(
             *command,
             # Of the child, which still has it then: nobody else may look into this process.
@@ -192,7 +195,7 @@ async def _collect(process: asyncio.subprocess.Process, within_s: float) -> _Out
     assert process.stdout is not None
     assert process.stderr is not None
     output = bytearray()
-    is_cut = False
+    is_cut, complaint = False, b""
     try:
         async with asyncio.timeout(within_s):
             while piece := await process.stdout.read(65536):
@@ -203,8 +206,7 @@ async def _collect(process: asyncio.subprocess.Process, within_s: float) -> _Out
             if not is_cut:
                 complaint = await process.stderr.read(4096)
                 is_cut = await process.wait() == _FAILED
-                if is_cut and complaint and not output:
-                    raise BadPatternError(complaint.decode("utf-8", "replace").strip())
     except TimeoutError:
         is_cut = True
-    return _Output(bytes(output[:MAX_OUTPUT_BYTES]), is_cut)
+    said = complaint.decode("utf-8", "replace").strip() if is_cut else ""
+    return _Output(bytes(output[:MAX_OUTPUT_BYTES]), is_cut, said)

@@ -15,6 +15,8 @@ MAX_READ_CHARACTERS = 200_000
 MAX_SCANNED_CHARACTERS = 256 * 1024 * 1024
 MAX_EDIT_BYTES = 10 * 1024 * 1024
 _LINE_CHARACTERS = 1024 * 1024
+_WIDER = {"big5hkscs": "BIG5-HKSCS", "cp932": "CP932", "cp949": "CP949", "mac_cyrillic": "MAC-CYRILLIC"}
+"""What iconv calls encodings of which the name that people know means fewer characters there, or nothing."""
 
 
 class NotTextError(Exception):
@@ -61,6 +63,7 @@ def append_text(place: Located, text: str) -> tuple[int, TextEncoding]:
     and the encoding. Raises `NotTextError`."""
     with os.fdopen(place.open(os.O_RDWR | os.O_APPEND | os.O_CREAT), "ab") as file:
         encoding = _text_encoding(place, file.fileno())
+        _refuse_uncertain(place, encoding, text)
         file.write(_encoded(place, encoding, text))
         file.flush()
         return os.fstat(file.fileno()).st_size, encoding
@@ -103,9 +106,23 @@ def _encoded(place: Located, encoding: TextEncoding, text: str) -> bytes:
         return encoding.encode(text)
     except UnicodeEncodeError as error:
         raise NotTextError(
-            f"{place.path} is in {encoding.name}, which has no {error.object[error.start]!r}. Leave that out, or turn "
-            f"the file into UTF-8 first: iconv -f {encoding.codec} -t UTF-8."
+            f"{place.path} is in {encoding.name}, which has no {error.object[error.start]!r}. Leave that out, or "
+            f"{_to_utf8(encoding)}"
         ) from error
+
+
+def _refuse_uncertain(place: Located, encoding: TextEncoding, text: str) -> None:
+    """What would be other bytes in another encoding that fits must not be written on a guess."""
+    if encoding.others and not encoding.is_same_in_all(text):
+        raise NotTextError(
+            f"{place.path} may be in {' or '.join((encoding.name, *encoding.others))}: it holds too little text to "
+            "tell, and what is to be written is other bytes in each. Turn it into UTF-8 first: "
+            "iconv -f ENCODING -t UTF-8, with the one in which it reads well."
+        )
+
+
+def _to_utf8(encoding: TextEncoding) -> str:
+    return f"turn the file into UTF-8 first: iconv -f {_WIDER.get(encoding.codec, encoding.name)} -t UTF-8."
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,16 +150,41 @@ def replace_text(place: Located, old: str, new: str, *, every: bool) -> Replaced
     found = before.count(old)
     if found == 0 or (found > 1 and not every):
         return Replaced(found, encoding)
+    _refuse_uncertain(place, encoding, _not_in(old, new))
     data_old, data_new = _encoded(place, encoding, old), _encoded(place, encoding, new)
     if len(data) + found * (len(data_new) - len(data_old)) > MAX_EDIT_BYTES:
         raise NotTextError(f"{place.path} would become over {size_text(MAX_EDIT_BYTES)}, too big to edit.")
     after = before.replace(old, new)
-    if encoding.mark + encoding.encode(before) == data:
-        changed = encoding.mark + encoding.encode(after)
+    if _is_written_alike(encoding, before, data):
+        changed = encoding.mark + _encoded(place, encoding, after)
     else:
         # Some encodings have two forms of one character: what is not replaced is not to be rewritten.
         changed = data.replace(data_old, data_new)
         if encoding.decode(changed) != after:
-            raise NotTextError(f"{place.path} is in {encoding.name}, of which a part can't be edited. Write it anew.")
+            raise NotTextError(
+                f"{place.path} is in {encoding.name}, of which a part can't be edited. Write it anew, or "
+                f"{_to_utf8(encoding)}"
+            )
     place.write(changed)
     return Replaced(found, encoding, unified_diff(place.path, shown_text(before), shown_text(after)))
+
+
+def _not_in(old: str, new: str) -> str:
+    """The middle of a new text: without the beginning and the end that the old one has too."""
+    begin = _shared(old, new)
+    old, new = old[begin:], new[begin:]
+    return new[: len(new) - _shared(old[::-1], new[::-1])]
+
+
+def _shared(one: str, other: str) -> int:
+    """How many characters of their beginning two texts share."""
+    shorter = min(len(one), len(other))
+    return next((at for at in range(shorter) if one[at] != other[at]), shorter)
+
+
+def _is_written_alike(encoding: TextEncoding, text: str, data: bytes) -> bool:
+    """Whether the text that was read of these bytes is written as them again."""
+    try:
+        return encoding.mark + encoding.encode(text) == data
+    except UnicodeEncodeError:
+        return False

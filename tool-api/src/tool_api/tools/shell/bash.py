@@ -126,6 +126,7 @@ class Bash:
         if not self.is_alive:
             raise BashEndedError
         processes.bound_files(self.pid, file_bytes)
+        command.file_bytes = file_bytes
         self._command = command
         self._mark = secrets.token_hex(8)
         start = f"\x1e{self._nonce}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contracts.tools import MAX_OUTPUT_CHARACTERS
 from service_kit.terminal.screen import TerminalScreen
 from tool_api.tools.followed import Followed
+from tool_api.write_bound import too_large
 
 
 class Command(Followed):
@@ -15,6 +16,8 @@ class Command(Followed):
         self.text = text
         self.folder = folder
         self.exit_code: int | None = None
+        self.file_bytes: int | None = None
+        """It makes no larger file than this."""
         self._screen = TerminalScreen(MAX_OUTPUT_CHARACTERS)
 
     @property
@@ -26,6 +29,11 @@ class Command(Followed):
     def raw_output(self) -> str | None:
         """What it wrote, where a terminal shows something else."""
         return self._screen.raw
+
+    def end_notes(self, output: str) -> list[str]:
+        """How it ended, with this output, and why, where that is known."""
+        reason = too_large(self.file_bytes, self.exit_code, output)
+        return [f"exit code {self.exit_code}", *([reason] if reason is not None else [])]
 
     def add_output(self, text: str) -> None:
         self._screen.feed(text)

@@ -139,7 +139,7 @@ def _result(shell: Shell, command: Command, *, of_failure: bool = True) -> ToolR
         return _with_display(shell, command, done(f"{output}\n{note}" if output else note))
     if command.exit_code == 0:
         return _with_display(shell, command, done(output or "[no output]"))
-    note = f"[exit code {command.exit_code}]"
+    note = "\n".join(f"[{one}]" for one in command.end_notes(output))
     text = f"{output.rstrip()}\n{note}" if output else note
     return _with_display(shell, command, failed(text) if of_failure else done(text))
 

@@ -63,7 +63,7 @@ class Outputs:
                 yield from self._show(message)
             case "error":
                 self.has_failed = True
-                text = _traceback(message.content)[-MAX_SHOWN_TEXT:]
+                text = _traceback(message.content)
                 may_tell = self._throttle.has_room()
                 yield from self._emit({"type": "error", "text": text}) if may_tell else self._emit_text(text)
             case "clear_output":
@@ -180,7 +180,10 @@ def _size(fields: Fields) -> int:
 
 
 def _traceback(content: Fields) -> str:
+    """The end of it, which says what the error is."""
     lines = content.get("traceback")
     if isinstance(lines, list) and lines:
-        return without_installed_paths("\n".join(text_of(line) for line in cast("list[object]", lines)))
-    return f"{text_of(content.get('ename'))[:1000]}: {text_of(content.get('evalue'))[:MAX_SHOWN_TEXT]}"
+        text = "\n".join(text_of(line) for line in cast("list[object]", lines))
+        return without_installed_paths(text[-MAX_SHOWN_TEXT:])
+    text = f"{text_of(content.get('ename'))[:1000]}: {text_of(content.get('evalue'))[:MAX_SHOWN_TEXT]}"
+    return text[-MAX_SHOWN_TEXT:]
