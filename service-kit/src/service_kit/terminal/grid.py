@@ -206,7 +206,8 @@ class Grid:
         """Empty ones before the cursor's; the screen's last ones go."""
         self._settle()
         self._touch()
-        count, last = min(count, ROWS), self._last_row()
+        last = self._last_row()
+        count = max(0, min(count, ROWS, last + 1 - self._row))
         self._lines[self._row : self._row] = [Line() for _ in range(count)]
         del self._lines[last + 1 : last + 1 + count]
         self._place(0)
@@ -215,7 +216,7 @@ class Grid:
         """From the cursor's on; what is below comes up."""
         self._settle()
         last = self._last_row()
-        count = max(0, min(count, last + 1 - self._row))
+        count = max(0, min(count, ROWS, last + 1 - self._row))
         has_more = len(self._lines) > last
         del self._lines[self._row : self._row + count]
         if has_more:
