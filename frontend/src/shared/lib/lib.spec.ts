@@ -46,6 +46,39 @@ describe('plainOutput', () => {
     expect(plainOutput(`a\u001b[999999999B\u001b[999999999C\u001b[999999999@x`)).toContain('x')
     expect(plainOutput(`\r${' 50% |#####     |'.repeat(3)}`.repeat(20_000)).length).toBe(51)
   })
+  it.each([
+    ['moves at the end of a long line', '中'.repeat(20_000) + '\u001b[C'.repeat(20_000)],
+    ['a line that grows', `${'中'.repeat(100)}\u001b[C`.repeat(5_000)],
+    ['moves between long lines', `${'中'.repeat(1_900)}\n`.repeat(2) + '\u001b[A\u001b[B'.repeat(20_000)],
+    ['inserted spaces', `x\r${'\u001b[160@'.repeat(50_000)}`],
+    ['erased characters', `x\r${'\u001b[9999X'.repeat(50_000)}`],
+    ['columns far away', '\u001b[99999Gx\n'.repeat(20_000)],
+    ['a long line and those above it', `${'\n'.repeat(999)}${'x'.repeat(4000)}${'\u001b[Ax'.repeat(20_000)}`],
+    ['carriage returns', `\u001b${'\r'.repeat(1_000_000)}x`],
+    ['spaces', `\r${' '.repeat(300_000)}x`.repeat(3)],
+  ])(
+    'takes no longer the more was written before: %s',
+    (_, written) => {
+      const started = performance.now()
+      plainOutput(written)
+      expect(performance.now() - started).toBeLessThan(20_000)
+    },
+    60_000,
+  )
+  it('keeps all of a long line, of which the end can be written over', () => {
+    const text = 'x'.repeat(50_000)
+    expect(plainOutput(`1\n${text}\b\bY`)).toBe(`1\n${text.slice(2)}Yx`)
+    expect(plainOutput(`1 %\r${text}`)).toBe(text)
+    expect(plainOutput(`${'😀'.repeat(5_001)}\u001b[0K`)).toBe('😀'.repeat(5_001))
+  })
+  it('keeps many lines', () => {
+    const text = Array.from({ length: 5_000 }, (_, number) => `line ${number}\n`).join('')
+    expect(plainOutput(`\u001b[H${text}`)).toBe(text)
+  })
+  it('moves to no column beyond the screen and the line', () => {
+    expect(plainOutput('\u001b[99999Gx')).toBe(`${' '.repeat(159)}x`)
+    expect(plainOutput(`${'a'.repeat(300)}\r\u001b[299Gx`)).toBe(`${'a'.repeat(298)}xa`)
+  })
 })
 
 describe('formats', () => {

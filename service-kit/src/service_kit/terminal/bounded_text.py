@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 
+_SMALL_PIECE = 1_000
+
 
 class BoundedText:
     """Keeps the first and the last half of `limit` characters, with a marker for what is missing between."""
@@ -16,26 +18,26 @@ class BoundedText:
         self._head_size = 0
         self._tail: deque[str] = deque()
         self._tail_size = 0
+        """With what of its first piece is left out."""
         self._dropped = 0
 
     def append(self, text: str) -> None:
         room = self._head_limit - self._head_size
         if room > 0:
-            self._head.append(text[:room])
+            add_piece(self._head, text[:room])
             self._head_size += min(room, len(text))
             text = text[room:]
         if not text:
             return
-        self._tail.append(text)
+        if len(text) > self._tail_limit:
+            self._dropped += len(text) - self._tail_limit
+            text = text[-self._tail_limit :]
+        add_piece(self._tail, text)
         self._tail_size += len(text)
-        while self._tail_size > self._tail_limit:
-            excess = self._tail_size - self._tail_limit
-            first = self._tail.popleft()
-            cut = min(excess, len(first))
-            if cut < len(first):
-                self._tail.appendleft(first[cut:])
-            self._tail_size -= cut
-            self._dropped += cut
+        while self._tail_size - len(self._tail[0]) >= self._tail_limit:
+            gone = len(self._tail.popleft())
+            self._tail_size -= gone
+            self._dropped += gone
 
     def copy(self) -> BoundedText:
         """Another one that goes on from the same text."""
@@ -51,5 +53,15 @@ class BoundedText:
         self._head_size = self._tail_size = self._dropped = 0
 
     def text(self) -> str:
-        marker = f"\n[... {self._dropped} characters left out ...]\n" if self._dropped else ""
-        return "".join(self._head) + marker + "".join(self._tail)
+        over = max(0, self._tail_size - self._tail_limit)
+        dropped = self._dropped + over
+        marker = f"\n[... {dropped} characters left out ...]\n" if dropped else ""
+        return "".join(self._head) + marker + "".join(self._tail)[over:]
+
+
+def add_piece(pieces: list[str] | deque[str], text: str) -> None:
+    """Many small pieces are few: each takes more room than its characters."""
+    if pieces and len(pieces[-1]) < _SMALL_PIECE:
+        pieces[-1] += text
+    else:
+        pieces.append(text)

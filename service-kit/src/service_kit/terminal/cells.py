@@ -31,9 +31,18 @@ def cells_of(text: str) -> Cells:
     return cells
 
 
-def width(text: str) -> int:
-    """How many columns a line has."""
-    return len(text) if _SINGLE.fullmatch(text) else len(cells_of(text))
+def column_after(column: int, text: str) -> int:
+    """The column after a text that is written from a column on."""
+    for index, piece in enumerate(text.split("\t")):
+        if index > 0:
+            column = _next_stop(column)
+        column += len(piece) if _SINGLE.fullmatch(piece) else sum(map(_columns, piece))
+    return column
+
+
+def most_columns(text: str) -> int:
+    """Not less than the columns of a text, nor than its characters, and soon counted."""
+    return len(text) * (1 if text.isascii() else 2) + text.count("\t") * (TAB_WIDTH - 1)
 
 
 def shown(cells: Cells) -> str:
@@ -74,8 +83,12 @@ def split_at(cells: Cells, column: int) -> None:
     cells[first:last] = [" "] * (last - first)
 
 
+def _next_stop(column: int) -> int:
+    return (column // TAB_WIDTH + 1) * TAB_WIDTH
+
+
 def _tab(cells: Cells, column: int) -> int:
-    stop = (column // TAB_WIDTH + 1) * TAB_WIDTH
+    stop = _next_stop(column)
     if column >= len(cells):
         cells.extend(" " * (column - len(cells)))
         cells += ["\t", *[""] * (stop - column - 1)]

@@ -1,17 +1,19 @@
 """The lines of a terminal with its cursor. Lines have no largest width, and those above the screen stay in reach of the
-cursor for some while: what is written in order is kept as it is, what is written over is as it ended."""
+cursor for some while: what is written in order is kept as it is, what is written over is as it ended.
+
+The cursor reaches no more of a long line than its end, and nothing above it: a terminal would have wrapped that line
+and scrolled the rest out. So what a sequence costs is bounded, however much was written before it."""
 
 from __future__ import annotations
 
-from service_kit.terminal.bounded_text import BoundedText
-from service_kit.terminal.cells import Cells, cells_of, clear, shown, split_at, width, write
+from service_kit.terminal.bounded_text import BoundedText, add_piece
+from service_kit.terminal.cells import clear, most_columns, split_at, write
+from service_kit.terminal.line import MOST_EDITED, Line
 
 ROWS, COLUMNS = 40, 160
 LIVE_LINES = 1_000
 """So many the cursor may go back to."""
 LIVE_CHARACTERS = 250_000
-MOST_EDITED = 20_000
-"""Columns of a line that is written over; what was written in order may have any number."""
 _KEPT_CHARACTERS = 60_000
 
 
@@ -22,7 +24,7 @@ class Grid:
 
     def __init__(self, history: BoundedText | None) -> None:
         self._history = history
-        self._lines: list[str | Cells] = [""]
+        self._lines = [Line()]
         self._plain: list[str] = []
         self._plain_size: int = 0
         """What comes after the last line and was not looked at yet."""
@@ -35,39 +37,35 @@ class Grid:
 
     def write(self, text: str) -> None:
         """Text with line breaks and tabs, and nothing else that moves the cursor."""
-        if self._column is None and self._history is not None and self._region is None:
-            self._plain.append(text)
-            self._plain_size += len(text)
-            if self._plain_size > LIVE_CHARACTERS:
-                self._shed()
+        if self._is_in_order:
+            self._write_plain(text)
             return
         first, *others = text.split("\n")
         self._put(first)
         for index, line in enumerate(others):
             self.feed_line()
-            if self._column is None and self._history is not None and self._region is None:
-                self.write("\n".join(others[index:]))
+            if self._is_in_order:
+                self._write_plain("\n".join(others[index:]))
                 return
             self._put(line)
 
     def text(self) -> str:
         """All lines, as they are now."""
-        history = self._history
-        if history is None:
+        if self._history is None:
             return "\n".join(self._shown_lines()).rstrip("\n")
-        whole = history.copy()
-        whole.append("\n".join(self._shown_lines()))
-        return whole.text()
+        return self.so_far().text()
 
     def so_far(self) -> BoundedText:
         """The same, to go on from."""
+        # What is not looked at yet may go to the history first.
+        lines = self._shown_lines()
         whole = self._history.copy() if self._history is not None else BoundedText(LIVE_CHARACTERS)
-        whole.append("\n".join(self._shown_lines()))
+        whole.append("\n".join(lines))
         return whole
 
     def _shown_lines(self) -> list[str]:
         self._settle()
-        lines = [line if isinstance(line, str) else shown(line) for line in self._lines]
+        lines = [line.shown for line in self._lines]
         while len(lines) - 1 > self._row and not lines[-1]:
             lines.pop()
         return lines
@@ -79,8 +77,7 @@ class Grid:
         self._settle()
         if self._column is not None:
             return self._column
-        line = self._lines[self._row]
-        return width(line) if isinstance(line, str) else len(line)
+        return self._width()
 
     @property
     def screen_row(self) -> int:
@@ -94,7 +91,7 @@ class Grid:
         column = self.column if column is None else column
         if row is not None:
             self._row = self._top + min(max(row, 0), ROWS - 1)
-        self._place(column)
+        self._go_to(column)
 
     def move_by(self, rows: int = 0, columns: int = 0) -> None:
         """Up beyond the screen as far as lines can still change, down to the screen's last row."""
@@ -102,7 +99,7 @@ class Grid:
         if rows:
             lowest = max(self._top + ROWS - 1, self._row)
             self._row = min(max(self._row + rows, 0), lowest)
-        self._place(min(column + columns, max(column, COLUMNS - 1)))
+        self._go_to(min(column + columns, max(column, COLUMNS - 1)))
 
     def feed_line(self) -> None:
         """To the beginning of the next line, a new one below the last."""
@@ -113,10 +110,10 @@ class Grid:
             return
         self._touch()
         if self._region is not None and self.screen_row == self._region[1]:
-            self._scroll_region()
+            self._scroll_up(1)
         else:
             self._row += 1
-        self._touch()
+            self._touch()
         self._place(0)
 
     def feed_line_back(self) -> None:
@@ -149,7 +146,7 @@ class Grid:
         """From the cursor to the end (0), from the beginning to the cursor (1), or all (2)."""
         column = self.column
         if self._row < len(self._lines):
-            cells = self._cells()
+            cells = self._lines[self._row].cells
             if how == 1:
                 clear(cells, 0, column + 1)
             else:
@@ -171,7 +168,7 @@ class Grid:
         else:
             above = min(self._row, len(self._lines)) if how == 1 else len(self._lines)
             for row in range(self._top, above):
-                self._lines[row] = []
+                self._lines[row] = Line()
             if how == 1:
                 self.erase_line(1)
             else:
@@ -181,7 +178,7 @@ class Grid:
     def erase_characters(self, count: int) -> None:
         column = self.column
         if self._row < len(self._lines):
-            clear(self._cells(), column, column + count)
+            clear(self._lines[self._row].cells, column, column + count)
         self._place(column)
 
     # Moving what stands there
@@ -189,7 +186,7 @@ class Grid:
     def delete_characters(self, count: int) -> None:
         column = self.column
         if self._row < len(self._lines):
-            cells = self._cells()
+            cells = self._lines[self._row].cells
             split_at(cells, column)
             split_at(cells, column + count)
             del cells[column : column + count]
@@ -197,32 +194,33 @@ class Grid:
 
     def insert_characters(self, count: int) -> None:
         column = self.column
-        if self._row < len(self._lines) and column < len(cells := self._cells()):
+        if self._row < len(self._lines) and column < len(cells := self._lines[self._row].cells):
+            count = min(count, COLUMNS)
             split_at(cells, column)
-            cells[column:column] = [" "] * min(count, COLUMNS)
-            del cells[max(MOST_EDITED, column) :]
-        self._place(column)
+            cells[column:column] = [" "] * count
+            del cells[max(COLUMNS if self._history is None else MOST_EDITED, column) :]
+            self._place(column)
+            self._count(count)
 
     def insert_lines(self, count: int) -> None:
         """Empty ones before the cursor's; the screen's last ones go."""
         self._settle()
-        last = self._top + (self._region[1] if self._region is not None else ROWS - 1)
-        for _ in range(min(count, ROWS)):
-            self._touch()
-            self._lines.insert(self._row, [])
-            if last + 1 < len(self._lines):
-                del self._lines[last + 1]
+        self._touch()
+        last = self._last_row()
+        count = max(0, min(count, ROWS, last + 1 - self._row))
+        self._lines[self._row : self._row] = [Line() for _ in range(count)]
+        del self._lines[last + 1 : last + 1 + count]
         self._place(0)
 
     def delete_lines(self, count: int) -> None:
         """From the cursor's on; what is below comes up."""
         self._settle()
-        last = self._top + (self._region[1] if self._region is not None else ROWS - 1)
-        for _ in range(min(count, ROWS)):
-            if self._row < len(self._lines):
-                del self._lines[self._row]
-                if last <= len(self._lines):
-                    self._lines.insert(last, [])
+        last = self._last_row()
+        count = max(0, min(count, ROWS, last + 1 - self._row))
+        has_more = len(self._lines) > last
+        del self._lines[self._row : self._row + count]
+        if has_more:
+            self._lines[last + 1 - count : last + 1 - count] = [Line() for _ in range(count)]
         self._touch()
         self._place(0)
 
@@ -230,70 +228,102 @@ class Grid:
         """The screen's lines go up, or down where it is below zero."""
         row, column = self.screen_row, self.column
         first, last = self._region if self._region is not None else (0, ROWS - 1)
-        for _ in range(min(abs(count), ROWS)):
-            self.move_to(last if count > 0 else first, 0)
-            self.feed_line() if count > 0 else self.feed_line_back()
+        if count < 0:
+            self.move_to(first, 0)
+            self.insert_lines(-count)
+        else:
+            self.move_to(last, 0)
+            self._touch()
+            self._scroll_up(min(count, ROWS))
         self.move_to(row, column)
 
-    def _scroll_region(self) -> None:
-        assert self._region is not None
-        first, last = self._region
-        if first == 0 and self._history is not None:
-            self._lines.insert(self._row + 1, "")
-            self._row, self._top = self._row + 1, self._top + 1
+    def _scroll_up(self, count: int) -> None:
+        """From the last row of what is scrolled."""
+        if self._region is None:
+            self._row += count
+        elif self._region[0] == 0 and self._history is not None:
+            self._lines[self._row + 1 : self._row + 1] = [Line() for _ in range(count)]
+            self._row, self._top = self._row + count, self._top + count
         else:
-            del self._lines[self._top + first]
-            self._lines.insert(self._top + last, "")
+            first, last = self._top + self._region[0], self._top + self._region[1]
+            count = min(count, last + 1 - first)
+            del self._lines[first : first + count]
+            self._lines[last + 1 - count : last + 1 - count] = [Line() for _ in range(count)]
+        self._touch()
+
+    def _last_row(self) -> int:
+        """The last row of what is scrolled, among the lines."""
+        return self._top + (self._region[1] if self._region is not None else ROWS - 1)
 
     # Bookkeeping
 
+    @property
+    def _is_in_order(self) -> bool:
+        """Whether what is written next need not be looked at yet."""
+        return self._column is None and self._history is not None and self._region is None
+
+    def _write_plain(self, text: str) -> None:
+        add_piece(self._plain, text)
+        self._plain_size += len(text)
+        if self._plain_size > LIVE_CHARACTERS:
+            self._shed()
+
     def _put(self, text: str) -> None:
-        if not text:
+        """Text without line breaks. What goes beyond the end of the last line is in order again."""
+        if self._history is None:
+            self._put_wrapped(text)
             return
-        if self._column is None and self._history is not None and self._region is None:
-            self.write(text)
-            return
+        for at in range(0, len(text), MOST_EDITED):
+            if self._is_in_order:
+                self._write_plain(text[at:])
+                return
+            self._put_over(text[at : at + MOST_EDITED])
+
+    def _put_over(self, text: str) -> None:
         column = self.column
         if self._row >= len(self._lines):
             self._touch()
-        if self._history is None:
-            column = self._put_wrapped(text, column)
-        else:
-            cells = self._cells()
-            most = max(MOST_EDITED, len(cells))
-            column = min(write(cells, column, text[:most]), most)
-            if len(cells) > most:
-                del cells[most:]
-        self._place(column)
-        self._count(len(text))
+        self._place(write(self._lines[self._row].cells, column, text))
+        self._count(most_columns(text))
 
-    def _put_wrapped(self, text: str, column: int) -> int:
-        while text:
+    def _put_wrapped(self, text: str) -> None:
+        column, at = self.column, 0
+        if self._row >= len(self._lines):
+            self._touch()
+        while at < len(text):
             if column >= COLUMNS:
                 self.feed_line()
                 column = 0
-            piece, text = text[: COLUMNS - column], text[COLUMNS - column :]
-            column = write(self._cells(), column, piece)
-        return column
+            piece = text[at : at + COLUMNS - column]
+            at += len(piece)
+            column = write(self._lines[self._row].cells, column, piece)
+        self._place(column)
+
+    def _width(self) -> int:
+        """Of the cursor's line."""
+        return self._lines[self._row].width if self._row < len(self._lines) else 0
+
+    def _go_to(self, column: int) -> None:
+        """To a column that is on the screen, or of the line."""
+        self._place(column if column < COLUMNS else min(column, max(self._width(), COLUMNS - 1)))
 
     def _place(self, column: int) -> None:
         """The cursor's column; where it is the end of the last line, what comes is plain again."""
         self._column = max(0, column)
-        if self._row == len(self._lines) - 1:
-            line = self._lines[self._row]
-            if column == (width(line) if isinstance(line, str) else len(line)):
-                self._column = None
-
-    def _cells(self) -> Cells:
+        if self._row >= len(self._lines):
+            return
         line = self._lines[self._row]
-        if isinstance(line, str):
-            line = self._lines[self._row] = cells_of(line)
-        return line
+        if line.is_long and self._history is not None:
+            width = line.width
+            self._take_head(self._row)
+            self._column = max(0, self._column - width + line.width)
+        if self._row == len(self._lines) - 1 and self._column == line.width:
+            self._column = None
 
     def _touch(self) -> None:
         """The cursor's row is there, and the last rows are the screen."""
         while len(self._lines) <= self._row:
-            self._lines.append("")
+            self._lines.append(Line())
         over = len(self._lines) - ROWS - self._top
         if over > 0:
             if self._history is not None:
@@ -302,7 +332,7 @@ class Grid:
                 del self._lines[:over]
                 self._row = max(0, self._row - over)
         if len(self._lines) > LIVE_LINES:
-            self._freeze(len(self._lines) - LIVE_LINES // 2)
+            self._freeze(min(len(self._lines) - LIVE_LINES // 2, self._row, self._top))
 
     def _settle(self) -> None:
         """Make lines of what was not looked at yet."""
@@ -311,15 +341,16 @@ class Grid:
         text = "".join(self._plain)
         self._plain, self._plain_size = [], 0
         first, *others = text.split("\n")
-        last = self._lines[-1]
-        if isinstance(last, str):
-            self._lines[-1] = last + first
-        else:
-            write(last, len(last), first)
-        self._lines += others
+        count = len(self._lines)
+        self._lines[-1].append(first)
+        self._lines += map(Line, others)
         self._row, self._column = len(self._lines) - 1, None
+        for row in range(self._row, count - 2, -1):
+            if self._lines[row].is_long:
+                self._take_head(row)
+                break
         self._touch()
-        self._count(len(text))
+        self._count(most_columns(text))
 
     def _shed(self) -> None:
         """Give most of what was not looked at to the history."""
@@ -329,23 +360,38 @@ class Grid:
         self._plain, self._plain_size = [], 0
         self._history.append("\n".join(self._shown_lines()))
         self._history.append(text[:at])
-        self._lines, self._row, self._top, self._column = [""], 0, 0, None
+        self._lines, self._row, self._top, self._column = [Line()], 0, 0, None
         self._plain, self._plain_size = [text[at:]], len(text) - at
 
     def _count(self, size: int) -> None:
+        """What was written since the lines were weighed; where they are too many, the first can't change any more."""
         self._written += size
-        if self._written > LIVE_CHARACTERS:
-            self._written = sum(map(len, self._lines))
-            if self._written > LIVE_CHARACTERS // 2:
-                self._freeze(min(self._top, self._row))
-                self._written = 0
+        if self._written <= LIVE_CHARACTERS:
+            return
+        weights = [line.weight for line in self._lines]
+        total, count = sum(weights), 0
+        while total > LIVE_CHARACTERS // 2 and count < len(weights) - 1:
+            total -= weights[count]
+            count += 1
+        self._freeze(count)
+        self._written = total
 
     def _freeze(self, count: int) -> None:
         """The first lines can't change any more."""
-        count = min(count, self._row, self._top)
         if self._history is None or count <= 0:
             return
-        gone = [line if isinstance(line, str) else shown(line) for line in self._lines[:count]]
-        self._history.append("\n".join([*gone, ""]))
+        self._history.append("\n".join([*(line.shown for line in self._lines[:count]), ""]))
+        self._drop(count)
+
+    def _take_head(self, row: int) -> None:
+        """Nor can the lines before a long one, with the most of that."""
+        assert self._history is not None
+        before = [line.shown for line in self._lines[:row]]
+        self._history.append("\n".join([*before, self._lines[row].take_head()]))
+        self._drop(row)
+
+    def _drop(self, count: int) -> None:
+        if count > self._row:
+            self._column = 0
         del self._lines[:count]
-        self._row, self._top = self._row - count, self._top - count
+        self._row, self._top = max(0, self._row - count), max(0, self._top - count)

@@ -7,21 +7,21 @@ import re
 from collections.abc import Callable
 
 from service_kit.terminal.bounded_text import BoundedText
-from service_kit.terminal.grid import ROWS, Grid
+from service_kit.terminal.grid import COLUMNS, ROWS, Grid
 
 MOST_CHARACTERS = 1_000_000
 MAX_HELD = 4096
 """Of a sequence whose end has not come; what is longer is passed over."""
+_STRING_STARTS = "]P_^X"
 _STRING = "\x1b[\\]P_^X][^\x07\x18\x1a\x1b\n]*"
 _UNSEEN = re.compile(
     f"\x1b\\[[0-9;:]*m|{_STRING}(?:\x1b\\\\|[\x07\x18\x1a]|(?=[\n\x1b])|$)"
     "|\x1b[ -/]+[0-~]|\x1b\\[[0-?]*[ -/]+[@-~]|\x07"
 )
 """Colours, titles, links, pictures, character sets and bells."""
-_ENDED_LINE = re.compile("\r+\n")
-_UNENDED = re.compile(f"\x1b(?:\\[[0-?]*[ -/]*|[ -/]*)|{_STRING}\x1b?|\r+")
+_UNENDED = re.compile(f"\x1b(?:\\[[0-?]*[ -/]*|[ -/]*)|{_STRING}\x1b?")
 _STRING_END = re.compile("\x1b\\\\|[\x07\x18\x1a]|(?=\n)")
-_TOKEN = re.compile("[^\x08\r\x1b]+|\r|\x08+|\x1b\\[([<=>?]?)([0-?]*)([@-~])|\x1b([0-~])|\x1b")
+_TOKEN = re.compile("[^\x08\r\x1b]+|\r+|\x08+|\x1b\\[([<=>?]?)([0-?]*)([@-~])|\x1b([0-~])|\x1b")
 _ALTERNATE = frozenset({"47", "1047", "1049"})
 _LARGEST = 99_999
 
@@ -90,7 +90,7 @@ class TerminalScreen:
         if self._raw is not None:
             self._raw.append(text)
             text = self._complete(self._held + text)
-            text = _ENDED_LINE.sub("\n", _UNSEEN.sub("", text))
+            text = _without_returns(_UNSEEN.sub("", text))
             if _is_special(text):
                 self._draw(text)
                 return
@@ -107,20 +107,26 @@ class TerminalScreen:
         self._held = ""
         if self._is_passing_over:
             if (end := _STRING_END.search(text)) is None:
+                self._held = "\x1b" if text.endswith("\x1b") else ""
                 return ""
             text, self._is_passing_over = text[end.end() :], False
-        at = max(text.rfind("\x1b"), len(text.rstrip("\r")) if text.endswith("\r") else -1)
+        at = text.rfind("\x1b")
         if at > 0 and text.endswith("\x1b"):
             # Of the two characters that end a string, the first may have come.
             before = text.rfind("\x1b", 0, at)
             at = before if before >= 0 and _UNENDED.fullmatch(text, before) else at
-        if at < 0 or _UNENDED.fullmatch(text, at) is None:
-            return text
-        if len(text) - at > MAX_HELD:
-            self._is_passing_over = text[at + 1 : at + 2] != "["
-        else:
-            self._held = text[at:]
-        return text[:at]
+        if at >= 0 and _UNENDED.fullmatch(text, at):
+            if len(text) - at <= MAX_HELD:
+                self._held = text[at:]
+            elif text[at + 1] in _STRING_STARTS:
+                self._is_passing_over = True
+                self._held = "\x1b" if text.endswith("\x1b") else ""
+            return text[:at]
+        if text.endswith("\r"):
+            # A line break may follow. Any number of carriage returns is one.
+            self._held = "\r"
+            return text.rstrip("\r")
+        return text
 
     def _draw(self, text: str) -> None:
         for token in _TOKEN.finditer(text):
@@ -158,7 +164,7 @@ class TerminalScreen:
         elif final in "su" and not given:
             _PLAIN["7" if final == "s" else "8"](grid)
         elif final == "b" and self._last not in ("", "\n", "\t"):
-            grid.write(self._last * min(_number(first, 1), 1000))
+            grid.write(self._last * min(_number(first, 1), COLUMNS))
 
     def _escape(self, final: str | None) -> None:
         if final in _PLAIN:
@@ -186,6 +192,14 @@ def screen_text(text: str) -> str:
 def _is_special(text: str) -> bool:
     # Four searches for a character each are faster than one for any of them.
     return "\x1b" in text or "\r" in text or "\x08" in text or "\x07" in text
+
+
+def _without_returns(text: str) -> str:
+    """Without the carriage returns before line breaks."""
+    if "\r\n" not in text:
+        return text
+    *ended, last = text.split("\n")
+    return "\n".join([*(line.rstrip("\r") for line in ended), last])
 
 
 def _number(text: str, default: int) -> int:

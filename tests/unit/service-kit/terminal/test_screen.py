@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 import tracemalloc
 
@@ -9,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service_kit.terminal.grid import ROWS
+from service_kit.terminal.grid import COLUMNS, ROWS
 from service_kit.terminal.screen import TerminalScreen, screen_text
 
 CSI = "\x1b["
 LIMIT = 1_000_000
+SMALL = 60_000
 
 
 def fed(text: str, size: int) -> TerminalScreen:
@@ -163,6 +165,141 @@ def test_memory_and_time_are_bounded_whatever_is_written(text: str) -> None:
     assert len(shown) <= LIMIT + 100
     assert most < 30_000_000
     assert time.process_time() - started < 30
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "中" * 20_000 + f"{CSI}C" * 60_000,
+        ("中" * 1_900 + "\n") * 2 + f"{CSI}A{CSI}B" * 30_000,
+        "x" * 4_000 + f"\b{CSI}1Kx" * 20_000,
+        f"中\r{CSI}999b" * 10_000,
+        f"{CSI}?1049h中" + f"{CSI}999b" * 10_000,
+        f"{CSI}40S" * 20_000,
+        "\x1b" + "\r" * 1_000_000 + "x",
+        f"{CSI}?1049h" + "中" * 1_000_000,
+    ],
+    ids=["moves", "up and down", "erased", "repeated", "repeated on a screen", "scrolled", "returns", "wrapped"],
+)
+def test_no_sequence_takes_the_longer_the_more_was_written_before_it(text: str) -> None:
+    started = time.process_time()
+    screen_text(text)
+    assert time.process_time() - started < 20
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ("a" * 10_000 + f"{CSI}C") * 1_000 + "\rx",
+        f"{CSI}99999Gx\n" * 1_500,
+        f"{CSI}99999;99999Hx\n" * 1_500,
+        "\n" * 999 + "x" * 4_000 + f"{CSI}Ax" * 1_000,
+        "\n" * 999 + f"{CSI}A\rx\r{f'{CSI}160@' * 25}" * 999,
+        "\n" * 999 + f"{CSI}A\r{'中' * 1_900}" * 90 + f"{CSI}999B" + f"{CSI}A\r{'中' * 1_900}" * 90,
+        f"\r{('中' + chr(0x301) * 31) * 100}\n" * 200,
+        ("\t" * 500 + "\n") * 500 + f"{CSI}A{CSI}1@" * 999,
+    ],
+    ids=["growing", "far", "far and low", "columns above", "inserted", "upwards", "marks", "tabs"],
+)
+def test_no_sequence_takes_more_memory_than_a_screen(text: str) -> None:
+    screen = TerminalScreen(SMALL)
+    tracemalloc.start()
+    try:
+        for at in range(0, len(text), 16_384):
+            screen.feed(text[at : at + 16_384])
+        shown = screen.text()
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(shown) <= SMALL + 100
+    assert most < 20_000_000
+
+
+def test_what_is_written_over_beyond_the_end_of_a_line_is_kept() -> None:
+    text = "x" * 50_000
+    assert screen_text(f"1 %\r{text}") == text
+    assert screen_text(f"1 %\nnext{CSI}A\r{text}") == f"{text}\nnext"
+
+
+def test_of_a_long_line_its_end_can_be_written_over() -> None:
+    assert screen_text("x" * 50_000 + "\b\bY") == "x" * 49_998 + "Yx"
+
+
+def test_a_column_is_one_of_the_screen_or_of_the_line() -> None:
+    assert screen_text(f"{CSI}99999Gx") == " " * (COLUMNS - 1) + "x"
+    assert screen_text("a" * 300 + f"\r{CSI}299Gx") == "a" * 298 + "xa"
+
+
+def test_lines_that_were_not_looked_at_yet_are_told_also_where_they_are_many() -> None:
+    text = "".join(f"line {number}\n" for number in range(1_500))
+    assert screen_text(f"{CSI}32mok{CSI}0m\n{text}") == f"ok\n{text}"
+    screen = TerminalScreen(LIMIT)
+    screen.feed(text)
+    screen.feed("\r")
+    assert (screen.text(), screen.raw) == (text, text + "\r")
+
+
+def test_many_carriage_returns_are_one() -> None:
+    screen = TerminalScreen(LIMIT)
+    screen.feed("a" + "\r" * 5_000)
+    screen.feed("b\nc" + "\r" * 5_000)
+    screen.feed("\nd")
+    assert screen.text() == "b\nc\nd"
+
+
+@pytest.mark.parametrize("size", [1, 3, 5_000, 20_000])
+def test_a_string_longer_than_what_is_held_ends_where_it_ends(size: int) -> None:
+    assert fed(f"a\x1b]{'x' * 9_998}\x1b\\b\x1b]\rtitle\x07c\n", size).text() == "abc\n"
+
+
+def _nested_bars(chance: random.Random) -> tuple[str, str]:
+    """As tqdm draws them: the inner one below the outer, and cleared at its end."""
+    drawn, name = "", chance.choice(["进度", "épochs", "train"])
+    for outer in range(chance.randint(1, 4)):
+        drawn += f"\r{name} {outer}|{'█' * outer}▏"
+        inner = (f"\n\r  batch {step}|{'#' * step}{CSI}A" for step in range(chance.randint(1, 9)))
+        drawn += "".join(inner) + f"\n\r{CSI}K{CSI}A"
+    return drawn + f"\r{CSI}2K{name} done\n", f"{name} done\n"
+
+
+def _spinner(chance: random.Random) -> tuple[str, str]:
+    """As npm draws it."""
+    count = chance.randint(1, 9)
+    drawn = "".join(f"{chance.choice('⠋⠙⠹⠸')} loading {'包' * step}{CSI}1G{CSI}0K" for step in range(count))
+    return drawn + f"\nadded {count} packages\r\n", f"\nadded {count} packages\n"
+
+
+def _layers(chance: random.Random) -> tuple[str, str]:
+    """As docker pull draws them."""
+    count = chance.randint(1, 60)
+    drawn = "".join(f"{layer:012x}: Waiting\n" for layer in range(count))
+    for step in range(chance.randint(0, 60)):
+        row = chance.randint(1, count)
+        drawn += f"{CSI}{row}A{CSI}2K\r{count - row:012x}: Downloading [{'=' * (step % 30)}>]{CSI}{row}B\r"
+    for row in chance.sample(range(1, count + 1), count):
+        drawn += f"{CSI}{row}A{CSI}2K\r{count - row:012x}: Pull complete{CSI}{row}B\r"
+    return drawn, "".join(f"{layer:012x}: Pull complete\n" for layer in range(count))
+
+
+def _coloured_names(chance: random.Random) -> tuple[str, str]:
+    """As ls writes them."""
+    names = [chance.choice(["src", "进度.txt", "naïve", "a b", "e\u0301"]) for _ in range(chance.randint(1, 40))]
+    drawn = "  ".join(f"{CSI}0m{CSI}01;34m{name}{CSI}0m" for name in names)
+    return drawn + "\r\n", "  ".join(names) + "\n"
+
+
+def _log(chance: random.Random) -> tuple[str, str]:
+    lines = "".join(f"{number}\t{' word' * chance.randint(0, 60)}\n" for number in range(chance.choice([3, 30, 1_200])))
+    return lines, lines
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_programs_usually_write_is_shown_as_it_was_left(seed: int) -> None:
+    chance = random.Random(seed)
+    made = [chance.choice([_nested_bars, _spinner, _layers, _coloured_names, _log])(chance) for _ in range(6)]
+    written, shown = "".join(one for one, _ in made), "".join(one for _, one in made)
+    assert screen_text(written) == shown
+    assert fed(written, chance.randint(1, 300)).text() == shown
 
 
 def test_what_is_too_long_keeps_its_beginning_and_its_end() -> None:

@@ -19,6 +19,7 @@ from mcp_types import (
 from backend_api.application.runs.masking import Mask
 from backend_api.domain.agent.pictures import MAX_PICTURE_BYTES, PICTURE_TYPES
 from backend_api.domain.agent.shortening import shorten
+from backend_api.domain.agent.tool_runner import MAX_OUTPUT_CHARACTERS
 from backend_api.domain.agent.tools import Done
 from backend_api.domain.sandbox.picture_heads import sides_of
 from service_kit.terminal.screen import screen_text
@@ -36,7 +37,9 @@ def to_done(result: CallToolResult, mask: Mask) -> Done:
     success = not result.is_error
     output = mask.known(output) or NOTHING
     if picture is None and "\x1b" in output:
-        return Done(success=success, output=screen_text(output) or NOTHING, body=output.encode("utf-8", "replace"))
+        # No more is kept of it: what is drawn is cut before, which takes its time.
+        shown = screen_text(shorten(output, MAX_OUTPUT_CHARACTERS))
+        return Done(success=success, output=shown or NOTHING, body=output.encode("utf-8", "replace"))
     if picture is None:
         return Done(success=success, output=output)
     media_type, content = picture

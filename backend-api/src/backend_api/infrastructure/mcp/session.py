@@ -164,7 +164,8 @@ class SessionConnection:
             return Done(success=False, output=ODD)
         finally:
             progress.end()
-        return to_done(result, self._mask)
+        # A long answer full of escape sequences takes seconds.
+        return await asyncio.to_thread(to_done, result, self._mask)
 
     def _refused(self, reason: str, sent: SentCall) -> Done:
         """Of a call that the server answered with an error."""
