@@ -288,14 +288,16 @@ class FolderInstructions(BaseModel):
 
 class ToolResult(BaseModel):
     """What the model reads (`output`) and what the UI shows (`display`). Where the output is what a terminal shows of
-    what a program wrote, `raw_output` is what it wrote, if that differs. `instructions` are those of the folders it
-    worked in, from the workspace down."""
+    what a program wrote, `raw_output` is what it wrote, if that differs. `removed_paths` are those of the
+    `changed_paths` at which nothing is any more, and `instructions` those of the folders it worked in, from the
+    workspace down."""
 
     success: bool
     output: Text
     raw_output: Text | None = None
     display: Display | None = None
     changed_paths: list[Path] = Field(default_factory=list[Path], max_length=MAX_CHANGED_PATHS)
+    removed_paths: list[Path] = Field(default_factory=list[Path], max_length=MAX_CHANGED_PATHS)
     instructions: list[FolderInstructions] = Field(
         default_factory=list[FolderInstructions], max_length=MAX_INSTRUCTIONS
     )

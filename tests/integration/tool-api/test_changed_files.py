@@ -26,6 +26,7 @@ def test_files_that_a_command_wrote_moved_and_removed_are_told(endpoint: Running
     assert looked.changed_paths == []
     moved = endpoint.call("shell_exec", command=f"mv {folder}/a.csv {folder}/d.csv; rm -r {folder}/b; false")
     assert (moved.success, moved.changed_paths) == (False, [f"{at}/a.csv", f"{at}/b", f"{at}/d.csv"])
+    assert moved.removed_paths == [f"{at}/a.csv", f"{at}/b"]
 
 
 def test_what_a_background_command_wrote_is_told_with_its_end(endpoint: RunningEndpoint, folder: Path) -> None:
@@ -42,5 +43,5 @@ def test_what_is_told_already_is_not_told_again(endpoint: RunningEndpoint, folde
     with endpoint.client() as client:
         sent = client.post("/files", params={"subdir": at}, files={"files": ("mine.txt", b"x")})
         assert sent.status_code == 201, sent.text
-    endpoint.call("file_delete", path=f"{at}/a.txt")
+    assert endpoint.call("file_delete", path=f"{at}/a.txt").removed_paths == [f"{at}/a.txt"]
     assert endpoint.call("shell_exec", command="true").changed_paths == []

@@ -116,3 +116,14 @@ def test_files_on_their_way_are_no_changes_and_count_as_looked_at(
 def test_a_workspace_that_is_gone_has_no_changes(tmp_path: Path, watched: WorkspaceChanges) -> None:
     shutil.rmtree(tmp_path)
     assert watched.take() == []
+
+
+def test_what_is_gone_is_told_by_the_name_that_is_shown(tmp_path: Path, watched: WorkspaceChanges) -> None:
+    folder = os.fsencode(tmp_path) + "/\u62a5\u544a".encode("gbk")
+    os.mkdir(folder)
+    os.close(os.open(folder + "/\u8868.csv".encode("gbk"), os.O_CREAT | os.O_WRONLY))
+    (tmp_path / "new.csv").symlink_to("nowhere")
+    (tmp_path / "old.txt").unlink()
+    paths = [*watched.take(), "\u62a5\u544a/none.csv"]
+    assert "\u62a5\u544a/\u8868.csv" in paths
+    assert watched.gone(paths) == ["old.txt", "\u62a5\u544a/none.csv"]

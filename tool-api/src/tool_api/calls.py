@@ -39,6 +39,8 @@ class Changes(Protocol):
 
     def take(self) -> list[str]: ...
 
+    def gone(self, paths: Iterable[str]) -> list[str]: ...
+
     def leave_out(self, paths: Iterable[str]) -> None: ...
 
 
@@ -181,10 +183,14 @@ class Calls:
             return result
         if tool.scope is Scope.FILES:
             await asyncio.to_thread(self._changes.leave_out, result.changed_paths)
+            paths = result.changed_paths
+        else:
+            found = await asyncio.to_thread(self._changes.take)
+            paths = list(dict.fromkeys([*result.changed_paths, *found]))[:MAX_CHANGED_PATHS]
+        if not paths:
             return result
-        found = await asyncio.to_thread(self._changes.take)
-        paths = list(dict.fromkeys([*result.changed_paths, *found]))[:MAX_CHANGED_PATHS]
-        return result.model_copy(update={"changed_paths": paths}) if found else result
+        gone = await asyncio.to_thread(self._changes.gone, paths)
+        return result.model_copy(update={"changed_paths": paths, "removed_paths": gone})
 
 
 async def _run(

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from contracts.tools import MAX_CHANGED_PATHS
-from tool_api.shown_names import shown_name
+from tool_api.shown_names import find_name, shown_name
 
 MAX_ENTRIES = 10_000
 """Of one look: those nearest to the workspace's top."""
@@ -70,6 +70,10 @@ class WorkspaceChanges:
             changed = sorted(set(_changed(before, self._last)))
         return [shown_name(path) for path in changed[:MAX_CHANGED_PATHS]]
 
+    def gone(self, paths: Iterable[str]) -> list[str]:
+        """Those of these paths, as they are shown, at which nothing is any more."""
+        return [path for path in paths if not _is_there(self._root, path)]
+
     def leave_out(self, paths: Iterable[str]) -> None:
         """Take no notice of these: who wrote them is known, and they are told otherwise."""
         with self._lock:
@@ -81,6 +85,29 @@ class WorkspaceChanges:
                     entries[name] = _state((self._root / path).lstat())
                 except OSError:
                     entries.pop(name, None)
+
+
+def _is_there(root: Path, path: str) -> bool:
+    folder = str(root)
+    for name in path.split("/"):
+        if not os.path.lexists(f"{folder}/{name}"):
+            name = _found(folder, name)
+            if name is None:
+                return False
+        folder = f"{folder}/{name}"
+    return True
+
+
+def _found(folder: str, shown: str) -> str | None:
+    """The name in a folder that is shown so."""
+    try:
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return None
+    try:
+        return find_name(fd, shown)
+    finally:
+        os.close(fd)
 
 
 def _look(root: Path) -> _Look:

@@ -707,6 +707,9 @@ export interface McpUpdatedEvent {
   config: string
   body: BodyReference | null
 }
+/**
+ * `removed` are those of the `paths` at which nothing is any more.
+ */
 export interface FilesChangedEvent {
   seq: number
   type: 'files.changed'
@@ -715,6 +718,7 @@ export interface FilesChangedEvent {
   run_id: string | null
   paths: string[]
   origin: 'agent' | 'user'
+  removed: string[]
 }
 /**
  * From here on the model is sent this system prompt and these tools, byte for byte, until the next of these. Both

@@ -173,12 +173,15 @@ async def test_the_files_it_changed_are_told_after_its_end(stores: ConversationS
     session_id = await idle(stores)
     before = (await stores.sessions.get(session_id, ANNA)).last_seq
     events = await stores.background.settle(
-        await begun(stores, session_id), ENDED, wakes=True, changed=["out/a.csv", "$b"]
+        await begun(stores, session_id),
+        ENDED,
+        wakes=True,
+        changed=FilesChanged(paths=["out/a.csv", "$b"], origin="agent", removed=["$b"]),
     )
     assert [event.seq for event in events] == [before + 1, before + 2, before + 3]
     told, changed, queued = (event.payload for event in events)
     assert told == FINISHED
-    assert changed == FilesChanged(paths=["out/a.csv", "$b"], origin="agent")
+    assert changed == FilesChanged(paths=["out/a.csv", "$b"], origin="agent", removed=["$b"])
     assert isinstance(queued, RunQueued)
     stored = await stores.log.read(session_id, after=before, limit=10)
     assert [event.payload for event in stored][1:] == [changed, queued]

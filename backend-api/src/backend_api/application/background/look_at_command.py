@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from backend_api.domain.agent.background import state_of
+from backend_api.domain.agent.changed_files import changed_by
 from backend_api.domain.agent.events import (
     MAX_PREVIEW_CHARACTERS,
     BackgroundEnd,
@@ -96,7 +97,7 @@ class LookAtCommand:
             told,
             wakes=state != "stopped" and read_by is None,
             # Those that a call has read are told of with its result.
-            changed=outcome.changed_paths if read_by is None else (),
+            changed=changed_by(outcome) if read_by is None else None,
         )
         if not events:
             return False

@@ -149,8 +149,8 @@ class _Progress:
                 self.said.append(event)
             case UsageUpdated(usage=usage):
                 self.usage = usage
-            case FilesChanged(paths=paths):
-                add_changed(self.files, paths)
+            case FilesChanged() as changed:
+                add_changed(self.files, changed)
             case RunFinished() as end:
                 self.end, self.usage, self.files = end, end.usage, end.files
             case _:

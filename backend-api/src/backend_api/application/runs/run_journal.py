@@ -19,7 +19,7 @@ from backend_api.application.runs.masking import Mask
 from backend_api.application.runs.model_traces import ModelTraces
 from backend_api.application.runs.run_stream import RunStream
 from backend_api.domain.agent.catalogue import ChosenModel
-from backend_api.domain.agent.changed_files import add_changed
+from backend_api.domain.agent.changed_files import add_changed, changed_by
 from backend_api.domain.agent.chosen import Chosen
 from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import (
@@ -350,8 +350,8 @@ class RunJournal:
         if outcome.body is not None:
             body = Body(content=outcome.body, media_type=outcome.body_media_type, parts=outcome.body_parts)
         items = [_result(finished, outcome.output, body, outcome.read)]
-        if outcome.changed_paths:
-            items.append(Recorded(payload=FilesChanged(paths=outcome.changed_paths, origin="agent")))
+        if (changed := changed_by(outcome)) is not None:
+            items.append(Recorded(payload=changed))
         await self.record_items([*items, *(Recorded(payload=payload) for payload in outcome.events)])
 
     @_in_turn
@@ -516,7 +516,7 @@ class RunJournal:
             case AttachmentRead(call_id=call_id):
                 self._at_work.pop(call_id, None)
             case FilesChanged():
-                add_changed(self.files, payload.paths)
+                add_changed(self.files, payload)
             case MessageCompleted(agent_id=None):
                 self._open_message = None
             case ContextOpened(agent_id=None) | ContextNote(agent_id=None):

@@ -492,9 +492,12 @@ class McpUpdated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilesChanged:
+    """`removed` are those of the `paths` at which nothing is any more."""
+
     type: Literal["files.changed"] = "files.changed"
     paths: list[str]
     origin: Literal["agent", "user"]
+    removed: list[str] = field(default_factory=list[str])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -90,7 +90,7 @@ class RunProgress:
             case UsageUpdated():
                 self.usage = payload.agent_usage or payload.usage
             case FilesChanged():
-                add_changed(self.files, payload.paths)
+                add_changed(self.files, payload)
             case _:
                 pass
 

@@ -132,6 +132,9 @@ class Done:
     body_media_type: str = "text/plain"
     body_parts: Sequence[BodyPart] = ()
     changed_paths: list[str] = field(default_factory=list[str])
+    removed_paths: list[str] = field(default_factory=list[str])
+    """Those of them at which nothing is any more."""
+
     events: Sequence[StoredPayload] = ()
     instructions: Sequence[FolderInstructions] = ()
     duration_ms: int = 0

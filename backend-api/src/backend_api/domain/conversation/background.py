@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from backend_api.domain.agent.events import BackgroundEnd, Event
+from backend_api.domain.agent.events import BackgroundEnd, Event, FilesChanged
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.errors import ConflictError, NotFoundError
@@ -97,7 +97,7 @@ class BackgroundCommands(Protocol):
         ...
 
     async def settle(
-        self, command: BackgroundCommand, told: Recorded, *, wakes: bool, changed: Sequence[str] = ()
+        self, command: BackgroundCommand, told: Recorded, *, wakes: bool, changed: FilesChanged | None = None
     ) -> list[Event]:
         """Store how it ended and tell of it with a `BackgroundFinished`, and of the files it `changed`. One that
         `wakes` is read like a message: a run at work goes on to read it, an idle session gets a run for it, whose event

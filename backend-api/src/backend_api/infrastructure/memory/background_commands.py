@@ -88,7 +88,7 @@ class MemoryBackgroundCommands(RunEndings):
         self._look_at[background_id] = self._store.clock() + timedelta(seconds=for_s)
 
     async def settle(
-        self, command: BackgroundCommand, told: Recorded, *, wakes: bool, changed: Sequence[str] = ()
+        self, command: BackgroundCommand, told: Recorded, *, wakes: bool, changed: FilesChanged | None = None
     ) -> list[Event]:
         """Under the lock."""
         async with self._store.lock:
@@ -105,7 +105,7 @@ class MemoryBackgroundCommands(RunEndings):
                 read_by=finished.read_by,
             )
             row = self._store.sessions.get(command.session_id)
-            items = [told, *([Recorded(payload=FilesChanged(paths=[*changed], origin="agent"))] if changed else [])]
+            items = [told, *([Recorded(payload=changed)] if changed is not None else [])]
             return [] if row is None else self._record_events(row, items, wakes=wakes and not known.stop_wanted)
 
     def _record_events(self, row: SessionRow, items: Sequence[Recorded], *, wakes: bool) -> list[Event]:

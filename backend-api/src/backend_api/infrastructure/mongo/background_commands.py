@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -125,13 +124,13 @@ class MongoBackgroundCommands:
             await self._commands.update_one({"_id": background_id, "open": True}, [{"$set": later}])
 
     async def settle(
-        self, command: BackgroundCommand, told: Recorded, *, wakes: bool, changed: Sequence[str] = ()
+        self, command: BackgroundCommand, told: Recorded, *, wakes: bool, changed: FilesChanged | None = None
     ) -> list[Event]:
         """One transaction, of which the record is the first write: whoever comes second finds it closed."""
         new_run, origin = uuid.uuid4().hex, message_origin()
         payloads: list[StoredPayload] = [told.payload]
-        if changed:
-            payloads.append(FilesChanged(paths=[*changed], origin="agent"))
+        if changed is not None:
+            payloads.append(changed)
 
         async def work(transaction: AsyncClientSession) -> list[Event]:
             closed = await self._commands.find_one_and_update(

@@ -178,6 +178,7 @@ def outcome_of(result: ToolResult) -> Done:
         body_media_type=shown.media_type,
         body_parts=shown.parts,
         changed_paths=[path for path in result.changed_paths if len(path) <= MAX_PATH_CHARACTERS][:MAX_CHANGED],
+        removed_paths=[path for path in result.removed_paths if len(path) <= MAX_PATH_CHARACTERS][:MAX_CHANGED],
         instructions=[
             FolderInstructions(path=one.path, text=one.text)
             for one in result.instructions
