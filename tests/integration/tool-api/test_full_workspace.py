@@ -117,7 +117,9 @@ def test_a_full_workspace_runs_no_command_that_writes_and_any_that_deletes(tmp_p
             assert not refused.success
             assert "delete" in refused.output
 
-        assert endpoint.call("shell_exec", command="rm -f big more; ls -A").success
+        cleaned = endpoint.call("shell_exec", command="rm -f big more; ls -A; echo ok > after; cat after")
+        assert not cleaned.success
+        assert "The workspace was full when it began" in cleaned.output
         again = endpoint.call("shell_exec", command="echo $own > small && cat small")
         assert again.success, again.output
         assert "kept" in again.output, "the shell went on as it was"
@@ -159,7 +161,7 @@ def test_what_a_workspace_holds_counts_after_a_restart(tmp_path: Path) -> None:
 
 @pytest.mark.timeout(120)
 def test_what_is_left_running_behind_a_command_ends_when_it_fills_the_workspace(tmp_path: Path) -> None:
-    writer = "(while :; do n=$((n + 1)); head -c 300000 /dev/zero > more$n; sleep 0.3; done) >/dev/null 2>&1 &"
+    writer = "(while :; do n=$((n + 1)); head -c 200000 /dev/zero > more$n; sleep 1; done) >/dev/null 2>&1 &"
     with running_endpoint(tmp_path, SANDBOX_DISK_BYTES=str(LIMIT)) as endpoint:
         assert endpoint.call("shell_exec", command=f"n=0; {writer}").success
         await_true(lambda: held(endpoint) >= LIMIT, 60)
