@@ -28,8 +28,8 @@ _SAID = "File too large"
 """By programs that are not ended by the signal, such as Python."""
 
 _FULL_AT_ITS_BEGINNING = (
-    "The workspace was full when it began, so it could write to no file. What it deleted is deleted: write in a command "
-    "of its own"
+    "The workspace was full when it began, so it could write to no file. What it deleted is deleted: write in a "
+    "command of its own"
 )
 
 
