@@ -65,7 +65,7 @@ class LifecycleSettings(BaseSettings):
     reserve_memory_mb: int = Field(default=256, ge=0, validation_alias="SANDBOX_RESERVE_MEMORY_MB")
     max_per_user: int = Field(default=5, ge=1, validation_alias="SANDBOX_MAX_PER_USER")
     max_total: int = Field(default=20, ge=1, validation_alias="SANDBOX_MAX_TOTAL")
-    start_deadline_s: float = Field(default=60, gt=0, validation_alias="SANDBOX_START_TIMEOUT_S")
+    start_deadline_s: float = Field(default=60, gt=0, le=110, validation_alias="SANDBOX_START_TIMEOUT_S")
     reconcile_interval_s: float = Field(default=15, gt=0, validation_alias="RECONCILE_INTERVAL_S")
     pool_size: int | None = Field(default=None, ge=0, le=50, validation_alias="SANDBOX_POOL_SIZE")
     remove_on_shutdown: bool = Field(default=False, validation_alias="SANDBOX_REMOVE_ON_SHUTDOWN")
