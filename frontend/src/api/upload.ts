@@ -1,5 +1,6 @@
 import { apiUrl, currentAccess, refreshTokens, reportSignedOut } from './client'
 import { ApiError } from './problems'
+import { createId } from '@/shared/lib/ids'
 import { readAccess } from './tokens'
 
 export interface UploadOptions {
@@ -33,12 +34,12 @@ function post(
   options: UploadOptions,
   access: string | undefined,
 ): Promise<string[]> {
-  const form = new FormData()
-  for (const file of files) form.append('files', file, file.name)
+  const boundary = createId()
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest()
     request.open('POST', apiUrl(`/sessions/${sessionId}/files`, { subdir: options.subdir }))
     if (access) request.setRequestHeader('Authorization', `Bearer ${access}`)
+    request.setRequestHeader('Content-Type', `multipart/form-data; boundary=${boundary}`)
     request.upload.onprogress = (event) => {
       if (event.lengthComputable) options.onProgress?.(event.loaded / event.total)
     }
@@ -50,6 +51,16 @@ function post(
     request.onerror = () => reject(ApiError.unreachable())
     request.onabort = () => reject(new DOMException('aborted', 'AbortError'))
     options.signal?.addEventListener('abort', () => request.abort())
-    request.send(form)
+    request.send(formOf(files, boundary))
   })
+}
+
+/** Not a `FormData`, in which a browser writes quotes of names as `%22`, as which they would arrive. */
+function formOf(files: readonly File[], boundary: string): Blob {
+  const parts = files.flatMap((file) => {
+    const name = file.name.replace(/[\\"]/g, '\\$&').replace(/[\r\n]/g, ' ')
+    const head = `Content-Disposition: form-data; name="files"; filename="${name}"`
+    return [`--${boundary}\r\n${head}\r\nContent-Type: application/octet-stream\r\n\r\n`, file, '\r\n']
+  })
+  return new Blob([...parts, `--${boundary}--\r\n`])
 }

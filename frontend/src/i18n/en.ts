@@ -311,6 +311,7 @@ export default {
   },
   end: {
     completed: 'Done',
+    silent: 'No answer',
     stopped: 'Stopped',
     failed: 'The run failed.',
     failedBecause: 'Failed: {reason}',

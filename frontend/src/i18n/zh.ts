@@ -296,6 +296,7 @@ const zh: typeof en = {
   },
   end: {
     completed: '完成',
+    silent: '没有回答',
     stopped: '已停止',
     failed: '运行失败。',
     failedBecause: '失败：{reason}',

@@ -66,6 +66,16 @@ describe('the cost of a run', () => {
   })
 })
 
+it('does not say done where the model said nothing', () => {
+  const global = { plugins: [i18n] }
+  const { container } = render(RunEndLine, {
+    props: { end: { ...completed, code: 'silent' }, canRetry: false },
+    global,
+  })
+  expect(container.textContent).toMatch(/No answer· 5 ms/)
+  expect(container.querySelector('.lucide-circle-check')).toBeNull()
+})
+
 it('leads to the keys where one was refused or its provider did not answer, and nowhere where something else went wrong', async () => {
   const end: EndItem = { ...completed, status: 'failed', reason: 'It refused the key (401).', code: 'model_auth' }
   const global = { plugins: [i18n] }

@@ -12,7 +12,7 @@ import { scheduleNote } from './scheduleNote'
 import { readBy } from './steps'
 import { agentOf, reduceInner, withCall, withOpenCalls } from './subagents'
 import { withTeamMessage, withTeammate } from './team'
-import type { Item, NoteItem, ToolItem, Transcript } from './transcript'
+import { SILENT, type Item, type NoteItem, type ToolItem, type Transcript } from './transcript'
 import { begunWait, outcomeByPerson, waitedUntil, queuedRun, waitItem, withAnswer } from './waits'
 
 /** A note of ours: the run went on in another worker. */
@@ -234,7 +234,9 @@ function finishRun(state: Transcript, event: RunFinishedEvent): Transcript {
     state.items.filter((item) => item !== cause),
     (item) => ({ ...item, outcome: cutOutcome(item), output: '', outputPoints: 0 }),
   )
-  const code = cause?.kind === 'note' ? cause.code : null
+  const last = items.at(-1)
+  const isSilent = status === 'completed' && last?.kind === 'note' && last.code === SILENT
+  const code = isSilent ? SILENT : cause?.kind === 'note' ? cause.code : null
   const told = { status, reason, code, retryable, files, durationMs, usage }
   const end: Item = { kind: 'end', key: `end:${event.seq}`, runId, ...told }
   const run = { id: runId, status, model: state.run?.model ?? null, startedAt: state.run?.startedAt ?? event.at }

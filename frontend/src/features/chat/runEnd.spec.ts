@@ -35,6 +35,17 @@ describe('the end of a run that failed', () => {
   })
 })
 
+it.each([
+  ['silent', 'silent'],
+  ['max_turns', null],
+])('knows of the notice %s of a run that ended well as %s', (code, known) => {
+  const notice = stored(3, { type: 'notice', text: '', code, params: {} })
+  const told = { status: 'completed', reason: null, usage, files: [], duration_ms: 5 }
+  const { items } = play([user, started, notice, stored(4, { type: 'run.finished', ...told })])
+  expect(items.map((item) => item.kind)).toEqual(['user', 'note', 'end'])
+  expect(items.at(-1)).toMatchObject({ code: known })
+})
+
 describe('the end of a run that was stopped', () => {
   const end = (seq: number): WireEvent =>
     stored(seq, { type: 'run.finished', status: 'stopped', reason: null, usage, files: [], duration_ms: 5 })

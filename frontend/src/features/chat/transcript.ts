@@ -91,6 +91,8 @@ export interface TeamItem {
   readonly msgType: TeamMessageEvent['msg_type']
   readonly approve: boolean | null
 }
+/** The model said nothing: a notice tells so before the end. */
+export const SILENT = 'silent'
 export interface EndItem {
   readonly kind: 'end'
   readonly key: string

@@ -4,11 +4,17 @@ import { ApiError } from '@/api/problems'
 import { adoptDraft, keepDraft, recallDraft, trayOf } from './drafts'
 import { useUploads } from './uploads'
 
+let asked: File[]
 let refused: Set<string>
 let sentTo: Record<string, string>
 let uploaded: Record<string, number>
+/** Until the computer has started, nothing arrives. */
+let hasStarted: Promise<void>
 vi.mock('@/api/upload', () => ({
-  uploadFiles: (sessionId: string, files: readonly File[]) => {
+  uploadFiles: async (sessionId: string, files: readonly File[], { signal }: { signal: AbortSignal }) => {
+    asked.push(files[0]!)
+    const isAborted = new Promise((_, reject) => signal.addEventListener('abort', reject))
+    await Promise.race([hasStarted, isAborted])
     const name = files[0]?.name ?? ''
     sentTo[name] = sessionId
     const count = (uploaded[name] = (uploaded[name] ?? 0) + 1)
@@ -17,6 +23,8 @@ vi.mock('@/api/upload', () => ({
   },
 }))
 beforeEach(() => {
+  asked = []
+  hasStarted = Promise.resolve()
   refused = new Set(['bad.txt'])
   sentTo = {}
   uploaded = {}
@@ -51,6 +59,30 @@ describe('useUploads', () => {
     await uploads.add(named('image.png', 'image.png'))
     expect(uploads.list.value.map(({ name }) => name)).toEqual(['image.png', 'image (2).png'])
     expect(uploads.takeAll()).toEqual(['in/image.png', 'in/image (2).png'])
+  })
+  it('are sent in the order they were brought, also while the computer starts', async () => {
+    let started = (): void => undefined
+    hasStarted = new Promise((resolve) => (started = resolve))
+    const tray = trayOf('u', 'starts')
+    const uploads = useUploads(
+      () => tray,
+      () => Promise.reject(new Error('has begun')),
+    )
+    const [first, second, third] = named('image.png', 'image.png', 'image.png')
+    const adding = [uploads.add([first!]), uploads.add([second!]), uploads.add([third!])]
+    await new Promise((resolve) => setTimeout(resolve))
+    expect(asked).toEqual([first])
+    uploads.remove(uploads.list.value[1]!.id)
+    uploads.remove(uploads.list.value[0]!.id)
+    await new Promise((resolve) => setTimeout(resolve))
+    const again = uploads.add([first!])
+    started()
+    await Promise.all([...adding, again])
+    expect(asked).toEqual([first, third, first])
+    expect(uploads.list.value.map(({ file, path }) => [file, path])).toEqual([
+      [third, 'in/image.png'],
+      [first, 'in/image (2).png'],
+    ])
   })
   it('uploads to the conversation they were attached in, whichever is looked at meanwhile', async () => {
     let looksAt = trayOf('u', 'first')

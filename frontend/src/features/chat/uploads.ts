@@ -5,6 +5,18 @@ import { baseName } from '@/shared/lib/format'
 import { createId } from '@/shared/lib/ids'
 import type { Upload, UploadTray } from './drafts'
 
+const turns = new WeakMap<UploadTray, Promise<unknown>>()
+
+/** One after the other: of two files with the same name, the one that was brought first gets it. */
+function inTurn(where: UploadTray, send: () => Promise<void>): Promise<void> {
+  const turn = (turns.get(where) ?? Promise.resolve()).then(send)
+  turns.set(
+    where,
+    turn.catch(() => null),
+  )
+  return turn
+}
+
 /**
  * Files on their way into the workspace of the tray's conversation, to be named by its next message. Whoever looks at
  * another one meanwhile sees the tray of that one. `begin` begins the conversation of a tray that has none yet.
@@ -17,11 +29,21 @@ export function useUploads(tray: () => UploadTray, begin: () => Promise<string>)
   }
 
   async function start(upload: Upload, where = tray()): Promise<void> {
-    const abort = new AbortController()
-    aborts.set(upload.id, abort)
     change(where, upload.id, { problem: null, progress: 0 })
     try {
       refuseTooLarge(upload.file)
+      await inTurn(where, () => send(upload, where))
+    } catch (error) {
+      change(where, upload.id, { problem: error })
+    }
+  }
+
+  async function send(upload: Upload, where: UploadTray): Promise<void> {
+    // It may have been removed while it waited.
+    if (where.list.value.every(({ id }) => id !== upload.id)) return
+    const abort = new AbortController()
+    aborts.set(upload.id, abort)
+    try {
       const paths = await uploadFiles(where.sessionId ?? (await begin()), [upload.file], {
         signal: abort.signal,
         onProgress: (progress) => change(where, upload.id, { progress }),
@@ -30,7 +52,7 @@ export function useUploads(tray: () => UploadTray, begin: () => Promise<string>)
       // Another file may have had its name: it is called as everything else calls it.
       change(where, upload.id, { path, name: baseName(path), progress: 1 })
     } catch (error) {
-      if (!abort.signal.aborted) change(where, upload.id, { problem: error })
+      if (!abort.signal.aborted) throw error
     }
   }
 
@@ -45,7 +67,7 @@ export function useUploads(tray: () => UploadTray, begin: () => Promise<string>)
       file,
     }))
     where.list.value = [...where.list.value, ...fresh]
-    for (const upload of fresh) if (where.list.value.some(({ id }) => id === upload.id)) await start(upload, where)
+    await Promise.all(fresh.map((upload) => start(upload, where)))
   }
 
   function remove(id: string): void {

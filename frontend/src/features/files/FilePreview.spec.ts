@@ -28,4 +28,11 @@ describe('FilePreview', () => {
     expect(await screen.findByText('名称')).toBeTruthy()
     expect(screen.queryByText(/^Text in/)?.textContent.trim() ?? null).toBe(said)
   })
+  it('shows the columns that semicolons part', async () => {
+    const content = { path: 'a.csv', name: 'a.csv', size: 9, binary: false, truncated: false, language: 'csv' }
+    const text = 'Name;Preis;Größe\nMüller;3,50;groß\n'
+    startFakeServer({ 'GET /sessions/s/files/content': () => json({ ...content, content: text }) })
+    render(FilePreview, { props: { sessionId: 's', path: 'a.csv', version: 0 }, global: { plugins: [i18n] } })
+    expect(await screen.findByText('3,50')).toBeTruthy()
+  })
 })

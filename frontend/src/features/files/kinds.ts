@@ -14,6 +14,24 @@ export function kindOf(file: Pick<FileContent, 'name' | 'binary' | 'content' | '
   return /\.(csv|tsv)$/i.test(file.name) ? 'csv' : 'code'
 }
 
+const SEPARATORS = ['\t', ';', '|', ','] as const
+const LOOKED_AT_ROWS = 10
+const LOOKED_AT_CHARACTERS = 20_000
+
+/** What parts the columns of a CSV text: outside quotes its first rows have the same number of it. */
+export function separatorOf(name: string, text: string): string {
+  if (/\.tsv$/i.test(name)) return '\t'
+  const head = text.slice(0, LOOKED_AT_CHARACTERS)
+  const parts = (separator: string): boolean => {
+    const rows = parseCsv(head, separator, LOOKED_AT_ROWS + 1)
+    // The last one may be cut.
+    if (rows.length > LOOKED_AT_ROWS || (rows.length > 1 && head.length < text.length)) rows.pop()
+    const widths = rows.filter((row) => row.join('').trim() !== '').map((row) => row.length)
+    return (widths[0] ?? 0) > 1 && widths.every((width) => width === widths[0])
+  }
+  return SEPARATORS.find(parts) ?? ','
+}
+
 /** Rows of a CSV text: quoted fields, doubled quotes, line breaks inside quotes. */
 export function parseCsv(text: string, separator: string, most: number): string[][] {
   const rows: string[][] = []

@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { effectScope, type EffectScope } from 'vue'
+import { effectScope, watch, type EffectScope } from 'vue'
 import { ApiError } from '@/api/problems'
 import type { UploadOptions } from '@/api/upload'
 import { knowUploadLimit } from '@/api/uploadLimit'
@@ -10,21 +10,25 @@ import { useFiles } from './useFiles'
 const tooLarge = new ApiError(413, 'upload_too_large', '')
 const unreachable = ApiError.unreachable()
 let scope: EffectScope
+let hasStarted: Promise<void>
 let problems: Record<string, ApiError>
 let sent: { names: string[]; subdir: string | undefined }[]
 
 vi.mock('@/api/upload', () => ({
-  uploadFiles: (_: string, files: readonly File[], options: UploadOptions) => {
+  uploadFiles: async (_: string, files: readonly File[], options: UploadOptions) => {
     const names = files.map((file) => file.name)
     sent.push({ names, subdir: options.subdir })
+    await hasStarted
     options.onProgress?.(1)
     const problem = problems[names[0] ?? '']
-    return problem ? Promise.reject(problem) : Promise.resolve(names)
+    if (problem) throw problem
+    return names
   },
 }))
 
 beforeEach(() => {
   scope = effectScope()
+  hasStarted = Promise.resolve()
   problems = {}
   sent = []
 })
@@ -61,6 +65,17 @@ describe('the tree', () => {
 })
 
 describe('upload', () => {
+  it('sends what is brought while another is on its way after that', async () => {
+    let started = (): void => undefined
+    hasStarted = new Promise((resolve) => (started = resolve))
+    const { files } = open()
+    const uploading = [files.upload(named('image.png'), 'one'), files.upload(named('image.png'), 'two')]
+    await new Promise((resolve) => setTimeout(resolve))
+    expect(sent.map(({ subdir }) => subdir)).toEqual(['one'])
+    started()
+    await Promise.all(uploading)
+    expect(sent.map(({ subdir }) => subdir)).toEqual(['one', 'two'])
+  })
   it('takes every file by itself, so that one which is refused drops no other', async () => {
     const { server, files } = open()
     problems = { 'large.bin': tooLarge, 'late.txt': unreachable }
@@ -94,9 +109,9 @@ describe('upload', () => {
   it('tells the share of all bytes', async () => {
     const { files } = open()
     const shares: (number | null)[] = []
-    const uploading = files.upload(named('a.txt', 'b.txt'), '')
-    shares.push(files.progress.value)
-    await uploading
-    expect(shares).toEqual([0.5])
+    const stop = watch(files.progress, (share) => shares.push(share), { flush: 'sync' })
+    await files.upload(named('a.txt', 'b.txt'), '')
+    stop()
+    expect(shares).toEqual([0, 0.5, 1, null])
   })
 })

@@ -85,9 +85,19 @@ export function useFiles(sessionId: () => string, version: () => number, isReady
     return listed
   })
 
-  /** One request a file: one that is refused takes no other with it. */
-  async function uploadAll(wanted: readonly Pick<NotUploaded, 'file' | 'subdir'>[]): Promise<void> {
+  type Wanted = readonly Pick<NotUploaded, 'file' | 'subdir'>[]
+  let turn = Promise.resolve()
+
+  /** What was brought before goes first: of two files with the same name it gets that. */
+  function uploadAll(wanted: Wanted): Promise<void> {
     const id = sessionId()
+    progress.value ??= 0
+    turn = turn.then(() => uploadEach(id, wanted))
+    return turn
+  }
+
+  /** One request a file: one that is refused takes no other with it. */
+  async function uploadEach(id: string, wanted: Wanted): Promise<void> {
     const total = wanted.reduce((sum, { file }) => sum + file.size, 0)
     let done = 0
     let arrived = 0

@@ -149,6 +149,20 @@ describe('the page of schedules', () => {
     await setLanguage('zh')
     expect((await asks()).trim()).toMatch(/^第 2 个字段（时）不对/)
   })
+  it.each([
+    ['en', 'It has the character NUL in it: leave it out'],
+    ['zh', '填写的内容不符合要求：it has the character NUL in it: leave it out'],
+  ])('says beside a field what is wrong with it without the server’s name for it (%s)', async (language, said) => {
+    await setLanguage(language as 'en' | 'zh')
+    const t = i18n.global.t
+    const errors = [{ field: 'body.text', message: 'it has the character NUL in it: leave it out' }]
+    const refused = () => new Response(JSON.stringify({ code: 'invalid', detail: '', errors }), { status: 422 })
+    await show(() => [], { 'POST /schedules': refused })
+    await userEvent.click(await screen.findByRole('button', { name: t('schedules.add') }))
+    await userEvent.type(screen.getByLabelText(t('schedules.message')), 'hi')
+    await userEvent.click(screen.getByRole('button', { name: t('schedules.save') }))
+    expect((await screen.findByRole('alert')).textContent.trim()).toBe(said)
+  })
   it('says how one goes on that was paused with its account', async () => {
     await show(() => [{ ...daily, paused: true, pause_reason: 'account_disabled', next_at: null }])
     expect(await screen.findByText('Paused, as the account was disabled. Resume it to go on.')).toBeTruthy()

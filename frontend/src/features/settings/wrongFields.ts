@@ -6,6 +6,12 @@ export interface Refusal {
   readonly at: string
 }
 
+/** Without the server's name for the field, which says nothing beside it. */
+function besideField({ text, at }: Refusal): string {
+  const told = text.startsWith(`${at}: `) ? text.slice(at.length + 2) : text.replace(`：${at}: `, '：')
+  return told.charAt(0).toUpperCase() + told.slice(1)
+}
+
 /**
  * What is wrong with the fields of a form, each said at its field, of which the first has the focus then. What the
  * server refused is said there too, where it is about one of `fields`, which are those that are shown, and else by `other`.
@@ -22,7 +28,7 @@ export function useWrongFields<Field extends string>(
     const own = found.value as Partial<Record<Field, string>>
     return hasFound() || !refusedAt.value || !refused().text
       ? own
-      : ({ [refusedAt.value]: refused().text } as typeof own)
+      : ({ [refusedAt.value]: besideField(refused()) } as typeof own)
   })
   const other = computed(() => (hasFound() || refusedAt.value ? '' : refused().text))
 

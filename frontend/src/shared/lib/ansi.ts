@@ -1,10 +1,11 @@
 const ESCAPE = '\u001b'
 const UNSEEN =
-  /\u001b\[[0-9;:]*m|\u001b[\]P_^X][^\u0007\u0018\u001a\u001b\n]*(?:\u001b\\|[\u0007\u0018\u001a]|(?=[\n\u001b])|$)|\u001b[ -/]+[0-~]|\u001b\[[0-?]*[ -/]+[@-~]|\u0007/g
+  /\u001b\[[0-9;:]*m|\u001b[\]P_^X][^\u0007\u0018\u001a\u001b\n]*(?:\u001b\\|[\u0007\u0018\u001a]|(?=[\n\u001b])|$)|\u001b[ -/]+[0-~]|\u001b\[[0-?]*[ -/]+[@-~]|\u001b(?:\[[0-?]*)?[ -/]*$|\u0007/g
 const TOKEN = /[^\b\n\r\u001b]+|\n|\r+|\u0008+|\u001b\[([<=>?]?)([0-?]*)([@-~])|\u001b([0-~])|\u001b/g
+/** The East Asian Wide ones; of emoji all but the letters of flags. */
 const WIDE =
-  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u
-const MARK = /^[\p{Mn}\p{Me}\p{Cf}]$/u
+  /[\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\u3247\u3250-\u4dbf\u4e00-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18d08}\u{1aff0}-\u{1b2fb}\u{1f200}-\u{1f265}\u{20000}-\u{3fffd}]|(?![\u{1f1e6}-\u{1f1ff}])\p{Emoji_Presentation}/u
+const MARK = /^(?!\u00ad)[\p{Mn}\p{Me}\p{Cc}\p{Cf}]$/u
 const ROWS = 40
 const COLUMNS = 160
 const TAB = 8
@@ -42,6 +43,8 @@ class Terminal {
   private top = 0
   private saved: [number, number] = [0, 0]
   private behind: Terminal | null = null
+  /** What was written last, to be repeated. */
+  private last = ''
 
   text(): string {
     const shown = this.lines.map(shownLine)
@@ -59,7 +62,9 @@ class Terminal {
     else if (final !== undefined) this.control(given, final)
     else if (escape === '7') this.saved = [this.row - this.top, this.column]
     else if (escape === '8') this.place(...this.saved)
+    else if (escape === 'M') this.feedLineBack()
     else if (!whole.startsWith(ESCAPE)) this.write(whole)
+    if (!/^[\r\b\u001b]/.test(whole)) this.last = [...whole.slice(-2)].at(-1) ?? ''
   }
 
   private control(given: string, final: string): void {
@@ -81,6 +86,7 @@ class Terminal {
     if (final === 'J') this.eraseScreen(number)
     if (final === 'P') this.cells().splice(this.column, count)
     if (final === 'X') this.cells().fill(' ', this.column, this.column + count)
+    if (final === 'b' && !['', '\n', '\t'].includes(this.last)) this.repeat(first === '' ? 1 : number)
     if (final === '@') this.insertCharacters(Math.min(count, COLUMNS))
     this.column = Math.min(this.column, Math.max(this.lineWidth(), COLUMNS - 1))
   }
@@ -89,8 +95,8 @@ class Terminal {
     if (!['47', '1047', '1049'].some((number) => given.split(';').includes(number))) return
     if (mode === '?h' && !this.behind) {
       const behind = Object.assign(new Terminal(), this)
-      Object.assign(this, new Terminal(), { behind })
-    } else if (mode === '?l' && this.behind) Object.assign(this, this.behind)
+      Object.assign(this, new Terminal(), { behind, last: this.last })
+    } else if (mode === '?l' && this.behind) Object.assign(this, this.behind, { last: this.last })
   }
 
   private place(row: number, column: number): void {
@@ -102,6 +108,19 @@ class Terminal {
     this.row += 1
     this.column = 0
     this.reach()
+  }
+
+  /** A row up; at the top of the screen, all go down. */
+  private feedLineBack(): void {
+    if (this.row === this.top) {
+      this.reach()
+      this.lines.splice(this.row, 0, emptyLine())
+      this.lines.splice(this.top + ROWS, 1)
+    } else this.row = Math.max(0, this.row - 1)
+  }
+
+  private repeat(count: number): void {
+    if (count > 0) this.write(this.last.repeat(Math.min(count, COLUMNS)))
   }
 
   private reach(): void {

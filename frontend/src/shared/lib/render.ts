@@ -2,6 +2,7 @@ import DOMPurify from 'dompurify'
 import { markdown } from './blocks'
 import { isMathReady, mathHtml } from './math'
 import { withCheckboxes } from './taskLists'
+import { nameInText } from './unseen'
 import { workspacePath } from './workspacePath'
 import { showsAll, withWrittenOut, type WrittenOut } from './writtenOut'
 
@@ -26,13 +27,18 @@ DOMPurify.addHook('afterSanitizeAttributes', (node) => {
  * Not fetched, as that would tell who reads: a picture is a link to where it lies, or the words of the link it is in.
  * `data-picture` is its address, for who may show what lies in the workspace.
  */
-markdown.renderer.rules.image = (tokens, index) => {
+markdown.renderer.rules.image = (tokens, index, _options, env) => {
   const { escapeHtml } = markdown.utils
   const address = String(tokens[index]?.attrGet('src') ?? '')
-  const words = escapeHtml(tokens[index]?.content || address)
+  const words = escapeHtml(tokens[index]?.content || ((env as Formulas).isWrittenOut ? address : nameAt(address)))
   const depth = tokens.slice(0, index).reduce((sum, { type, nesting }) => sum + (/^link_/.test(type) ? nesting : 0), 0)
   const at = escapeHtml(address)
   return depth > 0 ? words : `<a href="${at}" data-picture="${at}">${words}</a>`
+}
+
+function nameAt(address: string): string {
+  const path = workspacePath(address)
+  return path === null ? address : nameInText(path)
 }
 
 withWrittenOut(markdown)

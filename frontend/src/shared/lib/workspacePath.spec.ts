@@ -29,6 +29,16 @@ it.each([
   ['chart.png?v=2', 'chart.png'],
   ['sandbox:/workspace/a.csv#L3', 'a.csv'],
   ['report%20#2.pdf', 'report #2.pdf'],
+  ['main.py:12', 'main.py'],
+  ['src/main.py:12', 'src/main.py'],
+  ['src/main.py:12:5', 'src/main.py'],
+  ['src/main.py:12-20', 'src/main.py'],
+  ['sandbox:/workspace/src/main.py:12', 'src/main.py'],
+  ['%E5%9B%BE.py:12', '图.py'],
+  ['out/10:30', 'out/10:30'],
+  ['https://example.org/a.py:12', null],
+  ['//example.org:80', null],
+  ['localhost:3000', null],
   ['file:///etc/passwd', null],
   ['file:chart.png', null],
   ['https://example.org', null],
@@ -59,6 +69,9 @@ describe('a path of the workspace in a text', () => {
     ['<sandbox:/workspace/chart.png>', 'chart.png'],
     ['![图](attachment://图表.png)', '图表.png'],
     ['[c](computer:///workspace/a%20b.csv)', 'a b.csv'],
+    ['[x](main.py:12)', 'main.py'],
+    ['[x](src/main.py:12:3)', 'src/main.py'],
+    ['[x](图.py:12)', '图.py'],
     ['| a |\n|---|\n| ![x](./x.png) |', 'x.png'],
   ])('%s names %s', (source, path) => expect(pathsOf(source)).toEqual([path]))
   it.each([
@@ -69,6 +82,12 @@ describe('a path of the workspace in a text', () => {
     '[x](data:text/html,1 a.html)',
     '[x](my "chart.png)',
   ])('%s names none', (source) => expect(pathsOf(source).filter(Boolean)).toEqual([]))
+  it('is called by its name where it has no words', () => {
+    expect(renderBlock('![](图.png)')).toMatch(/>图\.png<\/a>/)
+    expect(renderBlock('![](sandbox:/workspace/out/a%20b%3C.png)')).toMatch(/>out\/a b&lt;\.png<\/a>/)
+    expect(renderBlock('![](https://example.org/%E5%9B%BE.png)')).toMatch(/>https:\/\/example.org\/%E5%9B%BE\.png<\/a>/)
+    expect(renderBlock('![](图.png?to=me)', { isWrittenOut: true })).toContain('to=me')
+  })
   it('keeps a title, and what follows', () => {
     expect(renderBlock('see ![a](my chart.png "Sales") (here).')).toMatch(/<a [^>]*>a<\/a> \(here\)\./)
     expect(renderBlock('[a](b.md "title") and (c d.png)')).toMatch(/title="title"[^>]*>a<\/a> and \(c d.png\)/)

@@ -27,6 +27,15 @@ EXCHANGE = Exchange(asked="Plan a trip to Kyoto", answered="Here is a plan.")
         ("Title: Trip to Kyoto", "Trip to Kyoto"),
         ('**Title: "Trip to Kyoto"**', "Trip to Kyoto"),
         ("# Trip to Kyoto", "Trip to Kyoto"),
+        ("Fix the **md** parser", "Fix the md parser"),
+        ("修复**标题**的解析", "修复标题的解析"),
+        ("A *small* `parse` fix", "A small parse fix"),
+        ("**Trip** to `Kyoto`", "Trip to Kyoto"),
+        ('"**Kyoto**: a trip"', "Kyoto: a trip"),
+        ("Why 2**3**4 is 8", "Why 2**3**4 is 8"),
+        ("Delete *.py and *.js", "Delete *.py and *.js"),
+        ("What __init__ does", "What __init__ does"),
+        ("A stray ` and a *", "A stray ` and a *"),
         ("标题：《京都旅行计划》", "京都旅行计划"),
         ("京都旅行计划。", "京都旅行计划"),
         ("タイトル：京都の旅", "京都の旅"),
@@ -77,7 +86,7 @@ def test_what_is_no_title_is_none(said: str) -> None:
     assert title_from(said) is None
 
 
-@pytest.mark.parametrize("marks", ['""', "**", "‘’", "# ", "title: "])
+@pytest.mark.parametrize("marks", ['""', "**", "‘’", "# ", "title: ", "`", "*a"])
 def test_no_answer_takes_long_to_look_at_whatever_stands_around_it(marks: str) -> None:
     began = time.thread_time()
     assert title_from(marks * 20_000) is None

@@ -68,6 +68,23 @@ class Body:
             return [b"".join([piece async for piece in file.chunks]) async for file in files]
 
 
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        (r"it's \"quoted\".txt", 'it\'s "quoted".txt'),
+        ("50%22.txt", "50%22.txt"),
+        (r"a\\\"b", r"a\"b"),
+        ("图; b=c.png", "图; b=c.png"),
+    ],
+)
+async def test_a_file_has_the_name_that_the_page_wrote(written: str, name: str) -> None:
+    part = f'--b\r\nContent-Disposition: form-data; name="files"; filename="{written}"\r\n\r\nx\r\n--b--\r\n'
+    headers = [(b"content-type", b"multipart/form-data; boundary=b")]
+    request = Request({"type": "http", "method": "POST", "headers": headers}, Body(part.encode(), then=b"").receive)
+    async with uploaded_files(request, max_files=5, max_file_bytes=1_000) as files:
+        assert [file.name async for file in files] == [name]
+
+
 async def test_what_comes_after_a_form_without_end_is_not_read() -> None:
     body = Body(PART, then=b"x" * 65_536)
     assert await body.contents() == [b"content"]

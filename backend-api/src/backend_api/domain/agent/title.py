@@ -41,6 +41,8 @@ _FILLERS = "\u115f\u1160\u3164\uffa0"
 """Letters that are blank."""
 _QUOTES = ('""', "''", "“”", "‘’", "«»", "「」", "『』", "《》", "**", "__", "``")
 _LABEL = re.compile(r"(?:#+\s*)?(?:title|标题|題名|タイトル)\s*[:：]\s*|#+\s+", re.IGNORECASE)
+_EMPHASIS = re.compile(r"(?<![A-Za-z0-9*])(\*{1,3})(?=[^\s*.])([^*]*)(?<=[^\s*])\1(?![A-Za-z0-9*])|(`+)([^`]+)\3")
+"""But `2**3**4`, `*.py` and `__init__` are what they are."""
 _REFUSAL = re.compile(
     r"i(?: am|['’]m)? (?:sorry|unable|not able)\b|i (?:can(?:not|['’]t| not)|won['’]t)\b|sorry[,.!]|as an ai\b|"
     r"unfortunately\b|(?:很|非常)?抱歉|对不起|我(?:无法|不能|没有办法)|作为(?:一个|一名)?(?:ai|人工智能)|"
@@ -111,6 +113,7 @@ def title_from(text: str) -> str | None:
     title = text.strip()
     if len(title) > LOOKED_AT_CHARACTERS:
         return None
+    title = _EMPHASIS.sub(lambda found: found[2] or found[4], title)
     while True:
         bare = _unwrapped(title[label.end() :] if (label := _LABEL.match(title)) else title)
         if bare == title:
