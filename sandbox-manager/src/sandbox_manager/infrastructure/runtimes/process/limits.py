@@ -144,8 +144,8 @@ def _is_delegated() -> bool:
 
 
 def _lower_weight(parent: Path) -> None:
-    """Have all sandboxes together yield the processors to whoever serves people: half of a usual group's share. With much
-    less none of them started where anything else kept the machine busy."""
+    """Have all sandboxes together yield the processors to whoever serves people: half of a usual group's share. With
+    much less none of them starts where anything else keeps the machine busy."""
     for file, share in (("cpu.shares", "512"), ("cpu.weight", "50")):
         with contextlib.suppress(OSError):
             if (parent / file).exists():
