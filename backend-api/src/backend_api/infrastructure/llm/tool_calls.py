@@ -70,6 +70,11 @@ def _read(raw: str) -> object:
         return from_json(without_halves(raw))
 
 
+def is_nothing(raw: str) -> bool:
+    """Whether arguments say nothing: some servers send them so before the real ones."""
+    return raw.strip() in ("", "{}")
+
+
 def given_arguments(given: object) -> str:
     """Arguments that are sent as a value, as the text that others send."""
     return json_of(given).decode()
