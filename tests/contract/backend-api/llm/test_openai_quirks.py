@@ -278,3 +278,16 @@ async def test_a_call_of_the_older_form_is_one(server: ModelServer) -> None:
 async def test_a_message_that_repeats_what_was_streamed_is_not_said_twice(server: ModelServer) -> None:
     again = {"choices": [{"delta": {}, "message": {"content": "So."}, "finish_reason": "stop"}]}
     assert thought_and_said(await ask(server, [chunk(content="So."), again])) == ("", "So.")
+
+
+async def test_a_call_may_stand_without_a_list_or_beside_the_text(server: ModelServer) -> None:
+    """In a second choice, as of Copilot's Claude."""
+    one = {"index": 0, "id": "x", "function": {"name": "a", "arguments": '{"n": 1}'}}
+    assert arguments_of(await ask(server, [chunk("tool_calls", tool_calls=one)])) == [{"n": 1}]
+    for name in ("delta", "message"):
+        text = {"index": 0, name: {"content": "So."}, "finish_reason": "tool_calls"}
+        called = {"index": 1, name: {"tool_calls": [one]}, "finish_reason": "tool_calls"}
+        for frames in ([{"choices": [text, called]}], [{"choices": [text]}, {"choices": [{}, called]}]):
+            parts = await ask(server, frames)
+            assert (thought_and_said(parts), arguments_of(parts)) == (("", "So."), [{"n": 1}])
+            assert parts[-1] == FinishPart("tool_calls")

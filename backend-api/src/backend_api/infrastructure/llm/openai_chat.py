@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from pydantic_core import to_json
 
@@ -80,6 +80,8 @@ class _State:
                 parts = self._said(delta)
             if reason := choice.get("finish_reason"):
                 self._finish(reason, choice)
+            if len(choices) > 1:
+                self._take_calls_beside(choices[1:])
         elif event.get("object") == "error" or (self.is_empty and not event.get("usage")):
             self._look_for_fault(event)
         if usage := as_object(event.get("usage")):
@@ -120,15 +122,32 @@ class _State:
         if refusal := text_of(delta.get("refusal")):
             self.is_refused = True
             parts.append(TextPart(refusal))
-        for call in delta.get("tool_calls") or ():
-            self.calls.add(call)
-            self.is_empty = False
-        if function := delta.get("function_call"):
-            self.calls.add({"function": function})
-        self.is_empty = self.is_empty and not parts and not function
+        is_called = self._take_calls(delta)
+        self.is_empty = self.is_empty and not parts and not is_called
         if not delta.keys() <= _KNOWN:
             merge(self.added, {name: value for name, value in delta.items() if _goes_back(name, value)})
         return parts
+
+    def _take_calls(self, delta: dict[str, Any]) -> bool:
+        """Whether there are any."""
+        given: object = delta.get("tool_calls") or []
+        calls = cast("list[object]", [given] if isinstance(given, dict) else given)
+        for call in calls:
+            self.calls.add(call)
+        function = delta.get("function_call")
+        if function:
+            self.calls.add({"function": function})
+        return bool(calls or function)
+
+    def _take_calls_beside(self, choices: list[dict[str, Any]]) -> None:
+        """Those of further choices, which are no other answers, as none are asked for: Copilot tells Claude's text in
+        the first one and its calls in the second."""
+        for choice in map(as_object, choices):
+            delta = as_object(choice.get("delta") or choice.get("message"))
+            if self._take_calls(delta):
+                self.is_empty = False
+            if (word := choice.get("finish_reason")) and self.reason is None:
+                self._finish(word, choice)
 
     def _text(self, content: object) -> list[Part]:
         if isinstance(content, str):
