@@ -291,3 +291,27 @@ async def test_a_call_may_stand_without_a_list_or_beside_the_text(server: ModelS
             parts = await ask(server, frames)
             assert (thought_and_said(parts), arguments_of(parts)) == (("", "So."), [{"n": 1}])
             assert parts[-1] == FinishPart("tool_calls")
+
+
+@pytest.mark.parametrize(
+    ("thoughts", "texts"),
+    [
+        (["H", "Hm.", "Hm.", "Hm."], ["", "", "S", "So."]),
+        (["H", "m.", "", ""], ["", "", "S", "o."]),
+        (["H", "Hm.", "Hm.", ""], ["", "", "So.", "So."]),
+        (["Hm.", "Hm.", "Hm.", None], [None, "S", "So.", "S"]),
+    ],
+)
+async def test_messages_in_the_place_of_deltas_are_pieces_or_grow(
+    server: ModelServer, thoughts: list[Any], texts: list[Any]
+) -> None:
+    frames = [
+        {"choices": [{"delta": None, "message": {"content": text, "reasoning_content": thought}}]}
+        for thought, text in zip(thoughts, texts, strict=True)
+    ]
+    assert thought_and_said(await ask(server, [*frames, chunk("stop")])) == ("Hm.", "So.")
+
+
+async def test_a_piece_that_repeats_itself_is_told_each_time(server: ModelServer) -> None:
+    frames = [{"choices": [{"delta": None, "message": {"content": text}}]} for text in ("ha", "ha", "ha", " so")]
+    assert thought_and_said(await ask(server, [*frames, chunk("stop")])) == ("", "hahaha so")

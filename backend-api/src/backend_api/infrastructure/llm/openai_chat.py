@@ -24,6 +24,7 @@ from backend_api.infrastructure.llm.bounds import tokens
 from backend_api.infrastructure.llm.chat_calls import ChatCalls
 from backend_api.infrastructure.llm.chat_content import ContentParts
 from backend_api.infrastructure.llm.chat_messages import messages_of
+from backend_api.infrastructure.llm.chat_whole_messages import WholeMessages
 from backend_api.infrastructure.llm.endings import broken_off, ending_of, nothing_sent, without_reason
 from backend_api.infrastructure.llm.endpoint import ProviderApi
 from backend_api.infrastructure.llm.faults import as_object, is_fault
@@ -61,6 +62,8 @@ class _State:
     """Never: usage follows the last choice, and the mark of the end follows that."""
     is_empty: bool = True
     """Whether nothing of an answer came yet."""
+    messages: WholeMessages | None = None
+    """Where they come in the place of deltas."""
     is_thinking_shown: bool = False
     details: dict[str, ReasoningDetails] = field(default_factory=dict[str, ReasoningDetails])
     added: Json = field(default_factory=dict[str, Any])
@@ -75,9 +78,11 @@ class _State:
         parts: list[Part] = []
         if choices := event.get("choices"):
             choice: dict[str, Any] = choices[0] or {}
-            delta: dict[str, Any] = choice.get("delta") or (self.is_empty and choice.get("message")) or {}
+            delta: dict[str, Any] = choice.get("delta") or {}
             if delta:
                 parts = self._said(delta)
+            elif message := choice.get("message"):
+                parts = self._said_whole(message)
             if reason := choice.get("finish_reason"):
                 self._finish(reason, choice)
             if len(choices) > 1:
@@ -108,6 +113,13 @@ class _State:
             reason = "tool_calls"
         added = [added_part("chat", self.model, message=self.added)] if self.added else []
         return [*self._kept(), *added, *calls, FinishPart(reason)]
+
+    def _said_whole(self, message: dict[str, Any]) -> list[Part]:
+        """A message in the place of a delta: one that follows deltas repeats them."""
+        if self.messages is None and not self.is_empty:
+            return []
+        self.messages = self.messages or WholeMessages()
+        return self._said(self.messages.news(message))
 
     def _said(self, delta: dict[str, Any]) -> list[Part]:
         text = delta.get("content")
