@@ -315,3 +315,11 @@ async def test_messages_in_the_place_of_deltas_are_pieces_or_grow(
 async def test_a_piece_that_repeats_itself_is_told_each_time(server: ModelServer) -> None:
     frames = [{"choices": [{"delta": None, "message": {"content": text}}]} for text in ("ha", "ha", "ha", " so")]
     assert thought_and_said(await ask(server, [*frames, chunk("stop")])) == ("", "hahaha so")
+
+
+async def test_no_ending_may_be_said_in_words(server: ModelServer) -> None:
+    """As DashScope does in each chunk."""
+    parts = await ask(server, [chunk("null", content="So"), chunk("null", content="."), chunk("stop")])
+    assert (thought_and_said(parts), parts[-1]) == (("", "So."), FinishPart("stop"))
+    with pytest.raises(ModelAnswerError, match="without saying that it is whole"):
+        await ask(server, [chunk("null", content="So")])

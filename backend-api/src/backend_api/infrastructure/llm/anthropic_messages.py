@@ -20,7 +20,7 @@ from backend_api.infrastructure.llm.added import added_json, added_part, fields_
 from backend_api.infrastructure.llm.anthropic_computer_tool import BETAS, ComputerForm, call_of, declared, form_of
 from backend_api.infrastructure.llm.anthropic_input import CACHED, Form, calls_unthought, messages_of, spoken_in
 from backend_api.infrastructure.llm.bounds import MOST_CALLS, TIMEOUTS, Timeouts, tokens, too_many_calls
-from backend_api.infrastructure.llm.endings import broken_off, ending_of, without_reason
+from backend_api.infrastructure.llm.endings import broken_off, ending_of, is_ending, without_reason
 from backend_api.infrastructure.llm.endpoint import CONNECTIONS, Endpoint, ProviderApi, custom_headers
 from backend_api.infrastructure.llm.faults import fault_in_stream
 from backend_api.infrastructure.llm.model_facts import FactsOf, ModelFacts, elsewhere
@@ -160,7 +160,8 @@ class _State:
             case "message_start":
                 return self._count(event.get("message", {}).get("usage"))
             case "message_delta":
-                self.reason = event.get("delta", {}).get("stop_reason") or self.reason
+                word = event.get("delta", {}).get("stop_reason")
+                self.reason = word if is_ending(word) else self.reason
                 return self._count(event.get("usage"))
             case "message_stop":
                 self.is_over = True

@@ -25,7 +25,7 @@ from backend_api.infrastructure.llm.chat_calls import ChatCalls
 from backend_api.infrastructure.llm.chat_content import ContentParts
 from backend_api.infrastructure.llm.chat_messages import messages_of
 from backend_api.infrastructure.llm.chat_whole_messages import WholeMessages
-from backend_api.infrastructure.llm.endings import broken_off, ending_of, nothing_sent, without_reason
+from backend_api.infrastructure.llm.endings import broken_off, ending_of, is_ending, nothing_sent, without_reason
 from backend_api.infrastructure.llm.endpoint import ProviderApi
 from backend_api.infrastructure.llm.faults import as_object, is_fault
 from backend_api.infrastructure.llm.openai_client import OpenAiClient, openai_fault
@@ -83,8 +83,8 @@ class _State:
                 parts = self._said(delta)
             elif message := choice.get("message"):
                 parts = self._said_whole(message)
-            if reason := choice.get("finish_reason"):
-                self._finish(reason, choice)
+            if is_ending(word := choice.get("finish_reason")):
+                self._finish(word, choice)
             if len(choices) > 1:
                 self._take_calls_beside(choices[1:])
         elif event.get("object") == "error" or (self.is_empty and not event.get("usage")):
@@ -158,7 +158,7 @@ class _State:
             delta = as_object(choice.get("delta") or choice.get("message"))
             if self._take_calls(delta):
                 self.is_empty = False
-            if (word := choice.get("finish_reason")) and self.reason is None:
+            if is_ending(word := choice.get("finish_reason")) and self.reason is None:
                 self._finish(word, choice)
 
     def _text(self, content: object) -> list[Part]:
