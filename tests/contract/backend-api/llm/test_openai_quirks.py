@@ -15,6 +15,7 @@ from backend_api.domain.agent.model import (
     ModelAnswerError,
     ModelRequest,
     ModelStreamCutError,
+    ModelUnavailableError,
     Part,
     TextPart,
     ThinkingPart,
@@ -323,3 +324,18 @@ async def test_no_ending_may_be_said_in_words(server: ModelServer) -> None:
     assert (thought_and_said(parts), parts[-1]) == (("", "So."), FinishPart("stop"))
     with pytest.raises(ModelAnswerError, match="without saying that it is whole"):
         await ask(server, [chunk("null", content="So")])
+
+
+async def test_usage_may_stand_in_the_choice_or_what_a_provider_adds(server: ModelServer) -> None:
+    """As of Moonshot and of Groq."""
+    usage = {"prompt_tokens": 7, "completion_tokens": 3}
+    in_choice = {"choices": [{"delta": {}, "finish_reason": "stop", "usage": usage}]}
+    for last in (in_choice, {**chunk("stop"), "x_groq": {"id": "r", "usage": usage}}):
+        parts = await ask(server, [chunk(content="So."), last])
+        (used,) = [part.usage for part in parts if isinstance(part, UsagePart)]
+        assert (used.input, used.output) == (7, 3)
+
+
+async def test_an_error_may_stand_in_what_a_provider_adds(server: ModelServer) -> None:
+    with pytest.raises(ModelUnavailableError, match="over capacity"):
+        await ask(server, [chunk(content="So"), {"choices": [], "x_groq": {"id": "r", "error": "over capacity"}}])

@@ -73,9 +73,11 @@ class _State:
         self.calls, self.content = ChatCalls(self.api.name, self.model), ContentParts(self.model)
 
     def parts_of(self, event: dict[str, Any]) -> list[Part]:
-        if error := event.get("error"):
+        groq = as_object(event.get("x_groq"))
+        if error := event.get("error") or groq.get("error"):
             raise openai_fault(error, self.api)
         parts: list[Part] = []
+        usage = as_object(event.get("usage")) or as_object(groq.get("usage"))
         if choices := event.get("choices"):
             choice: dict[str, Any] = choices[0] or {}
             delta: dict[str, Any] = choice.get("delta") or {}
@@ -85,11 +87,12 @@ class _State:
                 parts = self._said_whole(message)
             if is_ending(word := choice.get("finish_reason")):
                 self._finish(word, choice)
+            usage = usage or as_object(choice.get("usage"))
             if len(choices) > 1:
                 self._take_calls_beside(choices[1:])
-        elif event.get("object") == "error" or (self.is_empty and not event.get("usage")):
+        elif event.get("object") == "error" or (self.is_empty and not usage):
             self._look_for_fault(event)
-        if usage := as_object(event.get("usage")):
+        if usage:
             parts.append(UsagePart(_usage(usage)))
         return parts
 
