@@ -79,8 +79,7 @@ def fault_of(status: int, error: object, *, provider: str, key_setting: str, hea
     message, code = _message(error)
     said = f": {message}" if message else "."
     if status in (401, 403):
-        stop = "" if said.rstrip().endswith((".", "!", "?", "。")) else "."
-        return ModelAuthError(f"{provider} refused the key ({status}){said.rstrip()}{stop} Check {key_setting}.")
+        return ModelAuthError(f"{provider} refused the key ({status}){_sentence(said)} Check {key_setting}.")
     if status == 429:
         return ModelRateLimitError(
             f"{provider} accepts no more requests for now ({status}){said}",
@@ -99,12 +98,18 @@ def fault_of(status: int, error: object, *, provider: str, key_setting: str, hea
         return ModelRequestError(f"{provider} leads to another address ({status}), {elsewhere}")
     if is_too_long:
         return ModelContextError(
-            f"This conversation is too long for the model ({in_sentence(provider)}, {status}){said} "
+            f"This conversation is too long for the model ({in_sentence(provider)}, {status}){_sentence(said)} "
             "Go on in a new conversation, or choose a model with a larger context window."
         )
     if status == 404 or code in _NO_MODEL_CODES:
         return ModelMissingError(f"{provider} has no such model for this request ({status}){said}")
     return ModelRequestError(f"{provider} refused the request ({status}){said}")
+
+
+def _sentence(said: str) -> str:
+    """It with its full stop, where another sentence follows."""
+    said = said.rstrip()
+    return said if said.endswith((".", "!", "?", "。")) else f"{said}."
 
 
 def fault_in_stream(error: object, *, provider: str, key_setting: str) -> ModelError:
