@@ -436,6 +436,8 @@ export default {
     summary_fallback: 'The model for summaries could not be asked. {model} sums up the conversation instead.',
     call_as_text:
       'The model wrote a call of a tool as text, so nothing was run: its server lacks a tool parser for this model. Start it with one (vLLM: --enable-auto-tool-choice --tool-call-parser; SGLang: --tool-call-parser; llama.cpp: --jinja), or choose another model.',
+    no_call:
+      'The answer ended as if the model called a tool, but no call came with it, so nothing was run. Ask it anew, or choose another model.',
     silent: 'The model said nothing, though it was asked again. Ask it anew, or choose another model.',
     mcp_failed: 'The MCP server {server} can’t be used. {reason}',
     mcp_needs_sign_in:

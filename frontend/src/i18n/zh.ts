@@ -420,6 +420,7 @@ const zh: typeof en = {
     summary_fallback: '用于总结的模型无法使用，改由 {model} 总结对话。',
     call_as_text:
       '模型把工具调用写成了文字，因此什么都没有执行：它的服务器缺少这个模型的工具解析器。请用解析器启动它（vLLM：--enable-auto-tool-choice --tool-call-parser；SGLang：--tool-call-parser；llama.cpp：--jinja），或换一个模型。',
+    no_call: '模型的回答以调用工具的方式结束，但其中没有任何调用，因此没有执行任何操作。请重新提问，或换一个模型。',
     silent: '再次询问后，模型仍未作答。请重新提问，或换一个模型。',
     mcp_failed: '无法使用 MCP 服务器 {server}：{reason}',
     mcp_needs_sign_in: 'MCP 服务器 {server} 需要你登录：请前往“设置 → MCP 服务器”。登录后从下一条消息起可用。',

@@ -39,8 +39,8 @@ async def server() -> AsyncIterator[ModelServer]:
         yield server
 
 
-async def ask(server: ModelServer, *frames: Json) -> list[Part]:
-    server.answer(Answer(frames=frames))
+async def ask(server: ModelServer, *frames: Json, raw: bytes | None = None) -> list[Part]:
+    server.answer(Answer(frames=frames, raw=raw))
     model = AnthropicModel(key="k", base_url=server.url)
     request = ModelRequest(model="m", system="", turns=[UserTurn(text="Hi")], tools=[], max_output_tokens=10)
     try:
@@ -188,3 +188,26 @@ async def test_what_is_added_to_a_call_and_a_text_is_kept_to_go_back(server: Mod
     assert [json.loads(part.opaque)["text"] for part in parts if isinstance(part, AddedPart)] == [{"mark": "t"}]
     (kept,) = [part.request.opaque for part in parts if isinstance(part, ToolCallPart)]
     assert json.loads(kept or "")["call"] == {"caller": {"type": "direct"}}
+
+
+@pytest.mark.parametrize("pieces", [("{}", '{"n": 1}'), ("{}", '{"n"', ": 1}"), ("{ ", "}", '{"n": 1}')])
+async def test_empty_arguments_before_the_real_ones_are_none(server: ModelServer, pieces: Sequence[str]) -> None:
+    parts = await ask(server, *use(0, "a", *pieces, id="x", input={}), because("tool_use"), STOP)
+    assert calls(parts) == [("a", {"n": 1})]
+    parts = await ask(server, *use(0, "a", "{}", id="x", input={"n": 1}), because("tool_use"), STOP)
+    assert calls(parts) == [("a", {"n": 1})]
+
+
+async def test_a_block_that_does_not_end_ends_with_the_next_one_in_its_place_or_the_answer(server: ModelServer) -> None:
+    first = use(0, "a", '{"n": 1}', id="x")[:-1]
+    parts = await ask(server, *first, *use(0, "b", "{}", id="y")[:-1], because("tool_use"), STOP)
+    assert calls(parts) == [("a", {"n": 1}), ("b", {})]
+    assert parts[-1] == FinishPart("tool_calls")
+
+
+@pytest.mark.parametrize("says_done", [True, False])
+async def test_an_answer_that_says_why_it_ended_is_whole(server: ModelServer, *, says_done: bool) -> None:
+    text = [begins(0, type="text", text=""), piece(0, type="text_delta", text="So"), ends(0), because("end_turn")]
+    lines = [f"data: {json.dumps(frame)}\n\n" for frame in text] + (["data: [DONE]\n\n"] if says_done else [])
+    parts = await ask(server, raw="".join(lines).encode())
+    assert parts[-2:] == [TextPart("So"), FinishPart("stop")]

@@ -103,6 +103,18 @@ async def test_who_says_nothing_is_asked_again_and_then_it_is_told(form: str, no
     assert [end.status for end in stage.payloads(session, RunFinished)] == ["completed", "completed"]
 
 
+@pytest.mark.parametrize("form", ["chat", "messages"])
+async def test_who_calls_no_tool_though_it_says_so_is_asked_once_more_and_then_it_is_told(form: str) -> None:
+    uncalled = Answer(texts=("I look.",), finish="tool_calls")
+    stage, session = await answered(form, uncalled, called(Call(name="look")))
+    assert [result.success for result in stage.payloads(session, ToolFinished)] == [True]
+    assert not stage.payloads(session, Notice)
+    stage, session = await answered(form, uncalled, uncalled)
+    (notice,) = stage.payloads(session, Notice)
+    assert notice.code == "no_call"
+    assert stage.said(session) == "I look." * 2 + "Well."
+
+
 @pytest.mark.parametrize("form", FORMS)
 async def test_an_answer_that_is_cut_again_and_again_is_told_as_such(form: str) -> None:
     stage, session = await answered(form, *[Answer(texts=("So ",), finish="length")] * 4)

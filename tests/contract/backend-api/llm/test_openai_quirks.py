@@ -15,6 +15,7 @@ from backend_api.domain.agent.model import (
     ModelAnswerError,
     ModelRequest,
     ModelStreamCutError,
+    ModelUnavailableError,
     Part,
     TextPart,
     ThinkingPart,
@@ -278,3 +279,63 @@ async def test_a_call_of_the_older_form_is_one(server: ModelServer) -> None:
 async def test_a_message_that_repeats_what_was_streamed_is_not_said_twice(server: ModelServer) -> None:
     again = {"choices": [{"delta": {}, "message": {"content": "So."}, "finish_reason": "stop"}]}
     assert thought_and_said(await ask(server, [chunk(content="So."), again])) == ("", "So.")
+
+
+async def test_a_call_may_stand_without_a_list_or_beside_the_text(server: ModelServer) -> None:
+    """In a second choice, as of Copilot's Claude."""
+    one = {"index": 0, "id": "x", "function": {"name": "a", "arguments": '{"n": 1}'}}
+    assert arguments_of(await ask(server, [chunk("tool_calls", tool_calls=one)])) == [{"n": 1}]
+    for name in ("delta", "message"):
+        text = {"index": 0, name: {"content": "So."}, "finish_reason": "tool_calls"}
+        called = {"index": 1, name: {"tool_calls": [one]}, "finish_reason": "tool_calls"}
+        for frames in ([{"choices": [text, called]}], [{"choices": [text]}, {"choices": [{}, called]}]):
+            parts = await ask(server, frames)
+            assert (thought_and_said(parts), arguments_of(parts)) == (("", "So."), [{"n": 1}])
+            assert parts[-1] == FinishPart("tool_calls")
+
+
+@pytest.mark.parametrize(
+    ("thoughts", "texts"),
+    [
+        (["H", "Hm.", "Hm.", "Hm."], ["", "", "S", "So."]),
+        (["H", "m.", "", ""], ["", "", "S", "o."]),
+        (["H", "Hm.", "Hm.", ""], ["", "", "So.", "So."]),
+        (["Hm.", "Hm.", "Hm.", None], [None, "S", "So.", "S"]),
+    ],
+)
+async def test_messages_in_the_place_of_deltas_are_pieces_or_grow(
+    server: ModelServer, thoughts: list[Any], texts: list[Any]
+) -> None:
+    frames = [
+        {"choices": [{"delta": None, "message": {"content": text, "reasoning_content": thought}}]}
+        for thought, text in zip(thoughts, texts, strict=True)
+    ]
+    assert thought_and_said(await ask(server, [*frames, chunk("stop")])) == ("Hm.", "So.")
+
+
+async def test_a_piece_that_repeats_itself_is_told_each_time(server: ModelServer) -> None:
+    frames = [{"choices": [{"delta": None, "message": {"content": text}}]} for text in ("ha", "ha", "ha", " so")]
+    assert thought_and_said(await ask(server, [*frames, chunk("stop")])) == ("", "hahaha so")
+
+
+async def test_no_ending_may_be_said_in_words(server: ModelServer) -> None:
+    """As DashScope does in each chunk."""
+    parts = await ask(server, [chunk("null", content="So"), chunk("null", content="."), chunk("stop")])
+    assert (thought_and_said(parts), parts[-1]) == (("", "So."), FinishPart("stop"))
+    with pytest.raises(ModelAnswerError, match="without saying that it is whole"):
+        await ask(server, [chunk("null", content="So")])
+
+
+async def test_usage_may_stand_in_the_choice_or_what_a_provider_adds(server: ModelServer) -> None:
+    """As of Moonshot and of Groq."""
+    usage = {"prompt_tokens": 7, "completion_tokens": 3}
+    in_choice = {"choices": [{"delta": {}, "finish_reason": "stop", "usage": usage}]}
+    for last in (in_choice, {**chunk("stop"), "x_groq": {"id": "r", "usage": usage}}):
+        parts = await ask(server, [chunk(content="So."), last])
+        (used,) = [part.usage for part in parts if isinstance(part, UsagePart)]
+        assert (used.input, used.output) == (7, 3)
+
+
+async def test_an_error_may_stand_in_what_a_provider_adds(server: ModelServer) -> None:
+    with pytest.raises(ModelUnavailableError, match="over capacity"):
+        await ask(server, [chunk(content="So"), {"choices": [], "x_groq": {"id": "r", "error": "over capacity"}}])

@@ -214,3 +214,135 @@ async def test_items_of_other_kinds_and_fields_that_are_not_known_are_kept_to_go
     ]
     (call,) = [part.request for part in parts if isinstance(part, ToolCallPart)]
     assert json.loads(call.opaque or "")["call"] == {"namespace": "n"}
+
+
+def event(kind: str, **fields: Any) -> Json:
+    return {"type": f"response.{kind}", **fields}
+
+
+def message(text: str, **fields: Any) -> Json:
+    return {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}], **fields}
+
+
+def thought(text: str, **fields: Any) -> Json:
+    return {"type": "reasoning", "summary": [{"type": "summary_text", "text": text}], **fields}
+
+
+def told(parts: Sequence[Part]) -> tuple[str, str]:
+    thinking = "".join(part.text for part in parts if isinstance(part, ThinkingPart))
+    return thinking, "".join(part.text for part in parts if isinstance(part, TextPart))
+
+
+THINKS = event("reasoning_summary_text.delta", item_id="rs", delta="Hm.")
+SAYS = event("output_text.delta", item_id="msg", delta="So.")
+CALLED: Json = {"type": "function_call", "call_id": "x", "name": "a", "arguments": '{"n": 1}'}
+OUTPUT: Json = event("completed", response={"output": [thought("Hm.", id="r0"), message("So.", id="m0"), CALLED]})
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        # As llama.cpp sends them, whose items all end after the last piece, without their place.
+        [
+            event("output_item.added", item={"type": "reasoning", "id": "rs"}),
+            THINKS,
+            event("output_item.added", item={"type": "message", "id": "msg"}),
+            SAYS,
+            event("output_item.added", item={"type": "function_call", "call_id": "x", "name": "a", "arguments": ""}),
+            event("function_call_arguments.delta", item_id="x", delta='{"n": 1}'),
+            event("output_item.done", item=thought("Hm.", id="rs")),
+            event("output_item.done", item=message("So.", id="msg")),
+            event("output_item.done", item=CALLED),
+        ],
+        # Without any names of the pieces, and with a message that ends twice.
+        [
+            event("reasoning_text.delta", delta="Hm."),
+            event("output_text.delta", delta="So."),
+            event("output_item.added", item={"type": "function_call", "call_id": "x", "name": "a"}),
+            event("output_item.done", item=thought("Hm.")),
+            event("output_item.done", item=message("So.")),
+            event("output_item.done", item=message("So.")),
+            event("output_item.done", item=CALLED),
+        ],
+        # As Copilot sends them, with another id in each event.
+        [
+            event("reasoning_text.delta", output_index=0, item_id="1", delta="Hm."),
+            event("output_text.delta", output_index=1, item_id="2", delta="So."),
+            event("output_text.done", output_index=1, item_id="3", text="So."),
+            event("output_item.added", output_index=2, item={"type": "function_call", "id": "4", "name": "a"}),
+            event("function_call_arguments.delta", output_index=2, item_id="5", delta='{"n": 1}'),
+            event("output_item.done", output_index=0, item=thought("Hm.", id="6")),
+            event("output_item.done", output_index=1, item=message("So.", id="7")),
+            event("output_item.done", output_index=1, item=message("So.", id="8")),
+            event("output_item.done", output_index=2, item=CALLED | {"id": "9"}),
+        ],
+        # Whole alone, or at the end alone.
+        [
+            event("output_item.done", item=thought("Hm.")),
+            event("output_item.done", item=message("So.")),
+            event("output_item.done", item=CALLED),
+        ],
+        [],
+        [THINKS, event("output_text.done", item_id="msg", text="So.")],
+        [THINKS, event("output_text.done", text="So."), event("output_item.done", item=message("So.", id="msg"))],
+        [THINKS, SAYS, event("output_item.done", item=message("So.", id="msg"))],
+    ],
+)
+async def test_what_comes_in_pieces_and_whole_is_told_once(server: ModelServer, frames: list[Json]) -> None:
+    parts = await ask(server, *frames, OUTPUT)
+    assert (told(parts), calls(parts)) == (("Hm.", "So."), [("a", {"n": 1})])
+
+
+async def test_each_message_is_told_where_all_have_one_place(server: ModelServer) -> None:
+    place: Json = {"output_index": 0}
+    parts = await ask(
+        server,
+        event("output_item.added", item=message("", id="1"), **place),
+        event("output_text.delta", item_id="1", delta="So", **place),
+        event("output_item.done", item=message("So", id="1"), **place),
+        event("output_item.added", item=message("", id="2"), **place),
+        event("output_text.delta", item_id="2", delta=" it", **place),
+        event("output_text.done", item_id="2", content_index=1, text=" is", **place),
+        event("output_item.done", item=message(" it is", id="2"), **place),
+        event("output_item.added", item=message("", id="3"), **place),
+        event("output_item.done", item=message(" so.", id="3"), **place),
+        DONE,
+    )
+    assert told(parts) == ("", "So it is so.")
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        [added(0, call_id="x", name="a"), event("function_call_arguments.done", output_index=0, arguments='{"n": 1}')],
+        [added(0, call_id="x", name="a"), event("function_call_arguments.done", item_id="y", arguments='{"n": 1}')],
+        [added(0, call_id="x", name="a", arguments='{"n": 1}')],
+        [added(0, call_id="x", name="a", arguments="{}"), piece(0, '{"n": 1}')],
+        [added(0, call_id="x", name="a"), piece(0, ""), OUTPUT],
+    ],
+)
+@pytest.mark.parametrize("ending", [None, "", "{}"])
+async def test_arguments_come_in_any_event_of_a_call(server: ModelServer, frames: list[Json], ending: Any) -> None:
+    end = [] if ending is None else [done(0, call_id="x", name="a", arguments=ending)]
+    *begin, last = frames
+    parts = await ask(server, *begin, *([*end, last] if last == OUTPUT else [last, *end, DONE]))
+    assert (calls(parts), parts[-1]) == ([("a", {"n": 1})], FinishPart("tool_calls"))
+
+
+async def test_a_call_without_arguments_is_made_in_its_order(server: ModelServer) -> None:
+    parts = await ask(server, done(0, name="a", arguments="{}"), done(1, name="b", arguments='{"n": 1}'), DONE)
+    assert calls(parts) == [("a", {}), ("b", {"n": 1})]
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        [event("refusal.done", item_id="m", refusal="I can't."), DONE],
+        [event("output_item.done", item={"type": "message", "content": [{"type": "refusal", "refusal": "I can't."}]})],
+        [],
+    ],
+)
+async def test_a_refusal_may_come_whole(server: ModelServer, frames: list[Json]) -> None:
+    refused: Json = {"type": "message", "id": "m", "content": [{"type": "refusal", "refusal": "I can't."}]}
+    end = event("completed", response={"output": [refused]})
+    assert await ask(server, *frames, end) == [TextPart("I can't."), FinishPart("refusal")]

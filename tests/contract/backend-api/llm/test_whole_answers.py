@@ -11,6 +11,7 @@ import pytest
 from backend_api.domain.agent.model import (
     FinishPart,
     ModelAnswerError,
+    ModelContextError,
     ModelError,
     ModelMissingError,
     ModelRateLimitError,
@@ -27,9 +28,11 @@ from backend_api.domain.agent.model import (
 from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
 from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
 from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
+from support.model_answers import frames_of
+from support.model_seals import Form
 from support.model_server import Answer, ModelServer
 
-FORMS = ("chat", "responses", "messages")
+FORMS: tuple[Form, ...] = ("chat", "responses", "messages")
 REQUEST = ModelRequest(model="m", system="", turns=[UserTurn(text="Hi")], tools=[], max_output_tokens=99)
 Json = dict[str, Any]
 
@@ -180,6 +183,44 @@ async def test_an_event_that_is_called_an_error_is_one(form: str, data: bytes, t
 async def test_what_is_not_json_in_a_stream_is_told(form: str) -> None:
     with pytest.raises(ModelUnavailableError, match="not JSON: gateway timeout"):
         await asked(form, b"data: gateway timeout\n\n")
+
+
+def stream_of(form: Form) -> list[bytes]:
+    return frames_of(form, Answer(texts=("So.",)), ())
+
+
+def in_lines(frame: bytes) -> list[bytes]:
+    data = frame.partition(b"data: ")[2].strip()
+    return [data] if data == b"[DONE]" else json.dumps(json.loads(data), indent=1).encode().split(b"\n")
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_what_is_not_json_is_passed_over_where_the_answer_goes_on(form: Form) -> None:
+    *whole, last = stream_of(form)
+    parts = await asked(form, b"data: keep-alive\n\n".join([b"", *whole, last]), "text/event-stream")
+    assert [part.reason for part in parts if isinstance(part, FinishPart)] == ["stop"]
+    with pytest.raises(ModelUnavailableError, match="not JSON: gateway timeout"):
+        await asked(form, whole[0] + b"data: gateway timeout\n\ndata: [DONE]\n\n", "text/event-stream")
+    with pytest.raises(ModelUnavailableError, match=r'not JSON: \{"cho'):
+        await asked(form, whole[0] + b'data: {"cho\n\n' + whole[0] + last, "text/event-stream")
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_an_event_may_have_several_lines_and_its_field_may_be_named_twice(form: Form) -> None:
+    frames = stream_of(form)
+    lines = [b"".join(b"data: " + line + b"\n" for line in in_lines(frame)) for frame in frames]
+    for sent in (b"\n".join(lines), b"".join(frames).replace(b"data: ", b"data: data: ")):
+        parts = await asked(form, sent, "text/event-stream")
+        assert [part.reason for part in parts if isinstance(part, FinishPart)] == ["stop"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_a_field_that_is_called_an_error_is_one(form: Form) -> None:
+    """As of llama.cpp."""
+    said = b'error: {"code": 500, "message": "the request exceeds the available context size"}\n\n'
+    for begin in (b"", stream_of(form)[0]):
+        with pytest.raises(ModelContextError, match="available context size"):
+            await asked(form, begin + said, "text/event-stream")
 
 
 async def test_what_a_gateway_says_of_the_provider_behind_it_is_told() -> None:

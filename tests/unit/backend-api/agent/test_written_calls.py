@@ -30,6 +30,13 @@ TOOLS = ("look", "shell_exec")
         "<|tool_calls_section_begin|><|tool_call_begin|>functions.look:0",
         '<|python_tag|>{"name": "look", "parameters": {}}',
         "<|channel|>commentary to=functions.look <|message|>{}",
+        "<|start|>assistant<|channel|>commentary to=functions.look <|constrain|>json<|message|>{}<|call|>",
+        "<|start|>assistant to=functions.look<|channel|>commentary json<|message|>{}",
+        "<|tool_call_start|>[look()]<|tool_call_end|>",
+        "I look.\n```tool_code\nprint(default_api.look(at=1))\n```",
+        "```tool_code\nlook()\n```",
+        '{"tool_calls":[{"id":"c","type":"function","function":{"name":"look","arguments":"{}"}}]}',
+        'I look. <tool_call>{"name":"look","arguments":{}}</tool_call>',
         'functools[{"name": "look", "arguments": {}}]',
         '{"name": "look", "parameters": {"at": 1}}',
         '```json\n{"name": "shell_exec", "arguments": {"command": "ls"}}\n```',
@@ -57,6 +64,12 @@ def test_a_call_that_is_written_as_text_is_known(text: str) -> None:
         "```",
         "```\n```",
         '```python\n{"name": "look", "arguments": {}}\n```',
+        "```tool_code\nprint(1)\n```",
+        '{"tool_calls": []}',
+        '{"tool_calls": [{"function": {"name": "other", "arguments": "{}"}}]}',
+        'Qwen writes `<tool_call>{"name": "look", "arguments": {}}</tool_call>` for that.',
+        'As here:\n```\nI look. <tool_call>{"name": "look"}\n```\nThat is all.',
+        'Others write <tool_call>{"name": "other"}</tool_call>.',
         "[1, 2]",
         "[]",
         "{" * 50_000,
@@ -69,7 +82,14 @@ def test_what_an_answer_says_of_calls_is_none(text: str) -> None:
 
 def test_a_long_text_takes_no_long_look() -> None:
     began = time.process_time()
-    for text in ("`" * 90_000, "```\n" * 20_000, "\n" * 90_000, "<tool_call>" * 9_000, " " * 90_000):
+    for text in (
+        "`" * 90_000,
+        "```\n" * 20_000,
+        "\n" * 90_000,
+        "<tool_call>" * 9_000,
+        " " * 90_000,
+        "<tool_call>" + " " * 90_000,
+    ):
         is_call_written(text, TOOLS)
     assert time.process_time() - began < 2
 

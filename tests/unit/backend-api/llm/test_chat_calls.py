@@ -74,6 +74,17 @@ TWO = [("a", {"n": 1}), ("a", {"n": 2})]
         pytest.param([piece(0, "x", "a", '{"n": 1}'), piece(1, "y", "a", '{"n": 2}')], TWO, id="as they should"),
         pytest.param([piece(0, "x", "a", "{}"), piece(1, "x", "b", "{}")], [("a", {}), ("b", {})], id="one id, names"),
         pytest.param([piece(0, "x", "a", '{"n": 1}'), piece(1, "y", "a", '{"n": 1}')], ONE * 2, id="alike, two ids"),
+        pytest.param([piece(0, "x", "a", "{}"), piece(0, None, None, '{"n": 1}')], ONE, id="empty first"),
+        pytest.param([piece(0, "x", "a", {}), piece(0, "x", "a", {"n": 1})], ONE, id="empty first, named again"),
+        pytest.param(
+            [piece(0, "x", "a", "{}"), piece(0, None, None, '{"n"'), piece(0, None, None, ": 1}")],
+            ONE,
+            id="empty first, then in pieces",
+        ),
+        pytest.param([piece(0, "x", "a", "{}"), piece(0, None, None, "\n")], [("a", {})], id="empty, and a line"),
+        pytest.param(
+            [piece(0, "", "a", "{}"), piece(0, "", "a", '{"n": 1}')], [("a", {}), ("a", {"n": 1})], id="no ids, named"
+        ),
         pytest.param([None, "x", {}, {"function": "x"}, {"function": None}], [], id="odd"),
     ],
 )

@@ -27,6 +27,11 @@ from backend_api.infrastructure.llm.endings import broken_off, ending_of
         ("content_filter", "refusal"),
         ("SAFETY", "refusal"),
         ("sensitive", "refusal"),
+        ("content_filter: RECITATION", "refusal"),
+        ("IMAGE_SAFETY", "refusal"),
+        ("MODEL_ARMOR", "refusal"),
+        ("function_call_filter: MALFORMED_FUNCTION_CALL", None),
+        ("error: stop", None),
         *(
             (word, None)
             for word in (

@@ -20,12 +20,21 @@ _MARKS = re.compile(
         | <\|tool_calls?(?:_section)?_begin\|>
         | <\|python_tag\|>
         | <\|action_start\|>
-        | <\|channel\|>commentary\ to=
+        | <\|start\|>assistant(?:<\|channel\|>\w+)?\ to=
+        | <\|channel\|>\w+\ to=
+        | <\|tool_call_start\|>\s*\[
         | functools\[\s*\{
     )""",
     re.MULTILINE | re.VERBOSE,
 )
-"""As in the templates of Qwen, Hermes, GLM, Mistral, Llama, MiniMax, DeepSeek, Kimi, InternLM, gpt-oss and Phi."""
+"""As in the templates of Qwen, Hermes, GLM, Mistral, Llama, MiniMax, DeepSeek, Kimi, InternLM, gpt-oss, LFM and
+Phi."""
+_NAMED = re.compile(
+    r"""(?<![`'"“])<tool_call>\s*\{\s*"name"\s*:\s*"([\w.:-]{1,200})"
+    | ^[ \t]*```[ ]?tool_code[ \t]*\n\s*(?:print\()?(?:default_api\.)?(\w{1,200})\(""",
+    re.MULTILINE | re.VERBOSE,
+)
+"""A call in the middle of a line, or in the fence in which Gemma writes it: one that names a tool which is offered."""
 _LOOKED_AT = 100_000
 _FENCE = "```"
 _LANGUAGES = frozenset({"", "json", "tool_call", "tool_code"})
@@ -36,7 +45,14 @@ def is_call_written(text: str, tools: Collection[str]) -> bool:
     quotes."""
     if not tools or not text.strip() or len(text) > _LOOKED_AT:
         return False
-    return _MARKS.search(_FENCED.sub("", text)) is not None or _is_bare_call(text, tools)
+    said = _FENCED.sub("", text)
+    return _MARKS.search(said) is not None or _is_bare_call(text, tools) or _is_named(said, text, tools)
+
+
+def _is_named(said: str, text: str, tools: Collection[str]) -> bool:
+    """Whether there is a call that names one of these tools: in what is `said` outside of fences, or in one for it."""
+    in_line = any(found[1] in tools for found in _NAMED.finditer(said))
+    return in_line or any(found[2] in tools for found in _NAMED.finditer(text))
 
 
 def _is_bare_call(text: str, tools: Collection[str]) -> bool:
@@ -48,6 +64,8 @@ def _is_bare_call(text: str, tools: Collection[str]) -> bool:
         value: object = json.loads(said)
     except (ValueError, RecursionError):
         return False
+    if isinstance(value, dict):
+        value = cast("dict[str, object]", value).get("tool_calls", cast("object", value))
     calls = cast("list[object]", value) if isinstance(value, list) else [value]
     return bool(calls) and all(_is_call(call, tools) for call in calls)
 
@@ -62,5 +80,7 @@ def _without_fence(text: str) -> str:
 
 def _is_call(value: object, tools: Collection[str]) -> bool:
     fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    if isinstance(fields.get("function"), dict):
+        fields = cast("dict[str, Any]", fields["function"])
     given = fields.get("arguments", fields.get("parameters"))
     return fields.get("name") in tools and isinstance(given, (dict, str))

@@ -20,14 +20,20 @@ from backend_api.infrastructure.llm.added import added_json, added_part, fields_
 from backend_api.infrastructure.llm.anthropic_computer_tool import BETAS, ComputerForm, call_of, declared, form_of
 from backend_api.infrastructure.llm.anthropic_input import CACHED, Form, calls_unthought, messages_of, spoken_in
 from backend_api.infrastructure.llm.bounds import MOST_CALLS, TIMEOUTS, Timeouts, tokens, too_many_calls
-from backend_api.infrastructure.llm.endings import broken_off, ending_of, without_reason
+from backend_api.infrastructure.llm.endings import broken_off, ending_of, is_ending, without_reason
 from backend_api.infrastructure.llm.endpoint import CONNECTIONS, Endpoint, ProviderApi, custom_headers
 from backend_api.infrastructure.llm.faults import fault_in_stream
 from backend_api.infrastructure.llm.model_facts import FactsOf, ModelFacts, elsewhere
 from backend_api.infrastructure.llm.property_names import PropertyNames
 from backend_api.infrastructure.llm.surrogates import json_of
 from backend_api.infrastructure.llm.thinking import claude_fields
-from backend_api.infrastructure.llm.tool_calls import RepeatedCalls, arguments_of, given_arguments
+from backend_api.infrastructure.llm.tool_calls import (
+    RepeatedCalls,
+    arguments_of,
+    given_arguments,
+    is_nothing,
+    last_given,
+)
 from backend_api.infrastructure.llm.tool_search import loaded_in, searches
 from backend_api.infrastructure.llm.turns import body_of
 from backend_api.infrastructure.llm.wire import ask, cut
@@ -97,8 +103,8 @@ class _Block:
     @property
     def raw(self) -> str:
         """The arguments of a call, which may be whole at its start."""
-        raw, given = "".join(self.pieces), self.fields.get("input")
-        return raw if raw or not given else given_arguments(given)
+        raw, given = last_given("".join(self.pieces)), self.fields.get("input")
+        return given_arguments(given) if given and is_nothing(raw) else raw
 
 
 @dataclass(slots=True)
@@ -132,15 +138,16 @@ class _State:
         ]
 
     def closing_parts(self, *, is_done: bool) -> list[Part]:
-        """The ending. A stream without its last event was cut, whether it `is_done` or not."""
-        if not self.is_over:
+        """The ending, and the blocks that did not end. A stream that said neither that it is over nor why was cut,
+        whether it `is_done` or not."""
+        if not self.is_over and not self.reason:
             raise cut(self.api.name)
         if not self.reason:
             raise without_reason(self.api.name)
         reason = ending_of(self.reason)
         if reason is None:
             raise broken_off(self.api.name, self.reason)
-        return [FinishPart(reason)]
+        return [*(part for index in list(self.blocks) for part in self._stop(index)), FinishPart(reason)]
 
     def parts_of(self, event: dict[str, Any]) -> list[Part]:
         match event.get("type"):
@@ -149,11 +156,12 @@ class _State:
             case "content_block_start":
                 return self._start(event)
             case "content_block_stop":
-                return self._stop(event)
+                return self._stop(event.get("index", 0))
             case "message_start":
                 return self._count(event.get("message", {}).get("usage"))
             case "message_delta":
-                self.reason = event.get("delta", {}).get("stop_reason") or self.reason
+                word = event.get("delta", {}).get("stop_reason")
+                self.reason = word if is_ending(word) else self.reason
                 return self._count(event.get("usage"))
             case "message_stop":
                 self.is_over = True
@@ -170,17 +178,19 @@ class _State:
         kind = text_of(block.get("type"))
         if len(self.blocks) > MOST_CALLS:
             raise too_many_calls(self.api.name)
-        self.blocks[event.get("index", 0)] = _Block(kind, block)
+        index = event.get("index", 0)
+        before = self._stop(index)
+        self.blocks[index] = _Block(kind, block)
         match kind:
             case "redacted_thinking":
-                return [ThinkingPart("", opaque=json_of(block).decode())]
+                return [*before, ThinkingPart("", opaque=json_of(block).decode())]
             case "text" if block.get("text"):
-                return [TextPart(text_of(block["text"]))]
+                return [*before, TextPart(text_of(block["text"]))]
             case "thinking" if block.get("thinking"):
                 signature = text_of(block.get("signature")) or None
-                return [ThinkingPart(text_of(block["thinking"]), signature=signature)]
+                return [*before, ThinkingPart(text_of(block["thinking"]), signature=signature)]
             case _:
-                return []
+                return before
 
     def _take_delta(self, event: dict[str, Any]) -> list[Part]:
         delta: dict[str, Any] = event.get("delta") or {}
@@ -210,8 +220,8 @@ class _State:
             elif name != "type":
                 block.fields[name] = value
 
-    def _stop(self, event: dict[str, Any]) -> list[Part]:
-        block = self.blocks.pop(event.get("index", 0), None)
+    def _stop(self, index: int) -> list[Part]:
+        block = self.blocks.pop(index, None)
         match block.kind if block is not None else "":
             case "tool_use" if block is not None:
                 return self._called(block)

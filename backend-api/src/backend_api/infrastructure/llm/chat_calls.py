@@ -14,7 +14,7 @@ from backend_api.domain.agent.model import Part
 from backend_api.infrastructure.llm.added import Json, added_json, fields_beyond, merge
 from backend_api.infrastructure.llm.bounds import MAX_NAME_CHARACTERS, MOST_CALLS, too_many_calls
 from backend_api.infrastructure.llm.faults import as_object
-from backend_api.infrastructure.llm.tool_calls import arguments_of, call_part, given_arguments
+from backend_api.infrastructure.llm.tool_calls import arguments_of, call_part, given_arguments, is_nothing
 
 _KNOWN = frozenset({"index", "id", "type", "function", "name", "arguments"})
 _KNOWN_OF_FUNCTION = frozenset({"name", "arguments", "parameters"})
@@ -41,9 +41,12 @@ class _ChatCall:
         self.looks += 1
         return arguments_of("".join(came)) is not None
 
-    def add_piece(self, at: object, piece: str) -> None:
-        """One that begins arguments anew stands by itself."""
-        if piece.lstrip().startswith("{") and self.is_whole(at):
+    def add_piece(self, at: object, piece: str, *, goes_on: bool) -> None:
+        """One that begins arguments anew stands by itself. Where it goes on with the same call, empty arguments before
+        it were none: proxies of Anthropic pass on those that its calls begin with."""
+        if goes_on and piece.strip() and len(came := self.pieces.get(at, [])) <= 2 and is_nothing("".join(came)):
+            self.pieces[at] = []
+        elif piece.lstrip().startswith("{") and self.is_whole(at):
             at = (at, len(self.pieces))
         self.pieces.setdefault(at, []).append(piece)
 
@@ -86,7 +89,7 @@ class ChatCalls:
         if index is not None:
             self._by_index[index] = call
         if piece:
-            call.add_piece(index, piece)
+            call.add_piece(index, piece, goes_on=bool(identifier) or not name)
         if not given.keys() <= _KNOWN:
             merge(call.added, fields_beyond(given, _KNOWN))
         if not function.keys() <= _KNOWN_OF_FUNCTION:

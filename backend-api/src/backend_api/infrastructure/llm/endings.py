@@ -40,14 +40,32 @@ _WORDS: dict[FinishReason, tuple[str, ...]] = {
         "prohibited_content",
         "spii",
         "guardrail_intervened",
+        "model_armor",
+        "image_safety",
+        "image_prohibited_content",
+        "image_recitation",
+        "error_toxic",
     ),
 }
 _KNOWN: dict[str, FinishReason] = {word: reason for reason, words in _WORDS.items() for word in words}
 
 
+_NONE = frozenset({"null", "none"})
+"""DashScope's words, in each chunk before the last."""
+
+
+def is_ending(word: object) -> bool:
+    """Whether anything is said of an end."""
+    return bool(word) and not (isinstance(word, str) and word.strip().lower() in _NONE)
+
+
 def ending_of(word: object) -> FinishReason | None:
-    """What a provider's word for it means; None where that is not known, or a fault."""
-    return _KNOWN.get(word.strip().lower()) if isinstance(word, str) else None
+    """What a provider's word for it means; None where that is not known, or a fault. Gemini's filter says what it found
+    after a colon."""
+    if not isinstance(word, str):
+        return None
+    said = word.strip().lower()
+    return "refusal" if said.startswith("content_filter:") else _KNOWN.get(said)
 
 
 def broken_off(provider: str, word: object, *details: object) -> ModelAnswerError:

@@ -34,9 +34,18 @@ _TOO_LONG = re.compile(
     r"prompt is too long|input is too long|(?:maximum|exceeds?).{0,40}context (?:length|window|limit|size)"
     r"|context (?:length|window|limit|size).{0,40}exceed|input length and `?max_tokens"
     r"|input token count.{0,40}exceed|exceed\w*.{0,40}token limit|maximum (?:prompt|input) length|range of input length"
-    r"|too (?:large|long) for (?:the |this )?model|reduce the length",
+    r"|too (?:large|long) for (?:the |this )?model|reduce the length"
+    r"|tokens to keep from the initial prompt|context length of only|context.{0,10}overflow",
     re.IGNORECASE,
 )
+_WAIT = re.compile(
+    r"(?:try again|retry) (?:in|after) ((?:[0-9.]{1,12} ?(?:hours?|h|minutes?|ms|m|seconds?|s)(?![a-z]) ?)+)",
+    re.IGNORECASE,
+)
+_AMOUNT = re.compile(r"([0-9.]+) ?(h|ms|m|s)", re.IGNORECASE)
+_SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+_MAX_HEAD = 150
+"""Of what a model wrote that its server could not read."""
 STATUS_OF_TYPE: dict[str, int] = {
     "authentication_error": 401,
     "permission_error": 403,
@@ -45,6 +54,7 @@ STATUS_OF_TYPE: dict[str, int] = {
     "request_too_large": 413,
     "rate_limit_error": 429,
     "rate_limit_exceeded": 429,
+    "too_many_requests": 429,
     "insufficient_quota": 429,
     "api_error": 500,
     "server_error": 500,
@@ -69,31 +79,37 @@ def fault_of(status: int, error: object, *, provider: str, key_setting: str, hea
     message, code = _message(error)
     said = f": {message}" if message else "."
     if status in (401, 403):
-        stop = "" if said.rstrip().endswith((".", "!", "?", "。")) else "."
-        return ModelAuthError(f"{provider} refused the key ({status}){said.rstrip()}{stop} Check {key_setting}.")
+        return ModelAuthError(f"{provider} refused the key ({status}){_sentence(said)} Check {key_setting}.")
     if status == 429:
         return ModelRateLimitError(
             f"{provider} accepts no more requests for now ({status}){said}",
             may_retry=code not in QUOTA_CODES,
-            retry_after_s=retry_after_s(headers),
+            retry_after_s=_asked_wait_s(headers, error, message),
         )
-    if status in PASSING or status >= 500:
+    is_too_long = _is_too_long(status, message, code)
+    if status in PASSING or (status >= 500 and not is_too_long):
         return ModelUnavailableError(
             f"{provider} is not available now ({status}){said}",
             may_retry=True,
-            retry_after_s=retry_after_s(headers),
+            retry_after_s=_asked_wait_s(headers, error, message),
         )
     if 300 <= status < 400:
         elsewhere = "where this request is not sent. Set the address at which it answers itself."
         return ModelRequestError(f"{provider} leads to another address ({status}), {elsewhere}")
-    if _is_too_long(status, message, code):
+    if is_too_long:
         return ModelContextError(
-            f"This conversation is too long for the model ({in_sentence(provider)}, {status}){said} "
+            f"This conversation is too long for the model ({in_sentence(provider)}, {status}){_sentence(said)} "
             "Go on in a new conversation, or choose a model with a larger context window."
         )
     if status == 404 or code in _NO_MODEL_CODES:
         return ModelMissingError(f"{provider} has no such model for this request ({status}){said}")
     return ModelRequestError(f"{provider} refused the request ({status}){said}")
+
+
+def _sentence(said: str) -> str:
+    """It with its full stop, where another sentence follows."""
+    said = said.rstrip()
+    return said if said.endswith((".", "!", "?", "。")) else f"{said}."
 
 
 def fault_in_stream(error: object, *, provider: str, key_setting: str) -> ModelError:
@@ -150,14 +166,31 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
         return None
 
 
+def _asked_wait_s(headers: Mapping[str, str], error: object, message: str) -> float | None:
+    """How long the provider asks to wait: in its headers, among the details of its error (Google), or in words."""
+    asked = retry_after_s(headers)
+    if asked is not None:
+        return asked
+    details: object = as_object(_innermost(error)).get("details")
+    told = cast("list[object]", details) if isinstance(details, list) else []
+    delays = [delay for one in told if isinstance(delay := as_object(one).get("retryDelay"), str)]
+    words = _WAIT.search(message)
+    amounts = _AMOUNT.findall(delays[0][:20] if delays else words[1] if words else "")
+    try:
+        return _wait(sum(float(amount) * _SECONDS[unit.lower()] for amount, unit in amounts)) if amounts else None
+    except ValueError:
+        return None
+
+
 def _wait(seconds: float) -> float | None:
     return None if math.isnan(seconds) else max(seconds, 0.0)
 
 
 def _is_too_long(status: int, message: str, code: str) -> bool:
-    """Some name it by a code of theirs, others by words alone, and what stands before a server by its status."""
+    """Some name it by a code of theirs, others by words alone, and what stands before a server by its status. 500 is
+    what is taken for one in a stream that says no status."""
     is_told = code in _TOO_LONG_CODES or _TOO_LONG.search(message) is not None
-    return status == 413 or (status in (400, 422) and is_told)
+    return status == 413 or (status in (400, 422, 500) and is_told)
 
 
 def message_of(error: object) -> str:
@@ -167,20 +200,35 @@ def message_of(error: object) -> str:
 
 def _message(error: object) -> tuple[str, str]:
     """What it says, and its code."""
+    inner = _innermost(error)
+    fields = as_object(inner)
+    code = fields.get("code") or fields.get("type")
+    said = _text(fields) if fields else _shown(inner)
+    if wrote := _head(fields.get("failed_generation")):
+        said = f"{said[: MAX_MESSAGE_CHARACTERS - _MAX_HEAD - 20]} The model wrote: {wrote}"
+    return said[:MAX_MESSAGE_CHARACTERS], str(code) if isinstance(code, (str, int)) else ""
+
+
+def _innermost(error: object) -> object:
+    """What stands inside of all that is called an error; None where that is too far inside."""
     for _ in range(_MAX_DEPTH):
         if isinstance(error, list):
             # Google's, whose errors are lists of one.
             error = next(iter(cast("list[object]", error)), None)
             continue
-        if not isinstance(error, dict):
-            return (_shown(error)[:MAX_MESSAGE_CHARACTERS], "")
-        fields = as_object(cast("object", error))
-        inner: object = fields.get("error")
+        inner: object = as_object(error).get("error")
         if not isinstance(inner, (dict, list, str)) or not inner:
-            code = fields.get("code") or fields.get("type")
-            return _text(fields)[:MAX_MESSAGE_CHARACTERS], str(code) if isinstance(code, (str, int)) else ""
+            return error
         error = cast("object", inner)
-    return "", ""
+    return None
+
+
+def _head(text: object) -> str:
+    """Of what a model wrote, which Groq tells where it could not read a call in it."""
+    if not isinstance(text, str):
+        return ""
+    wrote = " ".join(text[: 2 * _MAX_HEAD].split())
+    return wrote if len(wrote) <= _MAX_HEAD else wrote[: _MAX_HEAD - 1] + "…"
 
 
 def _text(fields: Mapping[str, Any], depth: int = 0) -> str:

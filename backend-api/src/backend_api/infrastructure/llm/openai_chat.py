@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from pydantic_core import to_json
 
@@ -24,7 +24,8 @@ from backend_api.infrastructure.llm.bounds import tokens
 from backend_api.infrastructure.llm.chat_calls import ChatCalls
 from backend_api.infrastructure.llm.chat_content import ContentParts
 from backend_api.infrastructure.llm.chat_messages import messages_of
-from backend_api.infrastructure.llm.endings import broken_off, ending_of, nothing_sent, without_reason
+from backend_api.infrastructure.llm.chat_whole_messages import WholeMessages
+from backend_api.infrastructure.llm.endings import broken_off, ending_of, is_ending, nothing_sent, without_reason
 from backend_api.infrastructure.llm.endpoint import ProviderApi
 from backend_api.infrastructure.llm.faults import as_object, is_fault
 from backend_api.infrastructure.llm.openai_client import OpenAiClient, openai_fault
@@ -61,6 +62,8 @@ class _State:
     """Never: usage follows the last choice, and the mark of the end follows that."""
     is_empty: bool = True
     """Whether nothing of an answer came yet."""
+    messages: WholeMessages | None = None
+    """Where they come in the place of deltas."""
     is_thinking_shown: bool = False
     details: dict[str, ReasoningDetails] = field(default_factory=dict[str, ReasoningDetails])
     added: Json = field(default_factory=dict[str, Any])
@@ -70,19 +73,26 @@ class _State:
         self.calls, self.content = ChatCalls(self.api.name, self.model), ContentParts(self.model)
 
     def parts_of(self, event: dict[str, Any]) -> list[Part]:
-        if error := event.get("error"):
+        groq = as_object(event.get("x_groq"))
+        if error := event.get("error") or groq.get("error"):
             raise openai_fault(error, self.api)
         parts: list[Part] = []
+        usage = as_object(event.get("usage")) or as_object(groq.get("usage"))
         if choices := event.get("choices"):
             choice: dict[str, Any] = choices[0] or {}
-            delta: dict[str, Any] = choice.get("delta") or (self.is_empty and choice.get("message")) or {}
+            delta: dict[str, Any] = choice.get("delta") or {}
             if delta:
                 parts = self._said(delta)
-            if reason := choice.get("finish_reason"):
-                self._finish(reason, choice)
-        elif event.get("object") == "error" or (self.is_empty and not event.get("usage")):
+            elif message := choice.get("message"):
+                parts = self._said_whole(message)
+            if is_ending(word := choice.get("finish_reason")):
+                self._finish(word, choice)
+            usage = usage or as_object(choice.get("usage"))
+            if len(choices) > 1:
+                self._take_calls_beside(choices[1:])
+        elif event.get("object") == "error" or (self.is_empty and not usage):
             self._look_for_fault(event)
-        if usage := as_object(event.get("usage")):
+        if usage:
             parts.append(UsagePart(_usage(usage)))
         return parts
 
@@ -107,6 +117,13 @@ class _State:
         added = [added_part("chat", self.model, message=self.added)] if self.added else []
         return [*self._kept(), *added, *calls, FinishPart(reason)]
 
+    def _said_whole(self, message: dict[str, Any]) -> list[Part]:
+        """A message in the place of a delta: one that follows deltas repeats them."""
+        if self.messages is None and not self.is_empty:
+            return []
+        self.messages = self.messages or WholeMessages()
+        return self._said(self.messages.news(message))
+
     def _said(self, delta: dict[str, Any]) -> list[Part]:
         text = delta.get("content")
         if isinstance(text, str) and delta.keys() <= _PLAIN:
@@ -120,15 +137,32 @@ class _State:
         if refusal := text_of(delta.get("refusal")):
             self.is_refused = True
             parts.append(TextPart(refusal))
-        for call in delta.get("tool_calls") or ():
-            self.calls.add(call)
-            self.is_empty = False
-        if function := delta.get("function_call"):
-            self.calls.add({"function": function})
-        self.is_empty = self.is_empty and not parts and not function
+        is_called = self._take_calls(delta)
+        self.is_empty = self.is_empty and not parts and not is_called
         if not delta.keys() <= _KNOWN:
             merge(self.added, {name: value for name, value in delta.items() if _goes_back(name, value)})
         return parts
+
+    def _take_calls(self, delta: dict[str, Any]) -> bool:
+        """Whether there are any."""
+        given: object = delta.get("tool_calls") or []
+        calls = cast("list[object]", [given] if isinstance(given, dict) else given)
+        for call in calls:
+            self.calls.add(call)
+        function = delta.get("function_call")
+        if function:
+            self.calls.add({"function": function})
+        return bool(calls or function)
+
+    def _take_calls_beside(self, choices: list[dict[str, Any]]) -> None:
+        """Those of further choices, which are no other answers, as none are asked for: Copilot tells Claude's text in
+        the first one and its calls in the second."""
+        for choice in map(as_object, choices):
+            delta = as_object(choice.get("delta") or choice.get("message"))
+            if self._take_calls(delta):
+                self.is_empty = False
+            if is_ending(word := choice.get("finish_reason")) and self.reason is None:
+                self._finish(word, choice)
 
     def _text(self, content: object) -> list[Part]:
         if isinstance(content, str):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from backend_api.domain.agent.events import Usage
 from backend_api.domain.agent.model import (
@@ -18,6 +18,7 @@ from backend_api.domain.agent.model import (
     Part,
     TextPart,
     ThinkingPart,
+    ToolCallPart,
     UsagePart,
 )
 from backend_api.infrastructure.llm.added import added_json, added_part, fields_beyond, text_of
@@ -29,15 +30,18 @@ from backend_api.infrastructure.llm.openai_client import OpenAiClient, openai_fa
 from backend_api.infrastructure.llm.openai_computer import ComputerForm, calls_of, declared, form_of
 from backend_api.infrastructure.llm.openai_tool_search import declared_search, searched
 from backend_api.infrastructure.llm.responses_input import items_of
+from backend_api.infrastructure.llm.responses_items import (
+    OpenCall,
+    OpenCalls,
+    Told,
+    completed,
+    output_of,
+    raw_arguments,
+    said_in,
+)
 from backend_api.infrastructure.llm.surrogates import json_of
 from backend_api.infrastructure.llm.thinking import responses_fields
-from backend_api.infrastructure.llm.tool_calls import (
-    PartialCall,
-    RepeatedCalls,
-    arguments_of,
-    call_part,
-    given_arguments,
-)
+from backend_api.infrastructure.llm.tool_calls import RepeatedCalls, arguments_of, call_part, is_nothing
 from backend_api.infrastructure.llm.tool_search import searches
 from backend_api.infrastructure.llm.turns import body_of
 from backend_api.infrastructure.llm.wire import cut
@@ -64,17 +68,24 @@ class OpenAiResponsesModel(OpenAiClient):
 
 @dataclass(slots=True)
 class _State:
-    """What a stream has said so far: `calls` are those that are not whole yet, by their place in the output."""
+    """What a stream has said so far."""
 
     api: ProviderApi
     model: str
-    calls: dict[int, PartialCall] = field(default_factory=dict[int, PartialCall])
+    calls: OpenCalls = field(init=False)
+    """Those that are not whole yet."""
+    waiting: list[ToolCallPart] = field(default_factory=list[ToolCallPart])
+    """Calls whose arguments may come at the end, and those after them."""
     made: RepeatedCalls = field(default_factory=RepeatedCalls)
-    has_text: bool = False
-    """Whether the item that is open told its text in pieces."""
-    has_thinking: bool = False
+    text: Told = field(default_factory=Told)
+    thinking: Told = field(default_factory=Told)
+    has_ended: bool = False
+    """Whether an item did."""
     is_refused: bool = False
     reason: FinishReason | None = None
+
+    def __post_init__(self) -> None:
+        self.calls = OpenCalls(self.api.name)
 
     @property
     def is_over(self) -> bool:
@@ -89,9 +100,9 @@ class _State:
             return []
         ended = [
             {"type": "response.output_item.done", "output_index": index, "item": item}
-            for index, item in enumerate(cast("list[object]", output))
+            for index, item in enumerate(output_of(answer))
         ]
-        return [*ended, {"type": "response.completed", "response": answer}]
+        return [*ended, {"type": "response.completed", "response": answer | {"output": []}}]
 
     def closing_parts(self, *, is_done: bool) -> list[Part]:
         """The ending. A stream without its last event was cut, whether it `is_done` or not."""
@@ -100,28 +111,37 @@ class _State:
         return [FinishPart(self.reason)]
 
     def parts_of(self, event: dict[str, Any]) -> list[Part]:
-        match event.get("type"):
-            case "response.output_text.delta":
-                self.has_text = True
-                return [TextPart(text_of(event.get("delta")))]
+        kind = event.get("type")
+        match kind:
+            case "response.output_text.delta" | "response.refusal.delta":
+                return self._text(event, refused=kind == "response.refusal.delta")
+            case "response.output_text.done":
+                return _texts(self.text.rest_of_part(event, text_of(event.get("text"))))
+            case "response.refusal.done":
+                self.is_refused = True
+                return _texts(self.text.rest_of_part(event, text_of(event.get("refusal"))))
             case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
-                self.has_thinking = True
-                return [ThinkingPart(text_of(event.get("delta")))]
+                text = text_of(event.get("delta"))
+                self.thinking.add(event, text)
+                return [ThinkingPart(text)]
             case "response.reasoning_summary_part.added" if event.get("summary_index"):
                 return [ThinkingPart("\n\n")]
-            case "response.function_call_arguments.delta":
-                if call := self.calls.get(event.get("output_index") or 0):
-                    call.pieces.append(text_of(event.get("delta")))
+            case "response.function_call_arguments.delta" | "response.function_call_arguments.done":
+                self._take_arguments(event)
                 return []
             case "response.output_item.added":
-                return self._begin(event)
+                self._begin(event)
+                return []
             case "response.output_item.done":
                 return self._end(event)
-            case "response.refusal.delta":
-                self.is_refused = self.has_text = True
-                return [TextPart(text_of(event.get("delta")))]
             case "response.completed" | "response.incomplete" | "response.cancelled" | "response.done" as kind:
                 return self._finish(as_object(event.get("response")), kind.removeprefix("response."))
+            case _:
+                self._look_for_fault(event)
+                return []
+
+    def _look_for_fault(self, event: dict[str, Any]) -> None:
+        match event.get("type"):
             case "response.failed":
                 error = as_object(event.get("response")).get("error")
                 raise openai_fault(error, self.api)
@@ -131,31 +151,44 @@ class _State:
             case None if event.get("error"):
                 raise openai_fault(event["error"], self.api)
             case _:
-                return []
+                return
 
-    def _begin(self, event: dict[str, Any]) -> list[Part]:
+    def _text(self, event: dict[str, Any], *, refused: bool) -> list[Part]:
+        self.is_refused = self.is_refused or refused
+        text = text_of(event.get("delta"))
+        self.text.add(event, text)
+        return [TextPart(text)]
+
+    def _take_arguments(self, event: dict[str, Any]) -> None:
+        call = self.calls.of(event)
+        if call is not None:
+            call.pieces.append(text_of(event.get("delta")))
+            call.whole = raw_arguments(event) or call.whole
+
+    def _begin(self, event: dict[str, Any]) -> None:
         item = as_object(event.get("item"))
-        self.has_text = self.has_thinking = False
-        if item.get("type") == "function_call":
-            if len(self.calls) > MOST_CALLS:
-                raise too_many_calls(self.api.name)
-            call = PartialCall(id=item.get("call_id") or "", name=item.get("name") or "")
-            self.calls[event.get("output_index") or 0] = call
-        return []
+        match item.get("type"):
+            case "function_call":
+                self.calls.begin(event, item)
+            case "message":
+                self.text.begin(event)
+            case "reasoning":
+                self.thinking.begin(event)
+            case _:
+                return
 
     def _end(self, event: dict[str, Any]) -> list[Part]:
         item = as_object(event.get("item"))
+        self.has_ended = self.has_ended or bool(item)
         match item.get("type"):
             case "reasoning":
-                return self._thought(item)
+                return self._thought(event, item)
             case None:
                 return []
             case "message":
-                return self._said(item)
+                return self._said(event, item)
             case "function_call":
-                call = self.calls.pop(event.get("output_index") or 0, PartialCall())
-                call.id, call.name = item.get("call_id") or call.id, item.get("name") or call.name
-                return self._called(call, item)
+                return self._called(self.calls.end(event, item), item)
             case "tool_search_call" if item.get("execution") == "client":
                 return [*self.made.new([searched(item, self.model)])]
             case "computer_call":
@@ -164,43 +197,68 @@ class _State:
                 # Of a tool of the provider's own, or of a kind that is new.
                 return [added_part("responses", self.model, item=item)]
 
-    def _thought(self, item: dict[str, Any]) -> list[Part]:
+    def _thought(self, event: dict[str, Any], item: dict[str, Any]) -> list[Part]:
         """Its text where that came in no pieces, and what goes back."""
-        text = "" if self.has_thinking else text_of(item.get("summary")) or text_of(item.get("content"))
-        self.has_thinking = False
+        text = self.thinking.rest_of_item(event, text_of(item.get("summary")) or text_of(item.get("content")))
         kept = {name: value for name, value in item.items() if value is not None}
         opaque = json_of(kept).decode() if item.get("encrypted_content") else None
         return [ThinkingPart(text, opaque=opaque)] if text or opaque else []
 
-    def _said(self, item: dict[str, Any]) -> list[Part]:
+    def _said(self, event: dict[str, Any], item: dict[str, Any]) -> list[Part]:
         """Its text where that came in no pieces, and what goes back beside it, such as its phase."""
-        text = "" if self.has_text else text_of(item.get("content"))
-        self.has_text = False
+        said, refusal = said_in(item.get("content"))
+        self.is_refused = self.is_refused or bool(refusal)
+        text = self.text.rest_of_item(event, said)
         added = fields_beyond(item, _MESSAGE_FIELDS)
         beside = [added_part("responses", self.model, message=added)] if added else []
-        return [*([TextPart(text)] if text else []), *beside]
+        return [*_texts(text), *beside]
 
-    def _called(self, call: PartialCall, item: dict[str, Any]) -> list[Part]:
-        """`item` says what its arguments are once it is whole; else they are what came of them."""
-        given = item.get("arguments")
-        raw = given if isinstance(given, str) else given_arguments(given) if given else ""
-        raw = raw or call.raw
+    def _called(self, call: OpenCall, item: dict[str, Any]) -> list[Part]:
+        """`item` says what its arguments are once it is whole; else they are what came of them. One without any waits
+        for the end, as they may come there."""
+        call_id, name, raw = item.get("call_id") or call.id, item.get("name") or call.name, call.arguments_with(item)
         added = fields_beyond(item, _CALL_FIELDS)
         opaque = added_json("responses", self.model, call=added) if added else None
-        return [*self.made.new([call_part(call.id, call.name, raw, arguments_of(raw), opaque=opaque)])]
+        part = call_part(call_id, name, raw, arguments_of(raw), opaque=opaque)
+        if not self.waiting and not is_nothing(raw):
+            return [*self.made.new([part])]
+        if len(self.waiting) > MOST_CALLS:
+            raise too_many_calls(self.api.name)
+        self.waiting.append(part)
+        return []
 
     def _finish(self, response: dict[str, Any], kind: str) -> list[Part]:
         status = response.get("status") or kind
         if response.get("error") and status not in ("completed", "incomplete"):
             raise openai_fault(response["error"], self.api)
-        parts: list[Part] = [part for _, call in sorted(self.calls.items()) for part in self._called(call, {})]
-        self.calls.clear()
+        parts = self._rest(output_of(response))
         if usage := as_object(response.get("usage")):
             parts.append(UsagePart(_usage(usage)))
         self.reason = self._reason(response, status if kind in ("completed", "done") else kind)
         if self.is_refused:
             self.reason = "refusal"
         return parts
+
+    def _rest(self, output: list[dict[str, Any]]) -> list[Part]:
+        """What ends with the answer, and what its whole output alone has. Its ids may be others than those of the
+        stream, so that it counts only where there was nothing of a kind."""
+        parts = [part for call in self.calls.take_rest() for part in self._called(call, {})]
+        is_called = bool(self.waiting) or self.made.is_any
+        is_said, is_thought, has_ended = self.text.is_any, self.thinking.is_any, self.has_ended
+        for index, item in enumerate(output):
+            event = {"output_index": index, "item": item}
+            match item.get("type"):
+                case "function_call":
+                    parts += [] if is_called else self._end(event)
+                case "message":
+                    told = [] if is_said else self._end(event)
+                    parts += [part for part in told if not has_ended or isinstance(part, TextPart)]
+                case "reasoning" if is_thought or has_ended:
+                    continue
+                case _:
+                    parts += [] if has_ended else self._end(event)
+        waiting, self.waiting = completed(self.waiting, output), []
+        return [*parts, *(part for call in waiting for part in self.made.new([call]))]
 
     def _reason(self, response: dict[str, Any], status: object) -> FinishReason:
         if status in ("completed", "done"):
@@ -212,6 +270,10 @@ class _State:
         if reason is None:
             raise broken_off(self.api.name, why)
         return reason
+
+
+def _texts(text: str) -> list[Part]:
+    return [TextPart(text)] if text else []
 
 
 def _usage(usage: dict[str, Any]) -> Usage:

@@ -1,4 +1,8 @@
-"""Server-sent events of model providers, read with one split a network chunk and no object an event."""
+"""Server-sent events of model providers, read with one split a network chunk and no object an event.
+
+Source: the HTML standard's chapter on server-sent events. Beyond it, some servers put no empty line between events, and
+llama.cpp sends an error in a field of that name.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,8 @@ from typing import Literal
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
+_ERROR = b"error:"
+_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":", _ERROR)
 
 
 class SseOverflowError(Exception):
@@ -27,38 +32,81 @@ def form_of(head: bytes) -> Literal["stream", "body"] | None:
 
 
 class DataLines:
-    """The `data` fields of one stream. Providers send one line an event."""
+    """The data of one stream's events. Providers send one line an event; the lines of JSON that goes on are joined."""
 
     def __init__(self) -> None:
         # Grows in place: a long line that comes in small pieces is not copied with each of them.
         self._rest = bytearray()
         self._is_error = False
+        self._begun: list[bytes] = []
+        """The lines of JSON that goes on."""
+        self._begun_bytes = 0
 
     def split(self, chunk: bytes) -> list[bytes]:
         """Those that end in the next chunk. Raises `SseOverflowError`."""
-        rest, lines, has_error = self._rest, [], self._is_error
-        if b"\n" in chunk:
+        rest, lines, is_marked = self._rest, [], self._is_error
+        if b"\n" in chunk or b"\r" in chunk or rest.endswith(b"\r"):
             block = bytes(rest) + chunk if rest else chunk
-            has_error = has_error or b"event: error" in block or b"event:error" in block
-            lines = block.split(b"\n")
+            is_marked = is_marked or _has_error(block)
+            lines = _lines_of(block)
             rest = self._rest = bytearray(lines.pop())
         else:
             rest += chunk
         if len(rest) > MAX_LINE_BYTES:
             raise SseOverflowError
-        if has_error:
-            return self._marked(lines)
-        return [line[5:].strip() for line in lines if line.startswith(b"data:")]
+        if is_marked or self._begun:
+            return self._read(lines)
+        found = [line[5:].strip() for line in lines if line.startswith(b"data:")]
+        return self._read(lines) if any(map(_goes_on, found)) else found
 
-    def _marked(self, lines: list[bytes]) -> list[bytes]:
-        """With what events say that are called errors as such."""
+    def _read(self, lines: list[bytes]) -> list[bytes]:
+        """With what events say that are called errors as such, and data of several lines put together."""
         found: list[bytes] = []
         for line in lines:
             if line.startswith(b"event:"):
                 self._is_error = line[6:].strip() == b"error"
+            elif line.startswith(_ERROR):
+                found.append(ErrorData(line[len(_ERROR) :].strip()))
             elif line.startswith(b"data:"):
                 data = line[5:].strip()
-                found.append(ErrorData(data) if self._is_error else data)
+                if self._begun or _goes_on(data):
+                    self._keep(data)
+                else:
+                    found.append(ErrorData(data) if self._is_error else data)
             elif not line.strip():
+                if self._begun:
+                    data, self._begun, self._begun_bytes = b"\n".join(self._begun), [], 0
+                    found.append(ErrorData(data) if self._is_error else data)
                 self._is_error = False
         return found
+
+    def _keep(self, data: bytes) -> None:
+        self._begun.append(data)
+        self._begun_bytes += len(data) + 1
+        if self._begun_bytes > MAX_LINE_BYTES:
+            raise SseOverflowError
+
+
+def _has_error(block: bytes) -> bool:
+    return (
+        b"event: error" in block
+        or b"event:error" in block
+        or block.startswith(_ERROR)
+        or b"\nerror:" in block
+        or b"\rerror:" in block
+    )
+
+
+def _lines_of(block: bytes) -> list[bytes]:
+    """Its lines, and what stands after them: with a carriage return at its end, which may be half of a line break."""
+    if b"\r" not in block:
+        return block.split(b"\n")
+    end = b"\r" if block.endswith(b"\r") else b""
+    lines = block[: len(block) - len(end)].replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+    lines[-1] += end
+    return lines
+
+
+def _goes_on(data: bytes) -> bool:
+    """Whether it is the beginning of JSON that ends on another line."""
+    return data[:1] in (b"{", b"[") and data[-1:] not in (b"}", b"]")

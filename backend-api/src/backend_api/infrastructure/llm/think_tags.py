@@ -7,20 +7,41 @@ opening tag, so that the answer has the closing one alone; all before it was tho
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from backend_api.domain.agent.model import Part, TextPart, ThinkingPart, ThoughtSoFarPart, UsagePart
 
 _NAMES = ("think", "thinking", "thought", "thoughts", "reasoning", "mm:think", "seed:think")
-_CLOSING_OF = {f"<{name}>": f"</{name}>" for name in _NAMES} | {"[think]": "[/think]", "◁think▷": "◁/think▷"}
-_OPENING, _CLOSING = tuple(_CLOSING_OF), tuple(_CLOSING_OF.values())
-_ALL = (*_OPENING, *_CLOSING)
-# By ASCII's letters alone: others have capital letters that are these.
-_ANY = re.compile("|".join(map(re.escape, _ALL)), re.IGNORECASE | re.ASCII)
-_PATTERN_OF = {tag: re.compile(re.escape(tag), re.IGNORECASE | re.ASCII) for tag in _CLOSING}
+_TAGS = {
+    **{f"<{name}{space}>": f"</{name}>" for name in _NAMES for space in ("", " ")},
+    "[think]": "[/think]",
+    "◁think▷": "◁/think▷",
+}
+_CLOSING = tuple(_TAGS.values())
+_ALL = (*_TAGS, *_CLOSING)
+_FROM, _CHANNEL = "<|start|>assistant", "<|channel|>{}<|message|>"
+_CLOSING_OF = {
+    **_TAGS,
+    _CHANNEL.format("analysis"): "<|end|>",
+    _FROM + _CHANNEL.format("analysis"): "<|end|>",
+    "<|start_thinking|>": "<|end_thinking|>",
+}
+"""With the marks of gpt-oss and Cohere's models, whose closing ones stand after other texts, too."""
+_OF_TEXT = (_CHANNEL.format("final"), _FROM + _CHANNEL.format("final"), "<|start_response|>")
+"""Their marks before what is said."""
+_FIRST_ALL = (*_CLOSING_OF, *_CLOSING, *_OF_TEXT)
+
+
+def _pattern(tags: Iterable[str]) -> re.Pattern[str]:
+    # By ASCII's letters alone: others have capital letters that are these.
+    return re.compile("|".join(map(re.escape, tags)), re.IGNORECASE | re.ASCII)
+
+
+_ANY, _FIRST = _pattern(_ALL), _pattern(_FIRST_ALL)
+_PATTERN_OF = {tag: _pattern([tag]) for tag in _CLOSING_OF.values()}
 _SPACE = re.compile(r"\s*")
-_LONGEST = max(map(len, _ALL))
-_BEGINNINGS = frozenset(tag[:length] for tag in _ALL for length in range(1, len(tag)))
+_LONGEST = max(map(len, _FIRST_ALL))
+_BEGINNINGS = frozenset(tag[:length] for tag in _FIRST_ALL for length in range(1, len(tag)))
 _MAX_HELD = 1_000
 """Characters of white space before an answer begins."""
 _QUOTES = tuple("\"'`“‘「『«(（")
@@ -85,12 +106,12 @@ class ThinkTags:
         if not is_begun and start - at <= _MAX_HELD:
             self._held = text[at:]
             return [], len(text)
-        found = _ANY.match(text, start)
+        found = _FIRST.match(text, start)
         if found is None or (found[0].lower() in _CLOSING and not self._is_thought):
             # A closing tag of nothing is one that stands alone, too.
             self._read = self._pass if self._is_thought else self._watch
             return [], at
-        if found[0].lower() in _CLOSING:
+        if found[0].lower() in (*_CLOSING, *_OF_TEXT):
             return [], found.end()
         self._closing = _CLOSING_OF[found[0].lower()]
         self._read = self._think

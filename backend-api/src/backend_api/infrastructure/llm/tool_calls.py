@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -13,6 +14,8 @@ from backend_api.domain.agent.events import SafetyCheck
 from backend_api.domain.agent.model import ToolCallPart, ToolRequest
 from backend_api.infrastructure.llm.bounds import MAX_NAME_CHARACTERS
 from backend_api.infrastructure.llm.surrogates import joined, json_of, without_halves
+
+_EMPTY_FIRST = re.compile(r"\s*\{\s*\}(?=\s*\S)")
 
 
 @dataclass(slots=True)
@@ -26,7 +29,7 @@ class PartialCall:
     @property
     def raw(self) -> str:
         """Its arguments as far as they came."""
-        return "".join(self.pieces)
+        return last_given("".join(self.pieces))
 
 
 @dataclass(slots=True)
@@ -68,6 +71,17 @@ def _read(raw: str) -> object:
         return from_json(raw)
     except ValueError:
         return from_json(without_halves(raw))
+
+
+def is_nothing(raw: str) -> bool:
+    """Whether arguments say nothing: some servers send them so before the real ones."""
+    return raw.strip() in ("", "{}")
+
+
+def last_given(raw: str) -> str:
+    """Arguments without the empty ones before them: proxies of Anthropic pass on those that its calls begin with."""
+    empty = _EMPTY_FIRST.match(raw)
+    return raw[empty.end() :] if empty is not None else raw
 
 
 def given_arguments(given: object) -> str:

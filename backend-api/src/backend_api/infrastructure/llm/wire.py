@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import aiohttp
 
 from backend_api.domain.agent.model import (
+    ModelAnswerError,
     ModelError,
     ModelRequestError,
     ModelStreamCutError,
@@ -87,6 +88,8 @@ class _AnswerReader:
         self._characters = WholeCharacters()
         self._has_events = False
         self._is_done = False
+        self._odd: ModelError | None = None
+        """Of what came last, where that is no JSON: an error if nothing follows, and else a sign of life."""
 
     @property
     def is_over(self) -> bool:
@@ -99,21 +102,30 @@ class _AnswerReader:
         for data in self._lines.split(chunk):
             if not data:
                 continue
+            if data.startswith(b"data:"):
+                # Of a proxy that names the field again.
+                data = data.removeprefix(b"data:").strip()
             if data == b"[DONE]":
                 self._is_done = True
                 continue
-            self._has_events = True
-            yield from self._read(self._event(data))
+            event = self._event(data)
+            if event is not None:
+                self._has_events, self._odd = True, None
+                yield from self._read(event)
 
     def closing_parts(self) -> Iterator[Part]:
         """What the end adds."""
         if self._head is not None and self._head.strip():
             yield from self._whole(bytes(self._head))
         elif self._head is None and not self._has_events:
-            raise nothing_sent(self._provider)
+            raise self._odd or nothing_sent(self._provider)
         try:
             parts = self._state.closing_parts(is_done=self._is_done)
             yield from self._counted(parts, is_end=True)
+        except (ModelAnswerError, ModelStreamCutError) as error:
+            if self._odd is None:
+                raise
+            raise self._odd from error
         except _UNKNOWN_FORM as error:
             raise _unknown_form(self._provider) from error
 
@@ -153,7 +165,8 @@ class _AnswerReader:
             self._bounds.count(part)
             yield part
 
-    def _event(self, data: bytes) -> dict[str, Any]:
+    def _event(self, data: bytes) -> dict[str, Any] | None:
+        """None where it is no JSON, which is told at the end if nothing follows."""
         try:
             event = self._characters.event(data)
         except ValueError as error:
@@ -162,7 +175,11 @@ class _AnswerReader:
             if isinstance(data, ErrorData):
                 raise self._stream_fault(told) from error
             said = f"{self._provider} sent something that is not JSON" + (f": {told}" if told else ".")
-            raise ModelUnavailableError(said, may_retry=True) from error
+            self._odd = ModelUnavailableError(said, may_retry=True)
+            if data.startswith((b"{", b"[")):
+                # A part of the answer.
+                raise self._odd from error
+            return None
         if isinstance(data, ErrorData) and not as_object(event).get("error"):
             raise self._stream_fault(event)
         return as_object(event)
@@ -189,8 +206,8 @@ async def ask(endpoint: Endpoint, body: bytes, state: StreamState, *, betas: str
                 if reader.is_over:
                     break
             else:
-                # The last line may have had no end.
-                for part in reader.parts_of(b"\n"):
+                # The last event may have had no end.
+                for part in reader.parts_of(b"\n\n"):
                     yield part
         await drain(chunks)
     for part in reader.closing_parts():
