@@ -234,6 +234,31 @@ def test_the_cells_of_a_notebook_are_read_with_what_they_printed() -> None:
     ]
 
 
+def test_the_cells_of_an_old_notebook_are_read_from_its_worksheets() -> None:
+    outputs = [
+        {"output_type": "stream", "stream": "stdout", "text": ["1\n"]},
+        {"output_type": "pyout", "text": "2", "png": "iVBOR"},
+        {"output_type": "pyerr", "ename": "ValueError", "evalue": "no"},
+    ]
+    code = {"cell_type": "code", "input": ["print(1)\n", "2"], "outputs": outputs}
+    sheets = [{"cells": [code]}, {"cells": [{"cell_type": "heading", "level": 2, "source": ["H"]}]}, 7]
+    assert lines_of(notebook.open_document(json.dumps({"nbformat": 3, "worksheets": sheets}).encode())) == [
+        "[notebook, 2 cells]",
+        "--- cell 1: code ---",
+        "print(1)",
+        "2",
+        "[output]",
+        "1",
+        "[output]",
+        "2",
+        "[output]",
+        "ValueError: no",
+        "--- cell 2: heading ---",
+        "H",
+        "[not read: 1 picture]",
+    ]
+
+
 @pytest.mark.parametrize("content", [b"{", b"[]", b"\xff", b'{"worksheets": []}'])
 def test_what_is_no_notebook_is_refused_with_what_to_do(content: bytes) -> None:
     with pytest.raises(RefusedDocumentError, match="without as_text"):
