@@ -22,7 +22,7 @@ from tool_api.tools.tool import CallContext, done, failed
 
 CONNECT_S = 15.0
 SETTLE_S = 4.0
-FRAMES_S = 2.0
+FRAMES_S = 4.0
 """So long it is waited for what a frame of the page began to load."""
 DOWNLOAD_S = 3.0
 """So long a result waits for a download that its call began."""
