@@ -143,6 +143,63 @@ def test_alternatives_of_the_outermost_object_which_providers_refuse_are_left_aw
     assert tool.parameters == {"type": "object", "properties": {"a": {}}}
 
 
+A, B = {"a": {"type": "string"}}, {"b": {"type": "integer"}}
+KINDS: list[dict[str, Any]] = [{"const": "x"}, {"const": "y"}]
+COMPOSED: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"$ref": "#/definitions/In", "definitions": {"In": {**PLAIN, "properties": A}}}, {"properties": A}),
+    (
+        {"$ref": "#/$defs/In", "$defs": {"In": {"$ref": "#/$defs/B"}, "B": {"properties": B, "required": ["b"]}}},
+        {"properties": B, "required": ["b"]},
+    ),
+    (
+        {"allOf": [{"properties": A, "required": ["a"]}, {"properties": B, "required": ["b"]}]},
+        {"properties": A | B, "required": ["a", "b"]},
+    ),
+    ({"anyOf": [{"properties": A, "required": ["a"]}, {"properties": B, "required": ["b"]}]}, {"properties": A | B}),
+    (
+        {"oneOf": [{"properties": A, "required": ["a"]}, {"properties": A | B, "required": ["b", "a"]}, False]},
+        {"properties": A | B, "required": ["a"]},
+    ),
+    (
+        {"oneOf": [{"properties": {"kind": kind}, "required": ["kind"]} for kind in KINDS], "properties": A},
+        {"properties": A | {"kind": {"anyOf": KINDS}}, "required": ["kind"]},
+    ),
+    ({"anyOf": [{"$ref": "#/$defs/A"}, {"type": "null"}], "$defs": {"A": {"properties": A}}}, {"properties": A}),
+    ({"properties": A, "allOf": [{"properties": {"a": {"type": "null"}}}]}, {"properties": A}),
+    ({"$ref": "#"}, {"properties": {}}),
+]
+
+
+@pytest.mark.parametrize(("schema", "told"), COMPOSED, ids=range(len(COMPOSED)))
+def test_of_what_the_outermost_object_is_composed_of_all_properties_are_told(
+    schema: dict[str, Any], told: dict[str, Any]
+) -> None:
+    [tool] = of_schema(schema).tools
+    definitions = {name: schema[name] for name in ("$defs", "definitions") if name in schema}
+    assert tool.parameters == {"type": "object", **told, **definitions}
+
+
+@pytest.mark.parametrize("schema", [{"$ref": "#/$defs/gone"}, {"$ref": "#/$defs/A", "$defs": {"A": {"type": "array"}}}])
+def test_one_that_points_to_no_object_is_left_out(schema: dict[str, Any]) -> None:
+    assert not of_schema(schema).tools
+
+
+def test_any_number_of_alternatives_is_looked_at_within_a_bound() -> None:
+    properties = {f"p{number}": {"type": "string"} for number in range(5_000)}
+    pointers = [{"$ref": "#/$defs/A"}] * 5_000
+    began = time.process_time()
+    of_schema({"anyOf": pointers, "oneOf": pointers, "$defs": {"A": {"properties": properties, "anyOf": pointers}}})
+    assert time.process_time() - began < 20
+
+
+def test_what_is_null_counts_as_missing() -> None:
+    nulls: dict[str, Any] = dict.fromkeys(("required", "properties", "description", "enum", "additionalProperties"))
+    schema = {"type": "object", **nulls, "anyOf": [{**nulls, "properties": {"a": {**nulls, "type": "string"}}}]}
+    [tool] = of_schema(schema).tools
+    assert tool.parameters == {"type": "object", "properties": A}
+    assert schema["required"] is None
+
+
 def test_a_name_that_is_there_twice_counts_once() -> None:
     listing = taken(ListedTool("a", "One.", PLAIN), ListedTool("a", "Two.", PLAIN))
     assert [tool.description for tool in listing.tools] == ["[Of the MCP server box] One."]

@@ -1,4 +1,4 @@
-"""Markdown as it is printed: emphasis beside scripts without blanks, and formulas."""
+"""Markdown as it is printed: emphasis beside scripts without blanks, formulas, footnotes, and what links lead to."""
 
 from __future__ import annotations
 
@@ -104,3 +104,85 @@ def test_a_formula_keeps_its_lines_together_in_lists_and_tables() -> None:
     assert not any(token.type == "formula" for token in markdown_parser().parse("    $$\n    x\n    $$"))
     assert "`$x$`" not in shown("`$x$`")
     assert shown("`$x$`") == "<code>$x$</code>"
+
+
+def printed(source: str) -> str:
+    return html.unescape(markdown_parser().render(source)).replace("\n", "")
+
+
+def note(number: int) -> str:
+    return f'<sup><a href="#footnote-{number}">{number}</a></sup>'
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "notes"),
+    [
+        (
+            "正文[^1]。\n\n[^1]: 这是脚注的内容，没有空格。",
+            f"<p>正文{note(1)}。</p>",
+            ["<p>这是脚注的内容，没有空格。</p>"],
+        ),
+        ("A[^src].\n[^src]: https://example.com/x", f"<p>A{note(1)}.</p>", ["<p>https://example.com/x</p>"]),
+        ("A[^b] B[^a]\n\n[^a]: one\n[^b]: two", f"<p>A{note(1)} B{note(2)}</p>", ["<p>two</p>", "<p>one</p>"]),
+        ("A[^1]\n\n[^1]: one\n\n    more\n\nB", f"<p>A{note(1)}</p><p>B</p>", ["<p>one</p><p>more</p>"]),
+        (
+            "A[^1]\n\n[^1]: one\n[^1]: two\n[^2]: three",
+            f"<p>A{note(1)}</p>",
+            ["<p>one</p>", "<p>two</p>", "<p>three</p>"],
+        ),
+        ("> A[^1]\n>\n> [^1]: one", f"<blockquote><p>A{note(1)}</p></blockquote>", ["<p>one</p>"]),
+        ("A[^1]\n\n[^1]: [^2]: one", f"<p>A{note(1)}</p>", ["<p>[^2]: one</p>"]),
+    ],
+)
+def test_footnotes_are_numbered_at_the_end(source: str, text: str, notes: list[str]) -> None:
+    items = "".join(f'<li id="footnote-{number}">{one}</li>' for number, one in enumerate(notes, 1))
+    assert printed(source) == f"{text}<hr /><ol>{items}</ol>"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "A[^1] is no note.",
+        "[^a b]: no label",
+        "[1]: 张三《论文》",
+        "[1]: Smith:2020",
+        "[1]: 张三/李四《论文》",
+        "    [^1]: code",
+        "- [^1]: one of a list",
+    ],
+)
+def test_what_only_looks_like_a_definition_stays_text(source: str) -> None:
+    assert source.strip(" -") in printed(source)
+
+
+@pytest.mark.parametrize(
+    "target", ["https://example.org", "#part", "./a", "/a/b", "a/b", "报告.pdf", "sandbox:/a b.png"]
+)
+def test_a_reference_to_an_address_is_a_link(target: str) -> None:
+    defined = f"<{target}>" if " " in target else target
+    assert "<p><a href=" in printed(f"[A][1]\n\n[1]: {defined}")
+    assert "[1]" not in printed(f"[A][1]\n\n[1]: {defined}\n[1]: {defined}")
+
+
+@pytest.mark.parametrize(
+    ("source", "address"),
+    [
+        ("![图](./a b.png)", "./a%20b.png"),
+        ("![图](/workspace/out/my chart (final).png)", "/workspace/out/my%20chart%20(final).png"),
+        ("![x](sandbox:/workspace/图 表.png)", "sandbox:/workspace/%E5%9B%BE%20%E8%A1%A8.png"),
+        ('[x](my data.csv "Data") (more)', "my%20data.csv"),
+        ('[x](my.csv "Data")', "my.csv"),
+        ("[x](<my data.csv>)", "my%20data.csv"),
+    ],
+)
+def test_the_path_of_a_link_may_have_blanks(source: str, address: str) -> None:
+    assert f'="{address}"' in printed(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["[note](this is no file)", "[x](https://example.org/a b.png)", '[x](my "chart.png)', "[x](a b) (c d.png)"],
+)
+def test_what_is_no_path_is_no_link(source: str) -> None:
+    assert printed(source) == f"<p>{source}</p>"
+    assert PLAIN.renderInline("[x](a b.png)") == "[x](a b.png)"

@@ -21,7 +21,9 @@ from markdown_it.token import Token
 
 from tool_api.documents import fence
 from tool_api.documents.emphasis import with_emphasis
+from tool_api.documents.footnotes import with_footnotes
 from tool_api.documents.formulas import with_formulas
+from tool_api.documents.link_targets import with_link_targets
 
 _IMG = re.compile(r"(<img\b[^>]{0,2000}?\bsrc\s*=\s*)(\"[^\"]*\"|'[^']*')", re.IGNORECASE)
 _LINK = re.compile(r"(https?|mailto):", re.IGNORECASE)
@@ -78,7 +80,7 @@ class _Drawings:
 def markdown_parser() -> MarkdownIt:
     """Reads Markdown as it is printed."""
     markdown = with_emphasis(MarkdownIt("zero")).configure("commonmark").enable(["table", "strikethrough"])
-    return with_formulas(markdown)
+    return with_link_targets(with_footnotes(with_formulas(markdown)))
 
 
 def main() -> None:

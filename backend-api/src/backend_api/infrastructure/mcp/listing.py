@@ -11,7 +11,8 @@ from backend_api.domain.agent.shortening import shorten
 from backend_api.domain.agent.tool_rules import is_named
 from backend_api.domain.mcp.entity import MAX_TOOLS, Listing, McpServer, McpTool, public_name
 from backend_api.domain.unseen import UNSEEN
-from backend_api.infrastructure.mcp.schemas import SchemaReader, UnusableError
+from backend_api.infrastructure.mcp.outermost import UnusableError
+from backend_api.infrastructure.mcp.schemas import SchemaReader
 
 MAX_DESCRIPTION_CHARACTERS = 4_000
 _MAX_READ_CHARACTERS = 4 * MAX_DESCRIPTION_CHARACTERS

@@ -7,9 +7,17 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
-from urllib.parse import unquote
 
 from backend_api.domain.unseen import UNSEEN
+from backend_api.infrastructure.mcp.outermost import (
+    MAX_POINTER_CHARACTERS,
+    NO_SCHEMA,
+    UnusableError,
+    are_texts,
+    drop_nulls,
+    found_at,
+    outermost,
+)
 from service_kit.amounts import size_text
 
 MAX_LOOKED_AT_BYTES = 400_000
@@ -20,11 +28,10 @@ MAX_PATTERNS_CHARACTERS = 10_000
 """Of all schemas of a listing together, each counted once: some patterns take a millisecond a character."""
 MAX_DEPTH = 20
 MAX_PROPERTY_CHARACTERS = 200
-MAX_POINTER_CHARACTERS = 1_000
 _FLAGS_INSIDE = re.compile(r"(?<!\\)(?:\\\\)*\(\?[^:=!<]")
 """Python has them, and the schemas' own language has not. With them even short patterns take long."""
-_KEPT = ("properties", "required", "$defs", "definitions", "additionalProperties")
-"""Of the outermost object: providers refuse alternatives there."""
+_KEPT = ("$defs", "definitions", "additionalProperties")
+"""Of the outermost object as they are: providers refuse alternatives there."""
 _TYPES = frozenset({"object", "array", "string", "number", "integer", "boolean", "null"})
 _BY_NAME = ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas")
 _ONE_BELOW = (
@@ -44,13 +51,8 @@ _REFUSED = (
     *("$recursiveAnchor", "dependencies"),
 )
 """They change what others mean, or are of drafts that providers don't know."""
-_NONE = "its schema is none"
 _UNREADABLE_BYTES = 16_000
 """What one counts for whose size is not known."""
-
-
-class UnusableError(Exception):
-    """Why a tool is left out."""
 
 
 @dataclass(slots=True)
@@ -71,22 +73,23 @@ class SchemaReader:
 
     def parameters(self, schema: Mapping[str, Any]) -> dict[str, Any]:
         """What of it is told a provider. Raises `UnusableError`."""
-        if schema.get("type", "object") != "object":
-            raise UnusableError("its arguments are no object")
         self.count(0)
         try:
-            size = len(json.dumps(schema, allow_nan=False))
+            written = json.dumps(schema, allow_nan=False)
+            size = len(written)
+            # Of our own, as it is changed.
+            whole = cast("dict[str, Any]", json.loads(written)) if size <= MAX_LOOKED_AT_BYTES else {}
         except (ValueError, RecursionError) as error:
             self._looked_at += _UNREADABLE_BYTES
             raise UnusableError("its schema is no JSON") from error
         self._looked_at += size if size <= MAX_LOOKED_AT_BYTES else _UNREADABLE_BYTES
         if size > MAX_LOOKED_AT_BYTES:
             raise UnusableError(f"its schema has more than {size_text(MAX_LOOKED_AT_BYTES)}")
-        kept: dict[str, Any] = {
-            "type": "object",
-            "properties": {},
-            **{name: schema[name] for name in _KEPT if name in schema},
-        }
+        arguments = outermost(whole)
+        kept: dict[str, Any] = {"type": "object", "properties": arguments.properties}
+        if arguments.required or "required" in whole:
+            kept["required"] = arguments.required
+        kept |= {name: whole[name] for name in _KEPT if name in whole}
         self._targets = {}
         self._check(kept, kept, 0)
         return kept
@@ -95,8 +98,9 @@ class SchemaReader:
         if isinstance(schema, bool):
             return
         if depth > MAX_DEPTH or not isinstance(schema, dict):
-            raise UnusableError(_NONE)
+            raise UnusableError(NO_SCHEMA)
         one = cast("dict[str, Any]", schema)
+        drop_nulls(one)
         _check_words(one)
         if "$ref" in one and not self._resolves(one["$ref"], whole):
             raise UnusableError("its schema points to something that is not there")
@@ -105,7 +109,7 @@ class SchemaReader:
         for word in _BY_NAME:
             below = one.get(word, {})
             if not isinstance(below, dict):
-                raise UnusableError(_NONE)
+                raise UnusableError(NO_SCHEMA)
             for name, what in cast("dict[str, Any]", below).items():
                 if word == "properties":
                     _check_name(name)
@@ -120,7 +124,7 @@ class SchemaReader:
                 continue
             parts = one[word]
             if not isinstance(parts, list) or not parts:
-                raise UnusableError(_NONE)
+                raise UnusableError(NO_SCHEMA)
             for part in cast("list[Any]", parts):
                 self._check(part, whole, depth + 1)
 
@@ -143,7 +147,7 @@ class SchemaReader:
             return None
         if reference not in self._targets:
             self._looked_at += len(reference)
-            self._targets[reference] = _found(reference, whole)
+            self._targets[reference] = found_at(reference, whole)
         return self._targets[reference]
 
     def _check_pattern(self, pattern: Any) -> None:
@@ -175,13 +179,13 @@ def _is_pattern(text: str) -> bool:
 def _check_words(one: dict[str, Any]) -> None:
     kinds = one.get("type", "object")
     kinds = [kinds] if isinstance(kinds, str) else kinds
-    if not _are_texts(kinds) or not kinds or not _TYPES.issuperset(kinds):
+    if not are_texts(kinds) or not kinds or not _TYPES.issuperset(kinds):
         raise UnusableError("its schema has a type that there is not")
     dependent = one.get("dependentRequired", {})
     if not isinstance(dependent, dict):
-        raise UnusableError(_NONE)
+        raise UnusableError(NO_SCHEMA)
     if (
-        not all(map(_are_texts, (one.get("required", []), *cast("dict[str, Any]", dependent).values())))
+        not all(map(are_texts, (one.get("required", []), *cast("dict[str, Any]", dependent).values())))
         or not all(isinstance(one.get(word, []), list) for word in ("enum", "examples"))
         or one.get("enum", [None]) == []
         or not all(_is_count(one[word]) for word in _COUNTS if word in one)
@@ -190,15 +194,9 @@ def _check_words(one: dict[str, Any]) -> None:
         or not all(isinstance(one[word], str) for word in _TEXTS if word in one)
         or not all(isinstance(one[word], bool) for word in _YES_OR_NO if word in one)
     ):
-        raise UnusableError(_NONE)
+        raise UnusableError(NO_SCHEMA)
     if word := next((word for word in _REFUSED if word in one), None):
         raise UnusableError(f"its schema has {word}, which providers refuse")
-
-
-def _are_texts(value: Any) -> bool:
-    """Each there once."""
-    texts = cast("list[Any]", value)
-    return isinstance(value, list) and all(isinstance(one, str) for one in texts) and len(set(texts)) == len(texts)
 
 
 def _is_number(value: Any) -> bool:
@@ -207,25 +205,3 @@ def _is_number(value: Any) -> bool:
 
 def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _found(reference: str, whole: dict[str, Any]) -> Any:
-    """What a pointer (RFC 6901) within the schema leads to, None where it leads nowhere."""
-    if not (reference == "#" or reference.startswith("#/")):
-        return None
-    found: Any = whole
-    for part in reference.split("/")[1:]:
-        key = unquote(part).replace("~1", "/").replace("~0", "~")
-        if isinstance(found, dict):
-            found = cast("dict[str, Any]", found).get(key)
-        elif isinstance(found, list):
-            found = _at(cast("list[Any]", found), key)
-        else:
-            return None
-    return found
-
-
-def _at(values: list[Any], key: str) -> Any:
-    if not key.isdecimal() or len(key) > 5:
-        return None
-    return values[int(key)] if int(key) < len(values) else None

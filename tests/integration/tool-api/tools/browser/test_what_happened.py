@@ -46,7 +46,23 @@ COVERED = """<title>Covered</title><button onclick="document.title = 'Bought'">B
 LEAVE = """<title>Leave</title><input aria-label=Text oninput="onbeforeunload = (e) => e.preventDefault()">"""
 LATE = """<title>Late</title><button onclick="setTimeout(() => { document.title = confirm('Still there?') }, 300)">Soon
 </button><button onclick="setTimeout(() => window.open('/other'), 6000)">Pop up late</button>"""
+FRAME = "<title>Frame</title><iframe src=/inner></iframe><button>Outer</button>"
+INNER = "<title>Inner</title><a href=/slow-other>Onwards</a>"
+FORM = """<title>Form</title><form action=/other><label>Mail <input type=email required name=m></label>
+<label>Age <input type=number min=18 value=3></label><button>Send</button></form>
+<form action=/other><label>Own <input required oninvalid="event.preventDefault()"></label><button>Own way</button>
+</form>"""
+DEAD = "<title>Dead</title><a href='http://127.0.0.1:1/gone'>Dead end</a><a href=/inline-pdf>Paper</a>"
+PDF = b"""%PDF-1.4
+1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
+3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]>>endobj
+trailer<</Root 1 0 R>>"""
 PAGES = {
+    "/frame": FRAME,
+    "/inner": INNER,
+    "/form": FORM,
+    "/dead": DEAD,
+    "/slow-other": "<title>Other</title>another page",
     "/dialogs": DIALOGS,
     "/print": PRINT,
     "/links": LINKS,
@@ -61,9 +77,15 @@ REPORT = b"r" * 2000
 
 class Pages(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        if self.path == "/slow-report":
+        if self.path in ("/slow-report", "/slow-other"):
             time.sleep(1)  # a server that takes its time
         is_file = self.path in ("/report", "/slow-report", "/endless", "/broken")
+        if self.path == "/inline-pdf":
+            self.send_response(200)
+            self.send_header("Content-Type", "application/pdf")
+            self.end_headers()
+            self.wfile.write(PDF)
+            return
         body = REPORT if is_file else PAGES.get(self.path, "<title>Nothing</title>").encode()
         self.send_response(200)
         if is_file:
@@ -154,10 +176,11 @@ async def test_leaving_a_page_is_accepted_unless_the_call_says_otherwise(browser
 
 
 async def test_a_dialog_that_comes_later_is_told_with_the_next_call(browser: Browser) -> None:
-    await clicked(browser, "/late", "Soon")
+    seen = await clicked(browser, "/late", "Soon")
     async with asyncio.timeout(10):
-        while "Still there?" not in (seen := await browser.call("view")).output:
-            await asyncio.sleep(0.05)
+        # On a busy machine it is there before the click has ended.
+        while "Still there?" not in seen.output:
+            seen = await browser.call("view")
     assert "confirm dialog, which was dismissed: Still there?" in seen.output
     assert display_of(await browser.call("view")).title == "false"
 
@@ -305,3 +328,34 @@ async def test_a_window_that_the_browser_blocks_is_told(browser: Browser) -> Non
         while "browser blocked" not in (seen := await browser.call("view")).output:
             await asyncio.sleep(0.2)
     assert f"wanted to open a window, which the browser blocked: {browser.site}/other" in seen.output
+
+
+async def test_a_frame_that_shows_another_page_is_told(browser: Browser) -> None:
+    result = await clicked(browser, "/frame", "Onwards")
+    assert f"A frame of the page shows {browser.site}/slow-other now." in result.output
+    result = await browser.call("click", index=index_of(result, "Outer"))
+    assert "Nothing changed" in result.output
+
+
+async def test_a_form_that_is_not_sent_is_told_with_what_its_fields_lack(browser: Browser) -> None:
+    result = await clicked(browser, "/form", "Send")
+    assert "The form was not sent, as the browser does not take what is in it. Mail: " in result.output
+    assert "; Age: " in result.output
+    result = await clicked(browser, "/form", "Own way")
+    assert "was not sent" not in result.output
+    await browser.call("type", index=index_of(result, "Age"), text="20")
+    result = await browser.call("type", index=index_of(result, "Mail"), text="nobody", submit=True)
+    assert "what is in it. Mail: " in result.output
+    assert "Age: " not in result.output
+
+
+async def test_a_pdf_in_the_tab_is_told_with_how_it_is_read(browser: Browser) -> None:
+    for result in (await clicked(browser, "/dead", "Paper"), await browser.call("view")):
+        assert "This is a PDF" in result.output
+        assert "browser_download" in result.output
+
+
+async def test_why_a_page_that_a_click_leads_to_could_not_be_opened_is_told(browser: Browser) -> None:
+    result = await clicked(browser, "/dead", "Dead end")
+    said = "http://127.0.0.1:1/gone could not be opened: "
+    assert said in result.output

@@ -38,9 +38,40 @@ async def test_what_is_added_to_a_file_is_in_its_encoding(
     before = write_table(tmp_path, encoding)
     answer = await controller.append(context(), FileAppend(path="a.csv", content="3,上海\n"))
     assert answer.success
-    more = "3,上海\n".encode("utf-8" if encoding == "utf-8-sig" else encoding)
+    more = "3,上海\r\n".encode("utf-8" if encoding == "utf-8-sig" else encoding)
     assert (tmp_path / "a.csv").read_bytes() == before + more
     assert ("GB18030" in answer.output) == (encoding == "gb18030")
+
+
+@pytest.mark.parametrize(
+    ("before", "content", "after"),
+    [
+        (b"a\r\nb", "\nc\n", b"a\r\nb\r\nc\r\n"),
+        (b"a\r\n", "b\r\nc\n", b"a\r\nb\r\nc\r\n"),
+        (b"a\r\nb\n", "c\n", b"a\r\nb\nc\n"),
+        (b"a\n", "b\r\nc\n", b"a\nb\r\nc\n"),
+        (b"", "b\n", b"b\n"),
+    ],
+)
+async def test_what_is_added_ends_its_lines_as_all_lines_of_the_file_do(
+    tmp_path: Path, controller: FileController, before: bytes, content: str, after: bytes
+) -> None:
+    (tmp_path / "a.bat").write_bytes(before)
+    await controller.append(context(), FileAppend(path="a.bat", content=content))
+    assert (tmp_path / "a.bat").read_bytes() == after
+
+
+@pytest.mark.parametrize("codec", ["utf-8", "utf-16"])
+async def test_a_file_that_is_written_anew_keeps_its_ends_of_lines(
+    tmp_path: Path, controller: FileController, codec: str
+) -> None:
+    (tmp_path / "a.bat").write_bytes("a\r\nb\r\n".encode(codec))
+    answer = await controller.write(context(), FileWrite(path="a.bat", content="c\nd\n"))
+    assert (tmp_path / "a.bat").read_bytes() == "c\r\nd\r\n".encode(codec)
+    assert "with CRLF at the ends of lines, as the file was before. Delete it first" in answer.output
+    (tmp_path / "a.sh").write_bytes(b"a\r\nb\n")
+    answer = await controller.write(context(), FileWrite(path="a.sh", content="c\n"))
+    assert ((tmp_path / "a.sh").read_bytes(), answer.output) == (b"c\n", "Wrote 2 bytes to a.sh.")
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
@@ -84,7 +115,7 @@ async def test_a_file_that_is_written_anew_keeps_its_encoding(
     write_table(tmp_path, encoding)
     answer = await controller.write(context(), FileWrite(path="a.csv", content="编号\n"))
     assert answer.success
-    assert (tmp_path / "a.csv").read_bytes() == "编号\n".encode(encoding)
+    assert (tmp_path / "a.csv").read_bytes() == "编号\r\n".encode(encoding)
     assert ("GB18030" in answer.output) == (encoding == "gb18030")
 
 

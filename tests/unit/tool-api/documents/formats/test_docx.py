@@ -248,3 +248,52 @@ def test_characters_have_their_reading_in_brackets() -> None:
 def test_a_document_without_its_text_is_refused() -> None:
     with pytest.raises(RefusedDocumentError, match=r"document\.xml can't be read"):
         read("", parts={"word/document.xml": ""})
+
+
+W14 = 'xmlns:w14="http://schemas.microsoft.com/office/word/2010/wordml"'
+SIGN = '<w:r><w:sym w:font="Wingdings" w:char="F0FE"/></w:r>'
+
+
+def checkbox(value: str, content: str) -> str:
+    return (
+        f'<w:sdt><w:sdtPr><w14:checkbox {W14}><w14:checked w14:val="{value}"/></w14:checkbox></w:sdtPr>'
+        f"<w:sdtContent>{content}</w:sdtContent></w:sdt>"
+    )
+
+
+def run(text: str) -> str:
+    return f'<w:r><w:t xml:space="preserve">{text}</w:t></w:r>'
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (f"<w:p>{checkbox('1', run('☒'))}{run(' agree')}</w:p>", "[x] agree"),
+        (f"<w:p>{checkbox('0', run('☐'))}{run('agree')}</w:p>", "[ ] agree"),
+        (f"<w:p>{checkbox('1', run('☒ yes'))}</w:p>", "[x] yes"),
+        (f"<w:p>{checkbox('true', run('yes'))}</w:p>", "[x] yes"),
+        (f"<w:p>{checkbox('0', run('☐ ') + run('Option A'))}</w:p>", "[ ] Option A"),
+        (checkbox("1", f"<w:p>{run('☒')}{run(' label')}</w:p>"), "[x] label"),
+        (
+            f"<w:p>{checkbox('1', SIGN)}{run(' agree')}</w:p>",
+            "[x] agree",
+        ),
+    ],
+)
+def test_a_check_box_says_whether_it_is_checked(body: str, said: str) -> None:
+    assert read(body).splitlines()[-1] == said
+
+
+@pytest.mark.parametrize(
+    ("box", "said"),
+    [
+        ('<w:default w:val="0"/><w:checked/>', "[x]"),
+        ('<w:default w:val="1"/>', "[x]"),
+        ('<w:default w:val="1"/><w:checked w:val="0"/>', "[ ]"),
+    ],
+)
+def test_an_old_check_box_says_whether_it_is_checked(box: str, said: str) -> None:
+    field = f'<w:fldChar w:fldCharType="begin"><w:ffData><w:checkBox>{box}</w:checkBox></w:ffData></w:fldChar>'
+    code = "<w:r><w:instrText> FORMCHECKBOX </w:instrText></w:r>"
+    end = '<w:r><w:fldChar w:fldCharType="end"/></w:r>'
+    assert read(f"<w:p><w:r>{field}</w:r>{code}{end}{run(' agree')}</w:p>").splitlines()[-1] == f"{said} agree"

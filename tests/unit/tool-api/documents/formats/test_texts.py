@@ -126,6 +126,58 @@ def test_an_odd_mail_is_read(content: bytes) -> None:
     assert "so" in said
 
 
+def mail_in(charset: str, body: bytes) -> str:
+    head = f"From: a\nContent-Type: text/plain; charset={charset}\nContent-Transfer-Encoding: 8bit\n\n"
+    return text_of(mail.open_document(head.encode() + body))
+
+
+@pytest.mark.parametrize(
+    ("charset", "codec", "text"),
+    [
+        ("x-sjis", "cp932", "こんにちは①"),
+        ("x-euc-jp", "euc_jp", "こんにちは"),
+        ("windows-874", "cp874", "สวัสดี"),
+        ("iso-8859-8-i", "iso8859_8", "שלום"),
+        ("cp-1251", "cp1251", "Привет"),
+        ("x-cp1251", "cp1251", "Привет"),
+        ("x-mac-cyrillic", "mac_cyrillic", "Привет"),
+        ("x-gbk", "gbk", "你好"),
+        ("gb2312", "gb18030", "你好镕"),
+        ("iso-8859-1", "cp1252", "“so” – 5 €"),
+        ("us-ascii", "utf-8", "你好"),
+        ("x-none", "gb18030", "我们明天下午三点在会议室开会，请准时参加。" * 3),
+        ("base64", "utf-8", "你好"),
+    ],
+)
+def test_a_mail_is_read_in_the_encoding_that_other_programs_know_by_its_name(
+    charset: str, codec: str, text: str
+) -> None:
+    assert mail_in(charset, text.encode(codec)).endswith(f"\n{text}")
+
+
+def test_a_damaged_byte_makes_no_other_encoding_of_a_mail() -> None:
+    text = "我们明天下午三点在会议室开会。" * 10
+    assert text in mail_in("gbk", text.encode("gbk") + b"\xff!")
+
+
+@pytest.mark.parametrize(
+    ("charset", "codec"), [("gbk", "gbk"), ("x-sjis", "cp932"), ("utf-8", "utf-8"), ("us-ascii", "utf-8")]
+)
+def test_bytes_in_a_header_are_read(charset: str, codec: str) -> None:
+    head = f"From: 山田 <a@x>\nSubject: 会議\n 山田\nContent-Type: text/plain; charset={charset}\n\nso"
+    said = text_of(mail.open_document(head.encode(codec)))
+    assert said.startswith("[mail]\nFrom: 山田 <a@x>\nSubject: 会議 山田\n")
+
+
+def test_bytes_in_a_header_are_judged_where_no_encoding_is_named() -> None:
+    subject = "关于明天下午三点在会议室开会的通知"
+    assert f"Subject: {subject}" in text_of(mail.open_document(f"From: a\nSubject: {subject}\n\nso".encode("gbk")))
+
+
+def test_a_mark_before_the_headers_is_no_part_of_them() -> None:
+    assert text_of(mail.open_document(b"\xef\xbb\xbfFrom: a\nSubject: b\n\nso")) == "[mail]\nFrom: a\nSubject: b\n\nso"
+
+
 def test_what_is_no_mail_is_refused() -> None:
     with pytest.raises(RefusedDocumentError, match="no mail"):
         mail.open_document(b"")
@@ -178,6 +230,31 @@ def test_the_cells_of_a_notebook_are_read_with_what_they_printed() -> None:
         "[output]",
         "ValueError: no",
         "[cell 3 could not be read]",
+        "[not read: 1 picture]",
+    ]
+
+
+def test_the_cells_of_an_old_notebook_are_read_from_its_worksheets() -> None:
+    outputs = [
+        {"output_type": "stream", "stream": "stdout", "text": ["1\n"]},
+        {"output_type": "pyout", "text": "2", "png": "iVBOR"},
+        {"output_type": "pyerr", "ename": "ValueError", "evalue": "no"},
+    ]
+    code = {"cell_type": "code", "input": ["print(1)\n", "2"], "outputs": outputs}
+    sheets = [{"cells": [code]}, {"cells": [{"cell_type": "heading", "level": 2, "source": ["H"]}]}, 7]
+    assert lines_of(notebook.open_document(json.dumps({"nbformat": 3, "worksheets": sheets}).encode())) == [
+        "[notebook, 2 cells]",
+        "--- cell 1: code ---",
+        "print(1)",
+        "2",
+        "[output]",
+        "1",
+        "[output]",
+        "2",
+        "[output]",
+        "ValueError: no",
+        "--- cell 2: heading ---",
+        "H",
         "[not read: 1 picture]",
     ]
 

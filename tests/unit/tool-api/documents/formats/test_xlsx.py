@@ -280,3 +280,20 @@ def test_a_binary_workbook_is_refused_with_what_to_do() -> None:
         open_document(
             zipped({"xl/workbook.bin": b"\0", "_rels/.rels": relations(a=("officeDocument", "xl/workbook.bin"))})
         )
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("a_x000D_", "a "),
+        ("a_x000D_\nb", "a b"),
+        ("_x005F_x0041_ _x0041_", "_x0041_ A"),
+        ("_x4f60__x597D_", "你好"),
+        ("_xD83D__xDE00_ _xD83D_", "😀 \ufffd"),
+        ("_x0007_ _x12_ a_xyz", "_x0007_ _x12_ a_xyz"),
+    ],
+)
+@pytest.mark.parametrize("cell", ['t="inlineStr"><is><t>TEXT</t></is></c>', 't="str"><v>TEXT</v></c>'])
+def test_characters_that_are_written_by_their_numbers_are_read(written: str, shown: str, cell: str) -> None:
+    rows = f'<row r="1"><c r="A1" {cell.replace("TEXT", written)}</row>'
+    assert "\n".join(read(book(rows))[2:]) == f"row,A\n1,{shown}"

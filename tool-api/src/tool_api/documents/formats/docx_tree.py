@@ -48,6 +48,7 @@ def prepared(root: Element, part: WordPart) -> dict[str, str]:
     _unwrap(root)
     for element in list(root.iter(f"{WORD}altChunk", f"{WORD}subDoc", f"{WORD}contentPart", f"{WORD}control")):
         _replace_foreign(element, part)
+    _show_check_boxes(root, part)
     _mend(root, part)
     return _links(root, part)
 
@@ -173,6 +174,33 @@ def _replace_foreign(element: Element, part: WordPart) -> None:
         kinds = {"subDoc": "document of its own", "contentPart": "drawing by hand"}
         part.left_out[kinds.get(local(element), "form control")] += 1
     _remove(element)
+
+
+def _show_check_boxes(root: Element, part: WordPart) -> None:
+    """As text: the library takes the sign in one for all that there is, and then no state is left of it."""
+    for box in list(root.iter("{*}checkbox")):
+        if local(box.getparent()) != "sdtPr":
+            continue
+        content = box.getparent().getparent().find(f"{WORD}sdtContent")
+        shown = None if content is None else next(content.iter(f"{WORD}t", f"{WORD}sym"), None)
+        if shown is not None:
+            text = str(shown.text or "").lstrip()
+            rest = text if text[:1].isalnum() else text[1:].lstrip()
+            shown.tag = f"{WORD}t"
+            shown.text = f"{part.placeholders.put(_state(box.find('{*}checked')))} {rest}"
+        _remove(box)
+    for box in list(root.iter(f"{WORD}checkBox")):
+        if local(box.getparent()) == "ffData":
+            checked = box.find(f"{WORD}checked")
+            _put_text(box, part, _state(box.find(f"{WORD}default") if checked is None else checked), keep=True)
+            _remove(box)
+
+
+def _state(checked: Element | None) -> str:
+    """What says whether it is checked says yes where it gives no value."""
+    values = [] if checked is None else [str(value) for key, value in checked.attrib.items() if key.endswith("}val")]
+    is_checked = checked is not None and (not values or values[0] in ("1", "true", "on"))
+    return "[x]" if is_checked else "[ ]"
 
 
 def _mend(root: Element, part: WordPart) -> None:

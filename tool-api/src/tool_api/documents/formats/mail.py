@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import email
 import email.policy
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from email.message import EmailMessage, Message
 from typing import Any, cast
 
 from tool_api.documents.formats import page
+from tool_api.documents.formats.charsets import text_of
 from tool_api.documents.formats.trees import on_one_line
 from tool_api.documents.formats.whole import WholeDocument
 from tool_api.documents.parts import RefusedDocumentError
@@ -21,6 +23,7 @@ _SMALLEST = 20
 
 def open_document(data: bytes) -> WholeDocument:
     """Raises `RefusedDocumentError` where there is neither a header nor a text."""
+    data = data.removeprefix(codecs.BOM_UTF8)
     # What programs of the mbox format write above a mail is no header.
     content = data.partition(b"\n")[2] if data.startswith(b"From ") else data
     mail: Any = email.message_from_bytes(content, policy=email.policy.default)
@@ -77,22 +80,27 @@ def _is_text(part: Message, kind: str) -> bool:
 
 
 def _header(mail: Message, name: str) -> str:
+    # The library keeps bytes that are not ASCII as surrogates.
+    raw = [_judged(str(value), mail) for key, value in mail.raw_items() if key.lower() == name.lower()]
     try:
-        return on_one_line(", ".join(str(value) for value in mail.get_all(name, [])))
+        return on_one_line(", ".join(str(mail.policy.header_fetch_parse(name, value)) for value in raw))
     except Exception:  # noqa: BLE001  # the library raises what it likes over a header that is odd
-        raw = [value for key, value in mail.raw_items() if key.lower() == name.lower()]
-        return on_one_line(", ".join(map(str, raw)))
+        return on_one_line(", ".join(raw))
+
+
+def _judged(value: str, mail: Message) -> str:
+    """A header that has bytes as they are: in UTF-8, in the encoding of the text, or in the one they seem to be in."""
+    data = value.encode("utf-8", "surrogateescape")
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        named = (part.get_content_charset() for part in mail.walk())
+        return text_of(data, next(filter(None, named), None))
 
 
 def _text(part: Message) -> str:
     content = part.get_payload(decode=True)
-    data = content if isinstance(content, bytes) else b""
-    for encoding in (part.get_content_charset(), "utf-8"):
-        try:
-            return data.decode(encoding or "utf-8")
-        except (LookupError, UnicodeDecodeError, ValueError):
-            continue
-    return data.decode("gb18030" if "gb" in str(part.get_content_charset()).lower() else "cp1252", "replace")
+    return text_of(content if isinstance(content, bytes) else b"", part.get_content_charset())
 
 
 def _attached(part: Message) -> str:

@@ -12,6 +12,8 @@ from tool_api.documents.formats.left_out import told
 from tool_api.documents.formats.whole import WholeDocument
 from tool_api.documents.parts import RefusedDocumentError
 
+_OLD_PICTURES = ("png", "jpeg", "svg")
+"""As version 3 has them beside the text of an output."""
 _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
@@ -21,7 +23,7 @@ def open_document(data: bytes) -> WholeDocument:
         notebook: Any = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise RefusedDocumentError("It is no whole JSON. Read it without as_text to see what it has.") from error
-    cells = _items(notebook, "cells")
+    cells = _cells(notebook)
     if cells is None:
         raise RefusedDocumentError("It is no notebook of a version that is read. Read it without as_text.")
     left_out = Counter[str]()
@@ -34,13 +36,22 @@ def open_document(data: bytes) -> WholeDocument:
     )
 
 
+def _cells(notebook: Any) -> list[Any] | None:
+    """Until version 3 they were in worksheets."""
+    cells = _items(notebook, "cells")
+    sheets = [found for sheet in _items(notebook, "worksheets") or () if (found := _items(sheet, "cells")) is not None]
+    if cells is not None or not sheets:
+        return cells
+    return [cell for found in sheets for cell in found]
+
+
 def _cell(number: int, cell: Any, left_out: Counter[str]) -> Iterator[str]:
     found = _fields(cell)
     if not found:
         yield f"[cell {number} could not be read]"
         return
     yield f"--- cell {number}: {found.get('cell_type')} ---"
-    yield _joined(found.get("source"))
+    yield _joined(found.get("source", found.get("input")))
     for output in _items(cell, "outputs") or ():
         text = _output(_fields(output), left_out)
         if text:
@@ -48,10 +59,11 @@ def _cell(number: int, cell: Any, left_out: Counter[str]) -> Iterator[str]:
 
 
 def _output(output: dict[str, Any], left_out: Counter[str]) -> str:
-    if output.get("output_type") == "error":
+    if output.get("output_type") in ("error", "pyerr"):
         return f"{output.get('ename')}: {output.get('evalue')}"
     shown = _fields(output.get("data"))
     if not shown:
+        left_out["picture"] += any(kind in output for kind in _OLD_PICTURES)
         return _joined(output.get("text"))
     is_picture = any(kind.startswith("image/") for kind in shown)
     left_out["picture"] += is_picture

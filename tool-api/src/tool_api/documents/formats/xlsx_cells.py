@@ -20,6 +20,10 @@ _column: Callable[[str], int] = column_index_from_string
 _letter: Callable[[int], str] = get_column_letter
 _PLACE = re.compile(r"\$?([A-Za-z]{1,3})\$?([0-9]{1,7})")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,300}")
+_ESCAPE = re.compile(
+    r"_x(000[9AaDd]|00[2-7][0-9A-Fa-f]|00[A-Fa-f][0-9A-Fa-f]|0[1-9A-Fa-f][0-9A-Fa-f]{2}|[1-9A-Fa-f][0-9A-Fa-f]{3})_"
+)
+"""Of characters that are no control; the others stay as they are written."""
 _TAGS = tuple(
     f"{{*}}{name}"
     for name in ("row", "mergeCell", "dataValidation", "drawing", "legacyDrawing", "oleObject", "control", "picture")
@@ -93,7 +97,7 @@ class SheetReader:
         if kind == "b":
             return "TRUE" if value.strip() in ("1", "true") else "FALSE"
         if kind in ("str", "e"):
-            return value
+            return _without_escapes(value)
         return self._number(value.strip(), cell.get("s"))
 
     def _shared_text(self, value: str) -> str:
@@ -157,4 +161,14 @@ def rich_text(element: Element | None) -> str:
         for found in element.iter("{*}t")
         if found.getparent() is element or local(found.getparent()) == "r"
     ]
-    return "".join(parts)
+    return _without_escapes("".join(parts))
+
+
+def _without_escapes(text: str) -> str:
+    """With the characters that are written by their numbers, which no sheet shows; lines end as they do elsewhere."""
+    if "_x" not in text:
+        return text
+    made = _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
+    # A character of two numbers.
+    whole = made.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return whole.replace("\r\n", "\n").replace("\r", "\n")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from contracts.tools import BrowserDisplay, ToolResult
-from tool_api.tools.browser.addresses import AddressError
+from tool_api.tools.browser.addresses import AddressError, why_unreachable
 from tool_api.tools.browser.cdp import CdpClosedError, CdpError
 from tool_api.tools.browser.dialogs import BY_DEFAULT, DialogAnswer
 from tool_api.tools.browser.downloads import Download
@@ -22,6 +22,8 @@ from tool_api.tools.tool import CallContext, done, failed
 
 CONNECT_S = 15.0
 SETTLE_S = 4.0
+FRAMES_S = 4.0
+"""So long it is waited for what a frame of the page began to load."""
 DOWNLOAD_S = 3.0
 """So long a result waits for a download that its call began."""
 DIALOG_S = 1.0
@@ -94,6 +96,7 @@ class BrowserDriver:
         view, where its element is. Raises `StaleViewError`."""
         call = tab.call if index is not None else tab.call_in_new_context
         found = await call(f"watch({json.dumps(scrolls)})")
+        tab.forget_frames()
         async with tab.file_choosers() as chooser:
             self._watch = _Watch(tab, str(found.get("url"))[:MAX_URL], chooser)
             try:
@@ -105,6 +108,7 @@ class BrowserDriver:
         """What is there once the page has come to rest after an action, which may have opened or closed tabs."""
         try:
             await tab.settle(SETTLE_S)
+            await tab.rest_frames(FRAMES_S)
         except CdpClosedError:
             said = f"{said} The page closed its tab."
         for look in range(LOOKS):
@@ -129,11 +133,23 @@ class BrowserDriver:
             return CHOOSER
         found = await current.call_in_new_context("watched()")
         url = str(found["url"])[:MAX_URL]
+        if error := found["error"]:
+            return why_unreachable(await self._wanted(current), str(error)[:60])
         if found["isNew"]:
             return f"It opened {url}." if url != watch.url else "The page was loaded anew."
         if url != watch.url:
             return f"The address of the page is {url} now."
+        if found["refused"]:
+            fields = "; ".join(f"{str(label)[:100]}: {str(said)[:200]}" for label, said in found["refused"][:5])
+            return f"The form was not sent, as the browser does not take what is in it. {fields}"
+        if found["frame"] is not None:
+            return f"A frame of the page shows {str(found['frame'])[:MAX_URL] or 'another site'} now."
         return "" if found["changed"] else NOTHING
+
+    async def _wanted(self, tab: Tab) -> str:
+        """The address of a page that could not be opened."""
+        history = await tab.send("Page.getNavigationHistory")
+        return str(history["entries"][int(history["currentIndex"])]["url"])[:MAX_URL]
 
     async def _downloads(self) -> list[str]:
         """What is told of downloads that began: of those that have ended, their end is told by itself."""

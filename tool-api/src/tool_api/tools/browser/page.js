@@ -83,6 +83,28 @@
     }
   };
 
+  // The frames whose pages can be looked at, and what they show.
+  const framesOf = (document) => {
+    const frames = [];
+    for (const element of walk(document)) {
+      if (element.tagName === "IFRAME" && element.contentDocument) frames.push([element, element.contentDocument]);
+    }
+    return frames;
+  };
+
+  // The address of what is in a frame now in the place of another page; empty where it can't be known.
+  const movedFrame = (frames) => {
+    const moved = frames.find(([element, before]) => element.isConnected && element.contentDocument !== before)?.[0];
+    return moved ? moved.contentDocument?.location.href ?? "" : null;
+  };
+
+  // What the browser says of fields, where the page does not say it in its own way.
+  const refusedFields = (events) => {
+    const fields = new Set(events.filter((event) => !event.defaultPrevented).map((event) => event.target));
+    return [...fields].filter((field) => field.isConnected && field.validity && !field.validity.valid).slice(0, 5)
+      .map((field) => [labelOf(field), clean(field.validationMessage, 200)]);
+  };
+
   // A point of the element that is not covered by another one, else its middle and what covers that.
   const pointOf = (element) => {
     const [dx, dy] = offsetOf(element);
@@ -151,7 +173,7 @@
       return {
         url: location.href.slice(0, 2000), title: String(document.title).slice(0, 300), lines, left, foreign,
         text: text.slice(0, limits.text), textLength: text.length,
-        width: innerWidth, height: innerHeight,
+        width: innerWidth, height: innerHeight, isPdf: document.contentType === "application/pdf",
         above: Math.round(scroller?.scrollTop || 0),
         below: Math.max(0, Math.round((scroller?.scrollHeight || 0) - innerHeight - (scroller?.scrollTop || 0))),
       };
@@ -175,7 +197,7 @@
     watch(scrolls) {
       watching?.end();
       const ends = [];
-      const now = { changed: false };
+      const now = { changed: false, frames: framesOf(document), refused: [] };
       const observer = new MutationObserver(() => { now.changed = true; });
       const what = { subtree: true, childList: true, attributes: true, characterData: true };
       const listen = (root, names, heard) => {
@@ -187,6 +209,8 @@
         listen(root, ["input", "change", "toggle", ...(scrolls ? ["scroll"] : [])], () => { now.changed = true; });
         // To have the focus is what a click on a field is for.
         listen(root, ["focusin", "focusout"], (event) => { now.changed ||= takesText(event.target); });
+        // A form is not sent while one of its fields has what it does not take.
+        listen(root, ["invalid"], (event) => { if (now.refused.length < 20) now.refused.push(event); });
       }
       ends.push(() => observer.disconnect());
       watching = { now, end: () => ends.forEach((end) => end()) };
@@ -194,7 +218,12 @@
     },
 
     watched() {
-      return { url: location.href, changed: watching?.now.changed ?? true, isNew: watching === null };
+      return {
+        url: location.href, changed: watching?.now.changed ?? true, isNew: watching === null,
+        frame: watching && movedFrame(watching.now.frames), refused: watching ? refusedFields(watching.now.refused) : [],
+        error: location.protocol === "chrome-error:"
+          ? clean(document.querySelector(".error-code")?.textContent, 60) : null,
+      };
     },
 
     // What a field is, and why it takes no text where it does not. Without an index, of what has the focus.

@@ -9,6 +9,7 @@ from typing import Any
 MAX_ELEMENTS = 120
 MAX_TEXT = 6000
 SHORT_TEXT = 1500
+PDF = "This is a PDF, whose text is not seen here: get it with browser_download and its address, and read the file."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +27,7 @@ class PageView:
     height: int
     above: int
     below: int
+    is_pdf: bool = False
 
     @classmethod
     def from_script(cls, found: dict[str, Any]) -> PageView:
@@ -42,6 +44,7 @@ class PageView:
             height=int(found["height"]),
             above=int(found["above"]),
             below=int(found["below"]),
+            is_pdf=bool(found.get("isPdf")),
         )
 
 
@@ -52,6 +55,8 @@ def describe(view: PageView, said: str, notes: Sequence[str]) -> str:
     parts.append(
         f"Visible part: {view.width}x{view.height} pixels, {view.above} pixels above it, {view.below} pixels below."
     )
+    if view.is_pdf:
+        parts.append(PDF)
     if view.lines:
         more = [f"({view.left} more elements are not listed)"] if view.left else []
         parts += ["", "Elements to use by index:", *view.lines, *more]

@@ -37,6 +37,8 @@ class Tab:
         self._world: int | None = None
         self._idle = asyncio.Event()
         self._idle.set()
+        self._loading_frames: set[str] = set()
+        self._frames_idle = asyncio.Event()
 
     async def send(self, method: str, parameters: Payload | None = None, *, timeout_s: float = 10.0) -> Payload:
         """A command to this tab; raises as `CdpConnection.send`."""
@@ -90,9 +92,16 @@ class Tab:
             if self._paused is not None:
                 self._paused.put_nowait(parameters)
             return
-        if parameters.get("frameId") != self._frame:
-            return
         is_leaving = method == "Page.frameStartedNavigating" and parameters.get("navigationType") == "differentDocument"
+        frame = parameters.get("frameId")
+        if frame != self._frame:
+            if method == "Page.frameStartedLoading" or is_leaving:
+                self._loading_frames.add(str(frame))
+            elif method in ("Page.frameStoppedLoading", "Page.frameDetached"):
+                self._loading_frames.discard(str(frame))
+            if not self._loading_frames:
+                self._frames_idle.set()
+            return
         if method == "Page.frameStartedLoading" or is_leaving:
             self._idle.clear()
         elif method == "Page.frameStoppedLoading":
@@ -157,6 +166,19 @@ class Tab:
             if self._idle.is_set() and state == "complete":
                 return True
         return False
+
+    def forget_frames(self) -> None:
+        """Of the frames in the page only what they load from now on is waited for."""
+        self._loading_frames.clear()
+
+    async def rest_frames(self, limit_s: float) -> None:
+        """Wait until the frames have loaded what they began to."""
+        if not self._loading_frames:
+            return
+        self._frames_idle.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(limit_s):
+                await self._frames_idle.wait()
 
     async def screenshot(self) -> str | None:
         """A JPEG of what is visible as base64, at most `LARGEST_PICTURE_BYTES`; None where the page gives none."""

@@ -81,28 +81,27 @@ class FileController:
     async def write(self, _: CallContext, arguments: FileWrite) -> ToolResult:
         await self.room(len(arguments.content.encode()))
 
-        def work() -> tuple[str, tuple[int, TextEncoding]]:
+        def work() -> tuple[str, text.Written]:
             with self.workspace.locate(arguments.path, make_folders=True) as place:
                 return place.path, text.write_text(place, arguments.content)
 
-        path, (size, encoding) = await asyncio.to_thread(work)
-        display = _file(path, "write", size=size)
-        kept = (
-            "" if encoding.is_utf8 else f" in {encoding.name}, as the file was before. Delete it first to change that"
-        )
-        return done(f"Wrote {size} bytes to {path}{kept}.", display=display, changed_paths=[path])
+        path, written = await asyncio.to_thread(work)
+        display = _file(path, "write", size=written.size)
+        said = f"Wrote {written.size} bytes to {path}{_kept(written)}."
+        return done(said, display=display, changed_paths=[path])
 
     @_explain_faults
     async def append(self, _: CallContext, arguments: FileAppend) -> ToolResult:
         await self.room(len(arguments.content.encode()))
 
-        def work() -> tuple[str, tuple[int, TextEncoding]]:
+        def work() -> tuple[str, text.Written]:
             with self.workspace.locate(arguments.path, make_folders=True) as place:
                 return place.path, text.append_text(place, arguments.content)
 
-        path, (size, encoding) = await asyncio.to_thread(work)
-        display = _file(path, "append", size=size)
-        return done(f"Added to {path}{_in(encoding)}, now {size} bytes.", display=display, changed_paths=[path])
+        path, written = await asyncio.to_thread(work)
+        display = _file(path, "append", size=written.size)
+        said = f"Added to {path}{_in(written.encoding)}, now {written.size} bytes."
+        return done(said, display=display, changed_paths=[path])
 
     @_explain_faults
     async def edit(self, _: CallContext, arguments: FileEdit) -> ToolResult:
@@ -184,6 +183,13 @@ class FileController:
         if path is None:
             return failed("The workspace itself can't be deleted.")
         return done(f"Deleted {path}.", display=_file(path, "delete"), changed_paths=[path])
+
+
+def _kept(written: text.Written) -> str:
+    """What is told of how the file stayed."""
+    name = "" if written.encoding.is_utf8 else f" in {written.encoding.name}"
+    ends = " with CRLF at the ends of lines" if written.is_crlf else ""
+    return f"{name}{ends}, as the file was before. Delete it first to change that" if name or ends else ""
 
 
 def _in(encoding: TextEncoding) -> str:

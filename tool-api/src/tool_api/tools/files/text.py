@@ -58,40 +58,66 @@ def read_lines(fd: int, size: int, start: int, end: int | None, encoding: TextEn
     return Lines("".join(taken), number, size, is_cut=False)
 
 
-def append_text(place: Located, text: str) -> tuple[int, TextEncoding]:
-    """Add text to the end of a file in the encoding the file has; the file is made if need be. Answers the new size,
-    and the encoding. Raises `NotTextError`."""
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The size of a file, and how its text is kept: in which encoding, and whether its lines end in CR and LF."""
+
+    size: int
+    encoding: TextEncoding
+    is_crlf: bool
+
+
+def append_text(place: Located, text: str) -> Written:
+    """Add text to the end of a file in the encoding the file has, and with its line ends; the file is made if need be.
+    Raises `NotTextError`."""
     with os.fdopen(place.open(os.O_RDWR | os.O_APPEND | os.O_CREAT), "ab") as file:
         encoding = _text_encoding(place, file.fileno())
         _refuse_uncertain(place, encoding, text)
-        file.write(_encoded(place, encoding, text))
+        is_crlf = _ends_lines_in_crlf(file.fileno(), encoding)
+        file.write(_encoded(place, encoding, _with_crlf(text) if is_crlf else text))
         file.flush()
-        return os.fstat(file.fileno()).st_size, encoding
+        return Written(os.fstat(file.fileno()).st_size, encoding, is_crlf)
 
 
-def write_text(place: Located, text: str) -> tuple[int, TextEncoding]:
-    """Give a file this content, in the encoding the file has, as far as that is certain and has all its characters;
-    else in UTF-8. Answers the size, and the encoding."""
-    encoding = _kept_encoding(place)
+def write_text(place: Located, text: str) -> Written:
+    """Give a file this content, with the line ends the file has, and in its encoding, as far as that is certain and has
+    all its characters; else in UTF-8."""
+    encoding, is_crlf = _kept(place)
+    text = _with_crlf(text) if is_crlf else text
     try:
         data = encoding.mark + encoding.encode(text)
     except UnicodeEncodeError:
         encoding, data = UTF8, text.encode()
     place.write(data)
-    return len(data), encoding
+    return Written(len(data), encoding, is_crlf)
 
 
-def _kept_encoding(place: Located) -> TextEncoding:
+def _kept(place: Located) -> tuple[TextEncoding, bool]:
+    """The encoding of a file, and whether its lines end in CR and LF, as far as both are kept."""
     try:
         fd = place.open()
     except OSError:
         # Writing says what is wrong with it, if anything is.
-        return UTF8
+        return UTF8, False
     try:
         encoding = encoding_of_file(fd)
+        is_crlf = encoding is not None and _ends_lines_in_crlf(fd, encoding)
     finally:
         os.close(fd)
-    return encoding if encoding is not None and not encoding.others else UTF8
+    return (encoding if encoding is not None and not encoding.others else UTF8), is_crlf
+
+
+def _ends_lines_in_crlf(fd: int, encoding: TextEncoding) -> bool:
+    """Whether all ends of lines of an open file are CR and LF, as far as it may be edited."""
+    data = os.pread(fd, MAX_EDIT_BYTES, 0)
+    if encoding.codec.startswith(("utf-16", "utf-32")):
+        data = encoding.decode(data).encode("utf-8", "replace")
+    ends = data.count(b"\n")
+    return ends > 0 and ends == data.count(b"\r\n")
+
+
+def _with_crlf(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\n", "\r\n")
 
 
 def _text_encoding(place: Located, fd: int) -> TextEncoding:
@@ -146,7 +172,7 @@ def replace_text(place: Located, old: str, new: str, *, every: bool) -> Replaced
     before = encoding.decode(data)
     if "\r\n" in before and old not in before:
         # A model writes the ends of lines as it was shown them, or as it always does.
-        old, new = (text.replace("\r\n", "\n").replace("\n", "\r\n") for text in (old, new))
+        old, new = _with_crlf(old), _with_crlf(new)
     found = before.count(old)
     if found == 0 or (found > 1 and not every):
         return Replaced(found, encoding)
