@@ -20,7 +20,7 @@ class _Text:
     repeats: int = 0
     """How often the first one came again by then: it is a piece each time, or does not grow."""
 
-    def news(self, text: str) -> str:
+    def changes(self, text: str) -> str:
         """What the next one adds."""
         if self.grows is False or not text:
             return text
@@ -48,10 +48,10 @@ class WholeMessages:
 
     _texts: dict[str, _Text] = field(default_factory=dict[str, _Text])
 
-    def news(self, message: Json) -> Json:
+    def changes(self, message: Json) -> Json:
         """The next one with what is new alone."""
         new = {
-            name: self._texts.setdefault(name, _Text()).news(text)
+            name: self._texts.setdefault(name, _Text()).changes(text)
             for name in _TEXTS
             if isinstance(text := message.get(name), str)
         }

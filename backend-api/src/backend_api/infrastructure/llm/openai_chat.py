@@ -122,7 +122,7 @@ class _State:
         if self.messages is None and not self.is_empty:
             return []
         self.messages = self.messages or WholeMessages()
-        return self._said(self.messages.news(message))
+        return self._said(self.messages.changes(message))
 
     def _said(self, delta: dict[str, Any]) -> list[Part]:
         text = delta.get("content")
