@@ -66,9 +66,12 @@ def test_what_nobody_works_in_by_hand_is_left_out(tmp_path: Path, watched: Works
 
 def test_what_a_person_wrote_is_not_told(tmp_path: Path, watched: WorkspaceChanges) -> None:
     (tmp_path / "src" / "uploaded.csv").write_text("x")
-    watched.leave_out(["src/uploaded.csv"])
+    (tmp_path / "in" / "deep").mkdir(parents=True)
+    (tmp_path / "in" / "deep" / "uploaded.csv").write_text("x")
+    watched.leave_out(["src/uploaded.csv", "in/deep/uploaded.csv"])
     (tmp_path / "mine.txt").write_text("x")
-    assert watched.take() == ["mine.txt"]
+    (tmp_path / "in" / "deep" / "mine.txt").write_text("x")
+    assert watched.take() == ["in/deep/mine.txt", "mine.txt"]
 
 
 def test_names_in_another_encoding_are_told_as_they_are_shown(tmp_path: Path, watched: WorkspaceChanges) -> None:

@@ -78,13 +78,26 @@ class WorkspaceChanges:
         """Take no notice of these: who wrote them is known, and they are told otherwise."""
         with self._lock:
             for path in paths:
-                folder, _, name = path.rpartition("/")
-                if self._last is None or (entries := self._last.get(folder)) is None:
+                if (entries := self._remembered(path.rpartition("/")[0])) is None:
                     continue
+                name = path.rpartition("/")[2]
                 try:
                     entries[name] = _state((self._root / path).lstat())
                 except OSError:
                     entries.pop(name, None)
+
+    def _remembered(self, folder: str) -> dict[str, _State] | None:
+        """The entries of a folder at the last look, which may have been made since; None where it was not looked into."""
+        if self._last is None:
+            return None
+        if folder not in self._last:
+            above, _, name = folder.rpartition("/")
+            entries = self._remembered(above) if folder else None
+            if entries is None or name in entries:
+                return None
+            entries[name] = None
+            self._last[folder] = {}
+        return self._last[folder]
 
 
 def _is_there(root: Path, path: str) -> bool:

@@ -303,6 +303,8 @@ class Tabs:
         if connection is None:
             return
         target = str(info["targetId"])
+        if self._wanted and info.get("openerId"):
+            self._wanted.pop(0)
         if len(self._tabs) >= MOST_TABS and not self._opening:
             self._notes.append(f"A page opened more tabs than the {MOST_TABS} there may be; they were closed.")
             unwanted = Tab(connection, str(parameters["sessionId"]), target, 0)
@@ -311,8 +313,6 @@ class Tabs:
         tab = Tab(connection, str(parameters["sessionId"]), target, next(self._numbers))
         if self._tabs and not self._opening and len(self._opened) < MOST_WINDOWS:
             self._opened.append(tab)
-            if self._wanted and info.get("openerId"):
-                self._wanted.pop(0)
         self._tabs[tab.session] = tab
         self._start(tab.prepare())
 
