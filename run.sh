@@ -14,8 +14,8 @@ ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 usage() {
   cat <<'TEXT'
 Usage: ./run.sh local              everything on this machine, no Docker needed; Ctrl+C ends it
-       ./run.sh test [KIND...]     tests: unit contract integration e2e hostile docker chaos quiet frontend,
-                                   all, or gate (default): all but the long trials
+       ./run.sh test [KIND...]     tests: unit contract integration e2e page stacks hostile docker chaos quiet frontend,
+                                   all of them, or gate (default): what CI runs
        ./run.sh check              formatter, linters, types, layers, house rules
        ./run.sh VERB [ARGS...]     any verb of compose: up -d, down, logs -f, ps, ... (run ./build.sh first)
 

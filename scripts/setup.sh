@@ -54,23 +54,25 @@ ensure_environment() {
   echo "$lock $(sha256sum <"$ROOT/requirements/$lock.txt")" >"$folder/.lock"
 }
 
-# A virtual environment with pip in it: by ensurepip, else by a pip of the machine's that is new enough to install into
-# another environment, else by the distribution's package.
+# What `make_environment` puts pip in with: ensurepip, else a pip of the machine's that is new enough to install into another
+# environment, else the distribution's package.
+has_ensurepip() { "$1" -c 'import ensurepip' 2>/dev/null; }
+has_new_pip() { "$1" -m pip --python "$1" --version >/dev/null 2>&1; }
+
+require_venv() {
+  local python
+  python=$(find_python)
+  has_ensurepip "$python" || has_new_pip "$python" || { may_install && apt_install python3-venv; } ||
+    fail "Python's venv module is missing. Install it: apt-get install python3-venv"
+}
+
 make_environment() {
   local python
   python=$(find_python)
-  if ! "$python" -c 'import ensurepip' 2>/dev/null; then
-    if "$python" -m pip --python "$python" --version >/dev/null 2>&1; then
-      "$python" -m venv --clear --without-pip "$1"
-      retry 3 "$python" -m pip --python "$1/bin/python" install -q --disable-pip-version-check --no-input pip ||
-        fail "pip could not be installed into $1."
-      return
-    fi
-    if ! may_install || ! apt_install python3-venv; then
-      fail "Python's venv module is missing. Install it: apt-get install python3-venv"
-    fi
-  fi
-  "$python" -m venv --clear "$1"
+  if has_ensurepip "$python"; then "$python" -m venv --clear "$1"; return; fi
+  "$python" -m venv --clear --without-pip "$1"
+  retry 3 "$python" -m pip --python "$1/bin/python" install -q --disable-pip-version-check --no-input pip ||
+    fail "pip could not be installed into $1."
 }
 
 # ensure_pip PYTHON: sandboxes as processes share the machine's Python, and agents install packages with its pip. It is
@@ -97,9 +99,13 @@ write_source_paths() {
 ensure_python() {
   { mkdir -p "$ROOT/.cache" && [ -w "$ROOT/.cache" ]; } 2>/dev/null ||
     fail "$ROOT is not yours to write. Use a checkout of your own."
-  if [ "${1:-local}" = dev ]; then ensure_environment .venv dev; else ensure_environment .venv local dev; fi
-  ensure_environment .venv-sandbox tool-api
-  ensure_environment .venv-kernels kernels
+  [ -x "$ROOT/.venv/bin/python" ] || require_venv
+  local locks=(local dev) task tasks=()
+  if [ "${1:-local}" = dev ]; then locks=(dev); fi
+  ensure_environment .venv "${locks[@]}" & tasks+=($!)
+  ensure_environment .venv-sandbox tool-api & tasks+=($!)
+  ensure_environment .venv-kernels kernels & tasks+=($!)
+  for task in "${tasks[@]}"; do wait "$task" || fail "The Python environments could not be set up."; done
   # Packages that the agent installs for its user are to be found by its kernels, too.
   sed -i 's/^include-system-site-packages = false/include-system-site-packages = true/' "$ROOT/.venv-kernels/pyvenv.cfg"
   write_source_paths

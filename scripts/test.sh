@@ -3,6 +3,12 @@
 
 REPORTS=$ROOT/.cache/tests
 
+# What the gate runs of the tests through whole stacks and the page: one for each main path, and what guards accounts and decisions.
+GATE_STACKS=(product operations stack/test_local_stack.py fleet/test_workers.py fleet/test_former_data.py rows/test_control.py
+  rows/test_ports.py rows/test_skills.py rows/test_mcp_programs.py rows/test_desktop.py sandbox-manager sandbox-image)
+GATE_PAGES=(test_newcomer.py test_approvals.py test_questions.py test_reconnect.py test_live_page.py test_two_accounts.py
+  test_comes_back.py test_offline.py test_keys.py test_mcp_sign_in.py test_ports.py)
+
 skip_kind() {
   note "SKIPPED $1: $2"
   echo "$2" >"$REPORTS/$1.skipped"
@@ -29,6 +35,8 @@ run_kind() {
     e2e) run_pytest e2e tests/e2e --ignore=tests/e2e/compose "${@:2}" ;;
     page) run_pytest page tests/e2e/page "${@:2}" ;;
     stacks) run_pytest stacks tests/e2e --ignore=tests/e2e/compose --ignore=tests/e2e/page "${@:2}" ;;
+    gate-page) run_pytest gate-page "${GATE_PAGES[@]/#/tests/e2e/page/}" "${@:2}" ;;
+    gate-stacks) run_pytest gate-stacks "${GATE_STACKS[@]/#/tests/e2e/}" "${@:2}" ;;
     docker)
       if ! docker info >/dev/null 2>&1; then skip_kind docker "no Docker engine answers"
       elif ! docker compose version >/dev/null 2>&1 && ! command -v docker-compose >/dev/null; then skip_kind docker "no compose"
@@ -39,8 +47,6 @@ run_kind() {
     chaos) run_pytest chaos tests/chaos "${@:2}" ;;
     storm) run_pytest storm tests/chaos/test_everything_breaks.py tests/chaos/test_killed_while_*.py tests/chaos/test_schedules_under_kills.py "${@:2}" ;;
     outages) run_pytest outages tests/chaos --ignore-glob='*/test_everything_breaks.py' --ignore-glob='*/test_killed_while_*.py' --ignore-glob='*/test_schedules_under_kills.py' "${@:2}" ;;
-    # What holds a figure, but for the long trials.
-    figures) run_pytest figures tests/contract tests/integration tests/e2e tests/hostile --ignore=tests/hostile/test_storm.py -m quiet ;;
     quiet) run_pytest quiet tests/contract tests/integration tests/e2e tests/hostile tests/chaos -m quiet ;;
     frontend)
       (cd "$ROOT/frontend" && npm test --silent -- --reporter=default --reporter=json \
@@ -58,13 +64,13 @@ try_kind() {
   note "== $1: $((SECONDS - began)) s"
 }
 
-# Runs what the other lane has not taken. What a kind says comes in one piece; figures are left for a quiet moment.
+# Runs what the other lane has not taken, of that the tests that `-m "$SELECTED"` selects. What a kind says comes in one piece.
 lane() {
   local kind
   for kind in "$@"; do
     mkdir "$REPORTS/$kind.taken" 2>/dev/null || continue
     note "== $kind begins"
-    try_kind "$kind" -m "not quiet" >"$REPORTS/$kind.said" 2>&1
+    try_kind "$kind" -m "$SELECTED" >"$REPORTS/$kind.said" 2>&1
     cat "$REPORTS/$kind.said"
   done
 }
@@ -128,16 +134,14 @@ run_tests() {
   rm -rf "$REPORTS"
   mkdir -p "$REPORTS"
   export REQUIRE_ALL
-  if wanted gate all; then
-    # The long ones first.
-    run_side_by_side page integration hostile stacks contract unit docker frontend
-    if wanted all; then
-      try_kind quiet
-      run_side_by_side storm outages
-    else
-      # The gate ends within an hour and a half also on a slow machine: the long trials are `quiet` and `chaos`.
-      try_kind figures
-    fi
+  # Figures are left for a quiet moment, and the long ones come first.
+  if wanted all; then
+    SELECTED="not quiet" run_side_by_side page integration hostile stacks contract unit docker frontend
+    try_kind quiet
+    SELECTED="not quiet" run_side_by_side storm outages
+    kinds=()
+  elif wanted gate; then
+    SELECTED="not quiet and not thorough" run_side_by_side integration gate-stacks hostile gate-page contract unit docker frontend
     kinds=()
   fi
   for kind in ${kinds[@]+"${kinds[@]}"}; do try_kind "$kind"; done
