@@ -20,6 +20,8 @@ from tool_api.tools.navigation.types import CodeDefinition, CodeReferences, Code
 from tool_api.tools.tool import CallContext
 from tool_api.workspace import Workspace
 
+pytestmark = pytest.mark.thorough
+
 SOON_S = 0.5
 
 

@@ -19,7 +19,7 @@ from support.intruder import enter
 from support.sandboxes import client_at
 from support.stack import Stack, run_stack
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(240)]
 
 
 @pytest.fixture(params=["stack", "ordinary_stack"])

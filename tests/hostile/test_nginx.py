@@ -15,6 +15,8 @@ from support.compose_stack import ComposeStack
 from support.stack import wait_until
 from support.tls import NO_TLS
 
+pytestmark = pytest.mark.thorough
+
 HEAD_S = 10.0
 GET = b"GET /api/auth/status HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 

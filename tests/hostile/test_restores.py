@@ -12,7 +12,7 @@ import pytest
 from support.intruder import Intruder, enter, insist, manager_client
 from support.stack import Stack
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(300)]
 
 STAGE = "/workspace/.agent-restore"
 LEFT = {

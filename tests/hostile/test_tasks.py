@@ -7,7 +7,7 @@ import pytest
 from support.intruder import enter
 from support.stack import Stack
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(240)]
 
 MOST_TASKS = 512
 # Each sleeps in the kernel; the last one says so and stays, so that none is given back.

@@ -17,7 +17,7 @@ from support.runtime_labs import docker_lab
 from support.sandboxes import endpoint_client, inside, new_identity, spec_of, why_no_docker
 from support.stack import Stack
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(240)]
 
 MOST = 64
 # More than one may have, and far from all there are.

@@ -15,7 +15,7 @@ import pytest
 from support.intruder import Intruder, enter
 from support.stack import Stack
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(600)]
 
 SWEEP_S = 5.0
 REMOVED_S = 150.0

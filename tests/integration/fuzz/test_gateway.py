@@ -15,6 +15,8 @@ from support.fuzzing import fuzz
 from support.gateway import Gateway, run_gateway
 from support.servers import Server
 
+pytestmark = pytest.mark.thorough
+
 _T = TypeVar("_T")
 
 

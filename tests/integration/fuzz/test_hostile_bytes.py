@@ -7,10 +7,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from support.endpoint import running_endpoint
 from support.gateway import run_gateway
 from support.hostile import bodies, forms, heads, post, tried
 from support.servers import Server
+
+pytestmark = pytest.mark.thorough
 
 
 async def test_the_gateway_stands_hostile_bytes(

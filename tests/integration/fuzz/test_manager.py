@@ -14,6 +14,8 @@ from support.listening_manager import listening_manager
 from support.servers import Server
 from support.tls import NO_TLS
 
+pytestmark = pytest.mark.thorough
+
 SERVICE_TOKEN = "k7" * 20
 HEADERS = {"Authorization": f"Bearer {SERVICE_TOKEN}"}
 

@@ -18,6 +18,8 @@ from websockets.exceptions import ConnectionClosed
 from support.bridge import running_bridge
 from support.endpoint import KeyPair
 
+pytestmark = pytest.mark.thorough
+
 ROUNDS = 60
 HELLO = b"RFB 003.008\n\x01\x01"
 UPDATE = struct.pack(">BBHHHH", 3, 0, 0, 0, 10, 10)

@@ -34,6 +34,8 @@ from support.fuzzing import EXAMPLES, SEED
 from support.gateway_sandboxes import a_sandbox
 from support.hostile_endpoint import Wire, frame, head, hostile_endpoint
 
+pytestmark = pytest.mark.thorough
+
 ENDED_S = 20.0
 MANY = EXAMPLES * 25
 LARGEST = 2**63 - 1

@@ -9,11 +9,14 @@ import random
 from contextlib import suppress
 from typing import Any
 
+import pytest
 import websockets
 
 from support.fuzzing import SEED
 from support.gateway import Gateway, run_gateway
 from support.servers import Server
+
+pytestmark = pytest.mark.thorough
 
 ROUNDS = int(os.environ.get("FUZZ_EXAMPLES", "12"))
 CLOSE_CODES = {1000, 1003, 1007, 1008, 1009, 1012, 1013, 4401, 4403, 4404, 4408, 4429}

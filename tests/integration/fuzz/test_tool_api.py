@@ -19,6 +19,8 @@ from tool_api.bootstrap.settings import Settings
 from tool_api.bootstrap.wiring import open_services
 from tool_api.http.app import create_app
 
+pytestmark = pytest.mark.thorough
+
 
 class _Connection(HTTPConnection):
     path: ClassVar[str]

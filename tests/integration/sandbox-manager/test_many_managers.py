@@ -12,7 +12,7 @@ import pytest
 from support.managers import Manager, await_status, manager_over, processes_of, run
 from support.servers import Server
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(400)]
 ASK = {"session_id": "s1", "user_id": "u1"}
 
 
