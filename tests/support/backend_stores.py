@@ -25,7 +25,7 @@ from backend_api.domain.conversation.ports import (
 from backend_api.domain.conversation.spending import Spending
 from backend_api.domain.conversation.titles import Titles
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.memories.ports import MemoriesStore
+from backend_api.memories.ports import MemoriesStore
 from backend_api.domain.notifier import Notifier
 from backend_api.domain.previews.ports import OpenedPorts
 from backend_api.domain.schedules.ports import Schedules
@@ -65,7 +65,7 @@ from backend_api.infrastructure.mongo.event_log import MongoEventLog
 from backend_api.infrastructure.mongo.kept_calls import MongoKeptCalls
 from backend_api.infrastructure.mongo.mcp_servers import MongoMcpServers
 from backend_api.infrastructure.mongo.mcp_sign_ins import MongoSignIns
-from backend_api.infrastructure.mongo.memories import MongoMemories
+from backend_api.memories.mongo import MongoMemories
 from backend_api.infrastructure.mongo.opened_ports import MongoOpenedPorts
 from backend_api.infrastructure.mongo.read_markers import MongoReadMarkers
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger

@@ -17,7 +17,7 @@ from backend_api.application.identity.limits import Limits
 from backend_api.application.mcp.own_servers import ServersOfUsers
 from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
 from backend_api.application.mcp.user_tokens import UserTokens
-from backend_api.application.memories.change_memories import ChangeMemories
+from backend_api.memories.application import ChangeMemories
 from backend_api.application.previews.open_port import PreviewPolicy
 from backend_api.application.runs.masking import Mask
 from backend_api.application.skills.own_skills import OwnSkills
@@ -53,7 +53,7 @@ from backend_api.infrastructure.mongo.database import Database
 from backend_api.infrastructure.mongo.event_log import MongoEventLog
 from backend_api.infrastructure.mongo.mcp_servers import MongoMcpServers
 from backend_api.infrastructure.mongo.mcp_sign_ins import MongoSignIns
-from backend_api.infrastructure.mongo.memories import MongoMemories
+from backend_api.memories.mongo import MongoMemories
 from backend_api.infrastructure.mongo.opened_ports import MongoOpenedPorts
 from backend_api.infrastructure.mongo.read_markers import MongoReadMarkers
 from backend_api.infrastructure.mongo.refresh_tokens import MongoRefreshTokens

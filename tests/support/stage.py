@@ -36,7 +36,7 @@ from backend_api.domain.conversation.entity import InboxMessage, Lease, Run, Run
 from backend_api.domain.conversation.kept_calls import KeptCalls
 from backend_api.domain.conversation.ports import EventLog
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.memories.entity import MemoryFile
+from backend_api.memories.domain import MemoryFile
 from backend_api.domain.notifier import Subscription, Topic
 from backend_api.infrastructure.llm.calls import ModelCalls, RetryPolicy
 from backend_api.infrastructure.memory.background_commands import MemoryBackgroundCommands

@@ -19,7 +19,7 @@ from backend_api.application.conversation.write_result import WriteResult
 from backend_api.application.conversation.write_transcript import WriteTranscript
 from backend_api.application.files.link_file import LinkFile
 from backend_api.application.mcp.run_servers import McpServers
-from backend_api.application.memories.change_memories import ChangeMemories
+from backend_api.memories.application import ChangeMemories
 from backend_api.application.runs.histories import Histories
 from backend_api.application.runs.masking import Mask
 from backend_api.application.runs.run_services import RunOptions, RunServices
@@ -40,7 +40,7 @@ from backend_api.domain.agent.presets import Presets
 from backend_api.domain.agent.tools import Tool, ToolSpec
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.memories.entity import MemoryFile
+from backend_api.memories.domain import MemoryFile
 from backend_api.infrastructure.llm.catalogue import Catalogue
 from backend_api.infrastructure.skills.archives import ZipArchives
 from backend_api.infrastructure.tools.ask_user import ask_user
@@ -49,7 +49,7 @@ from backend_api.infrastructure.tools.download_url import LinkSigner, SignedLink
 from backend_api.infrastructure.tools.install_skill import install_skill
 from backend_api.infrastructure.tools.local import LocalTools, MainAgentTools
 from backend_api.infrastructure.tools.mcp import McpTools
-from backend_api.infrastructure.tools.memories import MemoryTools, memory_tools
+from backend_api.memories.tools import MemoryTools, memory_tools
 from backend_api.infrastructure.tools.plan_mode import plan_mode_tools
 from backend_api.infrastructure.tools.plan_update import PLAN_UPDATE
 from backend_api.infrastructure.tools.ports import PortTools, port_tools

@@ -11,7 +11,7 @@ from backend_api.application.background.look_at_command import LookAtCommand
 from backend_api.application.files.link_file import LinkFile
 from backend_api.application.mcp.own_servers import ServersOfUsers
 from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
-from backend_api.application.memories.change_memories import ChangeMemories
+from backend_api.memories.application import ChangeMemories
 from backend_api.application.previews.open_port import ClosePort, OpenPort
 from backend_api.application.settings.effective_settings import OpenEffectiveSettings
 from backend_api.application.skills.install_skill import InstallSkill

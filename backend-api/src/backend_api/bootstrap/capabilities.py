@@ -12,7 +12,7 @@ from backend_api.domain.agent.capabilities.denied_tools import DENIED_TOOLS
 from backend_api.domain.agent.capabilities.folder_instructions import FOLDER_INSTRUCTIONS
 from backend_api.domain.agent.capabilities.identity import IDENTITY
 from backend_api.domain.agent.capabilities.instructions import INSTRUCTIONS
-from backend_api.domain.agent.capabilities.memories import MEMORIES
+from backend_api.memories.capability import MEMORIES
 from backend_api.domain.agent.capabilities.old_results import old_results
 from backend_api.domain.agent.capabilities.pictures import PICTURES
 from backend_api.domain.agent.capabilities.plan_mode import PLAN_MODE

@@ -15,7 +15,7 @@ from backend_api.application.mcp.own_servers import ServersOfUsers
 from backend_api.application.mcp.reseal_servers import ResealMcpServers
 from backend_api.application.mcp.reseal_sign_ins import ResealSignIns
 from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
-from backend_api.application.memories.change_memories import ChangeMemories
+from backend_api.memories.application import ChangeMemories
 from backend_api.application.previews.open_port import ClosePort, OpenPort
 from backend_api.application.runs.masking import Mask
 from backend_api.application.schedules.fire_schedules import FireSchedules, SendScheduled
@@ -52,7 +52,7 @@ from backend_api.infrastructure.mongo.event_log import MongoEventLog
 from backend_api.infrastructure.mongo.kept_calls import MongoKeptCalls
 from backend_api.infrastructure.mongo.mcp_servers import MongoMcpServers
 from backend_api.infrastructure.mongo.mcp_sign_ins import MongoSignIns
-from backend_api.infrastructure.mongo.memories import MongoMemories
+from backend_api.memories.mongo import MongoMemories
 from backend_api.infrastructure.mongo.opened_ports import MongoOpenedPorts
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
 from backend_api.infrastructure.mongo.run_waits import MongoWaits

@@ -20,7 +20,7 @@ from backend_api.interfaces.http import (
     jobs,
     mcp,
     mcp_sign_in,
-    memories,
+
     messages,
     ports,
     sandbox,

@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.memories.entity import Memories
-from backend_api.domain.memories.ports import MemoriesStore
+from backend_api.memories.domain import Memories
+from backend_api.memories.ports import MemoriesStore
 from backend_api.infrastructure.memory.memories import MemoryMemories
 from backend_api.infrastructure.mongo.connection import connect
-from backend_api.infrastructure.mongo.memories import MongoMemories
+from backend_api.memories.mongo import MongoMemories
 from support.servers import Server, emptied_database_name
 
 __all__ = ["emptied_database_name"]

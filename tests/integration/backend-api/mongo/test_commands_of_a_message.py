@@ -32,7 +32,7 @@ from backend_api.domain.agent.tools import Done
 from backend_api.domain.conversation.entity import Claimant, SessionId
 from backend_api.domain.conversation.ports import SessionStream
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.memories.entity import MemoryFile
+from backend_api.memories.domain import MemoryFile
 from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
 from backend_api.infrastructure.memory.sandboxes import MemorySandboxes, MemoryWorkspace
 from backend_api.infrastructure.memory.session_stream import MemorySessionStream

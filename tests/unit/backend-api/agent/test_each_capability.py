@@ -38,9 +38,9 @@ from backend_api.domain.agent.team import Membership, Team
 from backend_api.domain.agent.tool_families import ToolSet, families_of
 from backend_api.domain.agent.tools import Done
 from backend_api.domain.conversation.entity import RunStatus, SessionId
-from backend_api.domain.memories.entity import MemoryFile
+from backend_api.memories.domain import MemoryFile
 from backend_api.infrastructure.llm.providers import PROVIDERS
-from backend_api.infrastructure.tools.memories import memory_tools
+from backend_api.memories.tools import memory_tools
 from backend_api.infrastructure.tools.think import THINK
 from support.photographs import png
 from support.scripted import ANY, SCRIPTED, HandlerBox, Script, ScriptedModel

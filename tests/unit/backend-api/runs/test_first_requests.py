@@ -22,7 +22,7 @@ from backend_api.domain.agent.subagent_kinds import BUILT_IN, MAIN, SubagentKind
 from backend_api.domain.agent.team import LEAD, TEAMMATE, Membership, Team
 from backend_api.domain.agent.tool_families import DESKTOP, PAIR, choose_told
 from backend_api.domain.agent.tools import Done, Tool, ToolCall, ToolSpec
-from backend_api.domain.memories.entity import MemoryFile
+from backend_api.memories.domain import MemoryFile
 from backend_api.infrastructure.llm import anthropic_computer, chat_messages, openai_computer
 from backend_api.infrastructure.presets.preset_files import read_presets
 from backend_api.infrastructure.tools.task import TaskTool, task_tool

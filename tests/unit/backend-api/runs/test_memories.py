@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from backend_api.application.memories.change_memories import ChangeMemories
+from backend_api.memories.application import ChangeMemories
 from backend_api.application.runs.masking import Mask
 from backend_api.domain.agent.events import ContextNote, ToolFinished
 from backend_api.domain.agent.model import FinishPart, TextPart
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.memories.entity import MemoryFile
+from backend_api.memories.domain import MemoryFile
 from backend_api.domain.settings.entity import StoredSettings
 from backend_api.infrastructure.memory.memories import MemoryMemories
 from backend_api.infrastructure.memory.store import MemoryStore
 from backend_api.infrastructure.memory.user_settings import MemorySettingsStore
-from backend_api.infrastructure.tools.memories import MemoryTools
+from backend_api.memories.tools import MemoryTools
 from support.acting import call, taken_over_at
 from support.scripted import SCRIPTED, Script, ScriptedModel
 from support.stage import USER, Stage, worker_for, working

@@ -29,7 +29,7 @@ from backend_api.domain.conversation.entity import Lease, SessionId
 from backend_api.domain.conversation.kept_calls import KeptCalls, KeptCallsOfSession
 from backend_api.domain.conversation.ports import EventLog, RunLedger, SessionRepository, SessionStream
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.memories.entity import MemoryFile
+from backend_api.memories.domain import MemoryFile
 from backend_api.domain.notifier import Notifier
 
 

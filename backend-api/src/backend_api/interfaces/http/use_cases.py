@@ -47,7 +47,7 @@ from backend_api.application.jobs.get_job import GetJob
 from backend_api.application.mcp.change_servers import ChangeMcpServers
 from backend_api.application.mcp.list_tools import ListMcpTools
 from backend_api.application.mcp.sign_in_server import SignInMcpServer
-from backend_api.application.memories.change_memories import ChangeMemories
+from backend_api.memories.application import ChangeMemories
 from backend_api.application.previews.issue_address import IssueAddress
 from backend_api.application.previews.open_port import ClosePort, OpenPort
 from backend_api.application.previews.reach_port import ReachPort

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from backend_api.domain.memories.errors import MemoryInvalidError
+from backend_api.memories.errors import MemoryInvalidError
 from backend_api.domain.unseen import is_blank
 
 ROOT = "/memories"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pymongo.errors import DuplicateKeyError
 
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.memories.entity import Memories
+from backend_api.memories.domain import Memories
 from backend_api.infrastructure.mongo.beanie_updates import find_one_and_update
 from backend_api.infrastructure.mongo.documents import MemoriesDocument
 from backend_api.infrastructure.mongo.transactions import store_errors

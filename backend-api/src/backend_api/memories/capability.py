@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from backend_api.domain.agent.capability import Capability, Setup
 from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import ContextNote
-from backend_api.domain.memories.listing import MAX_TOLD_CHARACTERS, listed
+from backend_api.memories.listing import MAX_TOLD_CHARACTERS, listed
 
 VIEW = "memory_view"
 KIND = "memories"

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from backend_api.application.runs.masking import Mask
 from backend_api.application.settings.open_settings import OpenSettings
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.memories.entity import Memories
-from backend_api.domain.memories.errors import MemoryBusyError, MemoryDisabledError, MemoryInvalidError
-from backend_api.domain.memories.ports import MemoriesStore
+from backend_api.memories.domain import Memories
+from backend_api.memories.errors import MemoryBusyError, MemoryDisabledError, MemoryInvalidError
+from backend_api.memories.ports import MemoriesStore
 
 MAX_ATTEMPTS = 20
 MemoryChange = Callable[[Memories], Memories]

@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Path, Response
 from pydantic import Field
 
-from backend_api.domain.memories.entity import MAX_FILE_BYTES, MAX_USER_BYTES, Memories
-from backend_api.domain.memories.errors import MemoryChangedError, MemoryDisabledError
+from backend_api.memories.domain import MAX_FILE_BYTES, MAX_USER_BYTES, Memories
+from backend_api.memories.errors import MemoryChangedError, MemoryDisabledError
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.schemas import AnswerBody, RequestBody
 from backend_api.interfaces.http.use_cases import Calls
