@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from backend_api.domain.identity.entity import UserId
+from backend_api.domain.unseen import TAGS
 from backend_api.memories.errors import (
     MemoryChangedError,
     MemoryExistsError,
@@ -18,7 +19,6 @@ from backend_api.memories.errors import (
     MemoryTooLargeError,
 )
 from backend_api.memories.paths import ROOT, checked_path
-from backend_api.domain.unseen import TAGS
 
 MAX_FILE_BYTES = 4_096
 MAX_USER_BYTES = 64 * 1024

@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 
 from backend_api.domain.identity.entity import UserId
-from backend_api.memories.domain import Memories
-from backend_api.memories.ports import MemoriesStore
 from backend_api.infrastructure.memory.memories import MemoryMemories
 from backend_api.infrastructure.mongo.connection import connect
-from backend_api.memories.mongo import MongoMemories
+from backend_api.memories.domain import Memories
+from backend_api.memories.mongo import MemoriesDocument, MongoMemories
+from backend_api.memories.ports import MemoriesStore
 from support.servers import Server, emptied_database_name
 
 __all__ = ["emptied_database_name"]
@@ -27,7 +27,7 @@ async def store(request: pytest.FixtureRequest) -> AsyncGenerator[MemoriesStore]
         yield MemoryMemories()
         return
     server: Server = request.getfixturevalue("mongo_server")
-    async with connect(server.uri, request.getfixturevalue("mongo_database_name")):
+    async with connect(server.uri, request.getfixturevalue("mongo_database_name"), documents=[MemoriesDocument]):
         yield MongoMemories()
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from backend_api.domain.identity.entity import UserId
-from backend_api.memories.domain import Memories
 from backend_api.domain.settings.entity import StoredSettings
 from backend_api.infrastructure.memory.store import MemoryStore
+from backend_api.memories.domain import Memories
 
 
 class MemoryMemories:
