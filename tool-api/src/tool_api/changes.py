@@ -87,7 +87,7 @@ class WorkspaceChanges:
                     entries.pop(name, None)
 
     def _remembered(self, folder: str) -> dict[str, _State] | None:
-        """The entries of a folder at the last look, which may have been made since; None where it was not looked into."""
+        """The entries of a folder at the last look, empty of one made since; None where it was not looked into."""
         if self._last is None:
             return None
         if folder not in self._last:
