@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from backend_api.infrastructure.llm.demo_texts import CHINESE, ENGLISH, Words
+from backend_api.infrastructure.llm.demo.texts import CHINESE, ENGLISH, Words
 
 ROOT = Path(__file__).resolve().parents[3]
 OURS = re.compile(r"\b(sandbox\w*|worker|lease|gateway|replica|tool API|VNC|endpoint)\b|沙箱|进程|网关", re.IGNORECASE)

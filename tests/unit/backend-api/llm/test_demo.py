@@ -29,8 +29,8 @@ from backend_api.domain.agent.summary import ASKED, FOCUS
 from backend_api.domain.agent.title import Exchange, title_from, title_request
 from backend_api.domain.agent.tools import ToolSpec
 from backend_api.infrastructure.llm.catalogue import Catalogue, LlmSettingError, LlmSettings
-from backend_api.infrastructure.llm.demo import DEMO_MODEL, DemoModel
-from backend_api.infrastructure.llm.demo_texts import CHINESE
+from backend_api.infrastructure.llm.demo.model import DEMO_MODEL, DemoModel
+from backend_api.infrastructure.llm.demo.texts import CHINESE
 
 ROOT = Path(__file__).parents[4]
 ALL = (
@@ -321,8 +321,8 @@ def test_chinese_sentences_have_chinese_signs() -> None:
 
 
 def test_a_person_is_addressed_in_one_way() -> None:
-    folder = ROOT / "backend-api" / "src" / "backend_api" / "infrastructure" / "llm"
-    assert [path.name for path in folder.glob("demo*.py") if "您" in path.read_text()] == []
+    folder = ROOT / "backend-api" / "src" / "backend_api" / "infrastructure" / "llm" / "demo"
+    assert [path.name for path in folder.glob("*.py") if "您" in path.read_text()] == []
 
 
 @pytest.mark.parametrize("asked", ["show me what you can do", "展示你能做什么", "run something in the background"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from backend_api.infrastructure.llm.demo_texts import CHINESE, Words
+from backend_api.infrastructure.llm.demo.texts import CHINESE, Words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

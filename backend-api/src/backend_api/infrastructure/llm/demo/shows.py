@@ -4,9 +4,9 @@ thinking, a to-do list, and a conversation that is summed up."""
 from __future__ import annotations
 
 from backend_api.domain.agent.model import ToolRequest
-from backend_api.infrastructure.llm.demo_scene import Scene, Step, call_of, fenced, outcome, quoted
-from backend_api.infrastructure.llm.demo_show_texts import shown_words
-from backend_api.infrastructure.llm.demo_texts import TOUR_PAGE
+from backend_api.infrastructure.llm.demo.scene import Scene, Step, call_of, fenced, outcome, quoted
+from backend_api.infrastructure.llm.demo.show_texts import shown_words
+from backend_api.infrastructure.llm.demo.texts import TOUR_PAGE
 
 PAGE = "notes/picture.html"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from backend_api.infrastructure.llm.demo_scene import Scene, Step, call_of, fenced, outcome
-from backend_api.infrastructure.llm.demo_texts import CHINESE
+from backend_api.infrastructure.llm.demo.scene import Scene, Step, call_of, fenced, outcome
+from backend_api.infrastructure.llm.demo.texts import CHINESE
 
 SKILL = "data-analysis"
 TABLE = "skills/tea.csv"

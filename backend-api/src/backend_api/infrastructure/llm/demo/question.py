@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from backend_api.infrastructure.llm.demo_texts import Words
+from backend_api.infrastructure.llm.demo.texts import Words
 
 _WHAT_I_DO = re.compile(r"^(which|what)(\s.+?)?\s+I\s+(\w+)[.?]?$", re.IGNORECASE)
 _WANTS = re.compile(r"^(?:最?喜欢|想|要)")

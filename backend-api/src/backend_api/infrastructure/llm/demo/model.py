@@ -1,7 +1,7 @@
 """The demo model: a scripted `ChatModel` for a machine without a key. It really drives the tools.
 
 A state machine over the conversation alone: the same turns give the same answer, nothing is kept between calls. It
-understands a handful of plain requests (see `demo_requests.PLANS`) and says so of anything else.
+understands a handful of plain requests (see `requests.PLANS`) and says so of anything else.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from backend_api.domain.agent.model import (
 from backend_api.domain.agent.title import ASKED
 from backend_api.domain.agent.tool_families import USE_TOOL
 from backend_api.domain.agent.used_tools import meant_by
-from backend_api.infrastructure.llm.demo_requests import next_step
-from backend_api.infrastructure.llm.demo_titles import title_for
+from backend_api.infrastructure.llm.demo.requests import next_step
+from backend_api.infrastructure.llm.demo.titles import title_for
 
 DEMO_MODEL = ModelInfo(
     id="demo",

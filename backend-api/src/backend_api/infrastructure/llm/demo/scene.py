@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from backend_api.domain.agent.model import AssistantTurn, ToolRequest, ToolTurn
-from backend_api.infrastructure.llm.demo_texts import Words
+from backend_api.infrastructure.llm.demo.texts import Words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

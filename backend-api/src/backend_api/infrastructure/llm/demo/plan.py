@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from backend_api.domain.agent.model import ToolTurn
-from backend_api.infrastructure.llm.demo_texts import Words
+from backend_api.infrastructure.llm.demo.texts import Words
 
 Calls = list[tuple[str, dict[str, Any]]]
 

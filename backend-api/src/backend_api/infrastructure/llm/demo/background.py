@@ -8,8 +8,8 @@ from itertools import takewhile
 
 from backend_api.domain.agent.background import END_TOLD
 from backend_api.domain.agent.model import AssistantTurn, NoteTurn, Turn
-from backend_api.infrastructure.llm.demo_scene import Scene, Step, call_of, fenced
-from backend_api.infrastructure.llm.demo_texts import CHINESE, Words
+from backend_api.infrastructure.llm.demo.scene import Scene, Step, call_of, fenced
+from backend_api.infrastructure.llm.demo.texts import CHINESE, Words
 
 RUN = "background_run"
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 
 from backend_api.domain.agent.model import ToolTurn
-from backend_api.infrastructure.llm.demo_plan import planned
-from backend_api.infrastructure.llm.demo_question import asked
-from backend_api.infrastructure.llm.demo_scene import Scene, Step, call_of, fenced, outcome
-from backend_api.infrastructure.llm.demo_texts import (
+from backend_api.infrastructure.llm.demo.plan import planned
+from backend_api.infrastructure.llm.demo.question import asked
+from backend_api.infrastructure.llm.demo.scene import Scene, Step, call_of, fenced, outcome
+from backend_api.infrastructure.llm.demo.texts import (
     REPORT,
     REPORT_FOUND,
     REPORT_NO_ANSWER,

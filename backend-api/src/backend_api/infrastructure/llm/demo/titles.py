@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from backend_api.domain.agent.model import Turn, UserTurn
 from backend_api.domain.agent.title import MAX_CHARACTERS, asked_of
-from backend_api.infrastructure.llm.demo_requests import PLANS
-from backend_api.infrastructure.llm.demo_show_texts import shown_words
-from backend_api.infrastructure.llm.demo_texts import words_for
+from backend_api.infrastructure.llm.demo.requests import PLANS
+from backend_api.infrastructure.llm.demo.show_texts import shown_words
+from backend_api.infrastructure.llm.demo.texts import words_for
 
 
 def title_for(turns: list[Turn]) -> str:

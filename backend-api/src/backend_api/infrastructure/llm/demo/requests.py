@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from backend_api.domain.agent.model import AssistantTurn, NoteTurn, ToolTurn, Turn, UserTurn
 from backend_api.domain.agent.summary import ASKED
-from backend_api.infrastructure.llm import demo_script as work
-from backend_api.infrastructure.llm import demo_shows as shows
-from backend_api.infrastructure.llm.demo_background import background_step, background_step_after
-from backend_api.infrastructure.llm.demo_scene import Plan, Scene, Step
-from backend_api.infrastructure.llm.demo_skill import skill_step
-from backend_api.infrastructure.llm.demo_texts import words_for
+from backend_api.infrastructure.llm.demo import script as work
+from backend_api.infrastructure.llm.demo import shows as shows
+from backend_api.infrastructure.llm.demo.background import background_step, background_step_after
+from backend_api.infrastructure.llm.demo.scene import Plan, Scene, Step
+from backend_api.infrastructure.llm.demo.skill import skill_step
+from backend_api.infrastructure.llm.demo.texts import words_for
 
 
 def next_step(turns: Sequence[Turn], tools: frozenset[str], *, is_subagent: bool = False) -> Step:
