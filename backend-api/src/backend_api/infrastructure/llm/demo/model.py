@@ -1,7 +1,7 @@
 """The demo model: a scripted `ChatModel` for a machine without a key. It really drives the tools.
 
 A state machine over the conversation alone: the same turns give the same answer, nothing is kept between calls. It
-understands a handful of plain requests (see `demo_requests.PLANS`) and says so of anything else.
+understands a handful of plain requests (the scenes of `scenes.yaml`) and says so of anything else.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from backend_api.domain.agent.model import (
 from backend_api.domain.agent.title import ASKED
 from backend_api.domain.agent.tool_families import USE_TOOL
 from backend_api.domain.agent.used_tools import meant_by
-from backend_api.infrastructure.llm.demo_requests import next_step
-from backend_api.infrastructure.llm.demo_titles import title_for
+from backend_api.infrastructure.llm.demo.player import next_reply
+from backend_api.infrastructure.llm.demo.titles import title_for
 
 DEMO_MODEL = ModelInfo(
     id="demo",
@@ -66,20 +66,20 @@ class DemoModel:
             return
         told = frozenset(tool.name for tool in request.tools)
         tools = told | _in_families(request) if USE_TOOL in told else told
-        step = next_step([*map(_as_meant, request.turns)], tools, is_subagent=YOUR_PART in request.system)
+        reply = next_reply([*map(_as_meant, request.turns)], tools, is_subagent=YOUR_PART in request.system)
         if request.thinking in ("high", "max"):
-            for piece in _PIECE.findall(step.thought):
+            for piece in _PIECE.findall(reply.thought):
                 yield ThinkingPart(piece)
                 await asyncio.sleep(self.delay_s)
-        pieces = _PIECE.findall(step.text)
+        pieces = _PIECE.findall(reply.text)
         for piece in pieces:
             yield TextPart(piece)
             await asyncio.sleep(self.delay_s)
-        for call in step.calls:
+        for call in reply.calls:
             yield ToolCallPart(call if call.name in told else _through_pair(call))
         read = sum(len(getattr(turn, "text", "") or getattr(turn, "output", "")) for turn in request.turns) // 4
         yield UsagePart(Usage(input=read, output=len(pieces)))
-        yield FinishPart("tool_calls" if step.calls else "stop")
+        yield FinishPart("tool_calls" if reply.calls else "stop")
 
 
 def _in_families(request: ModelRequest) -> frozenset[str]:
