@@ -1,4 +1,5 @@
-"""Counts in Redis, for all replicas, and in this process too: Redis may be away or emptied."""
+"""Counts in Redis, for all replicas, and in this process too: Redis may be away or emptied, which must
+not open log-in to guessing."""
 
 from __future__ import annotations
 
