@@ -32,30 +32,7 @@ from backend_api.domain.schedules.ports import Schedules
 from backend_api.domain.settings.ports import SettingsStore
 from backend_api.domain.settings.subagent_kinds import OwnKinds
 from backend_api.domain.skills.ports import SkillStore
-from backend_api.infrastructure.memory.background_commands import MemoryBackgroundCommands
-from backend_api.infrastructure.memory.deletions import MemoryDeletions
-from backend_api.infrastructure.memory.kept_calls import MemoryKeptCalls
-from backend_api.infrastructure.memory.mcp_servers import MemoryMcpServers
-from backend_api.infrastructure.memory.mcp_sign_ins import MemorySignIns
-from backend_api.infrastructure.memory.memories import MemoryMemories
-from backend_api.infrastructure.memory.notifier import MemoryNotifier
-from backend_api.infrastructure.memory.opened_ports import MemoryOpenedPorts
-from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
-from backend_api.infrastructure.memory.run_waits import MemoryWaits
-from backend_api.infrastructure.memory.schedules import MemorySchedules
-from backend_api.infrastructure.memory.session_stream import MemorySessionStream
-from backend_api.infrastructure.memory.sessions import (
-    MemoryEventLog,
-    MemoryReadMarkers,
-    MemorySessionRepository,
-    MemoryTranscripts,
-)
-from backend_api.infrastructure.memory.skills import MemorySkillStore
-from backend_api.infrastructure.memory.spending import MemorySpending
-from backend_api.infrastructure.memory.store import MemoryStore, utc_now
-from backend_api.infrastructure.memory.subagent_kinds import MemorySubagentKinds
-from backend_api.infrastructure.memory.titles import MemoryTitles
-from backend_api.infrastructure.memory.user_settings import MemorySettingsStore
+from backend_api.infrastructure.in_process.notifier import MemoryNotifier
 from backend_api.infrastructure.mongo.background_commands import MongoBackgroundCommands
 from backend_api.infrastructure.mongo.connection import connect
 from backend_api.infrastructure.mongo.database import Database
@@ -82,6 +59,29 @@ from backend_api.infrastructure.redis.client import connect_redis
 from backend_api.infrastructure.redis.hub import Hub
 from backend_api.infrastructure.redis.notifier import RedisNotifier
 from backend_api.infrastructure.redis.session_stream import RedisSessionStream
+from support.memory.background_commands import MemoryBackgroundCommands
+from support.memory.deletions import MemoryDeletions
+from support.memory.kept_calls import MemoryKeptCalls
+from support.memory.mcp_servers import MemoryMcpServers
+from support.memory.mcp_sign_ins import MemorySignIns
+from support.memory.memories import MemoryMemories
+from support.memory.opened_ports import MemoryOpenedPorts
+from support.memory.run_ledger import MemoryRunLedger
+from support.memory.run_waits import MemoryWaits
+from support.memory.schedules import MemorySchedules
+from support.memory.session_stream import MemorySessionStream
+from support.memory.sessions import (
+    MemoryEventLog,
+    MemoryReadMarkers,
+    MemorySessionRepository,
+    MemoryTranscripts,
+)
+from support.memory.skills import MemorySkillStore
+from support.memory.spending import MemorySpending
+from support.memory.store import MemoryStore, utc_now
+from support.memory.subagent_kinds import MemorySubagentKinds
+from support.memory.titles import MemoryTitles
+from support.memory.user_settings import MemorySettingsStore
 
 ANNA = UserId("anna")
 BERT = UserId("bert")

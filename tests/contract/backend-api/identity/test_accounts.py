@@ -14,12 +14,12 @@ from backend_api.domain.identity.entity import RefreshGrant, User, UserId
 from backend_api.domain.identity.errors import TokenInvalidError, TokenReusedError, UsernameTakenError
 from backend_api.domain.identity.ports import AccountLookup, RefreshTokens, Users
 from backend_api.domain.sandbox.tickets import ScreenTicket, Tickets
-from backend_api.infrastructure.memory.identity import MemoryRefreshTokens, MemoryTickets, MemoryUsers
 from backend_api.infrastructure.mongo.connection import connect
 from backend_api.infrastructure.mongo.refresh_tokens import MongoRefreshTokens
 from backend_api.infrastructure.mongo.users import MongoUsers
 from backend_api.infrastructure.redis.client import connect_redis
 from backend_api.infrastructure.redis.tickets import RedisTickets
+from support.memory.identity import MemoryRefreshTokens, MemoryTickets, MemoryUsers
 from support.servers import Server, emptied_database_name
 
 __all__ = ["emptied_database_name"]

@@ -11,9 +11,9 @@ import pytest
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.memories.entity import Memories
 from backend_api.domain.memories.ports import MemoriesStore
-from backend_api.infrastructure.memory.memories import MemoryMemories
 from backend_api.infrastructure.mongo.connection import connect
 from backend_api.infrastructure.mongo.memories import MongoMemories
+from support.memory.memories import MemoryMemories
 from support.servers import Server, emptied_database_name
 
 __all__ = ["emptied_database_name"]

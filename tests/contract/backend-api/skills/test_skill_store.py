@@ -12,11 +12,11 @@ import pytest
 from backend_api.domain.skills.entity import MAX_BYTES, Skill
 from backend_api.domain.skills.errors import SkillLimitError, SkillTakenError, SkillUnreadableError
 from backend_api.domain.skills.ports import SkillStore
-from backend_api.infrastructure.memory.skills import MemorySkillStore
 from backend_api.infrastructure.mongo.connection import connect
 from backend_api.infrastructure.mongo.skills import MongoSkillStore
 from backend_api.infrastructure.skills.archives import skill_of
 from support.backend_stores import ANNA, BERT
+from support.memory.skills import MemorySkillStore
 from support.servers import Server, emptied_database_name
 
 __all__ = ["emptied_database_name", "store"]

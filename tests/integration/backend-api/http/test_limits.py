@@ -13,7 +13,7 @@ import websockets
 
 from backend_api.application.identity.limits import Limits
 from backend_api.domain.errors import LimitError
-from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
+from backend_api.infrastructure.in_process.rate_limiter import MemoryRateLimiter
 from backend_api.infrastructure.redis.client import connect_redis
 from backend_api.infrastructure.redis.rate_limiter import RedisRateLimiter
 from support.gateway import run_gateway

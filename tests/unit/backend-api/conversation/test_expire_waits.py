@@ -13,8 +13,8 @@ from backend_api.domain.conversation.errors import SessionNotFoundError
 from backend_api.domain.conversation.ports import Resolved
 from backend_api.domain.errors import StoreUnavailableError
 from backend_api.domain.identity.entity import UserId
-from backend_api.infrastructure.memory.notifier import MemoryNotifier
-from backend_api.infrastructure.memory.session_stream import MemorySessionStream
+from backend_api.infrastructure.in_process.notifier import MemoryNotifier
+from support.memory.session_stream import MemorySessionStream
 
 
 class Waits:

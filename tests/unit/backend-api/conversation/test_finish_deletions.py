@@ -9,9 +9,9 @@ from backend_api.application.conversation.delete_session import DeleteSession
 from backend_api.application.conversation.finish_deletions import FinishDeletions
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.sandbox.errors import SandboxUnavailableError
-from backend_api.infrastructure.memory.notifier import MemoryNotifier
-from backend_api.infrastructure.memory.sandboxes import MemorySandboxes
+from backend_api.infrastructure.in_process.notifier import MemoryNotifier
 from support.backend_stores import ANNA, ConversationStores, memory_stores
+from support.memory.sandboxes import MemorySandboxes
 
 
 class Managed(MemorySandboxes):

@@ -13,10 +13,10 @@ from backend_api.application.identity.log_out import LogOut
 from backend_api.application.identity.refresh import AGAIN_S, Refresh
 from backend_api.domain.identity.entity import User, UserId
 from backend_api.domain.identity.errors import TokenInvalidError, TokenReusedError
-from backend_api.infrastructure.memory.identity import MemoryRefreshTokens, MemoryUsers
-from backend_api.infrastructure.memory.notifier import MemoryNotifier
-from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
+from backend_api.infrastructure.in_process.notifier import MemoryNotifier
+from backend_api.infrastructure.in_process.rate_limiter import MemoryRateLimiter
 from backend_api.infrastructure.security.tokens import JwtAccessTokens
+from support.memory.identity import MemoryRefreshTokens, MemoryUsers
 
 ANNA = UserId("anna")
 

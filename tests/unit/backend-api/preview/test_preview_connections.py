@@ -14,7 +14,7 @@ from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.identity.entity import AccessClaims, UserId
 from backend_api.domain.previews.entity import OpenedPort, new_port_id
 from backend_api.domain.previews.errors import TooManyPreviewsError
-from backend_api.infrastructure.memory.notifier import MemoryNotifier
+from backend_api.infrastructure.in_process.notifier import MemoryNotifier
 
 NOBODY: Any = None
 """What is not asked here."""

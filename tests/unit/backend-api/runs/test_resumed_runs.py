@@ -12,7 +12,7 @@ from backend_api.domain.agent.events import ContextOpened, RunFinished
 from backend_api.domain.agent.model import ModelRequestError, NoteTurn, TextPart, UserTurn
 from backend_api.domain.conversation.entity import RunId
 from backend_api.domain.conversation.errors import NothingToResumeError
-from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
+from backend_api.infrastructure.in_process.rate_limiter import MemoryRateLimiter
 from support.acting import STOP
 from support.scripted import ScriptedModel
 from support.stage import USER, Stage, worker_for, working

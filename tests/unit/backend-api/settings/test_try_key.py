@@ -13,9 +13,9 @@ from backend_api.domain.agent.model import ModelInfo, ModelRateLimitError, Model
 from backend_api.domain.errors import InvalidError
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.settings.table import OPENAI_API_KEY, OPENAI_BASE_URL
-from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
-from backend_api.infrastructure.memory.store import MemoryStore
-from backend_api.infrastructure.memory.user_settings import MemorySettingsStore
+from backend_api.infrastructure.in_process.rate_limiter import MemoryRateLimiter
+from support.memory.store import MemoryStore
+from support.memory.user_settings import MemorySettingsStore
 from support.scripted import Script, ScriptedModel
 from support.user_settings import settings_parts
 

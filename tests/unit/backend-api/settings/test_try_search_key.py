@@ -11,9 +11,9 @@ from backend_api.domain.errors import InvalidError, LimitError
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.settings.ports import SearchTrialResult
 from backend_api.domain.settings.table import BRAVE_API_KEY, SERPER_API_KEY, KeyedSearch, Setting
-from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
-from backend_api.infrastructure.memory.store import MemoryStore
-from backend_api.infrastructure.memory.user_settings import MemorySettingsStore
+from backend_api.infrastructure.in_process.rate_limiter import MemoryRateLimiter
+from support.memory.store import MemoryStore
+from support.memory.user_settings import MemorySettingsStore
 from support.user_settings import settings_parts
 
 ANNA, BERT = UserId("anna"), UserId("bert")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 
 from backend_api.domain.errors import LimitError
-from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
+from backend_api.infrastructure.in_process.rate_limiter import MemoryRateLimiter
 from backend_api.infrastructure.redis.client import Redis
 from backend_api.infrastructure.redis.failures import ERRORS, count_failure
 

@@ -12,7 +12,7 @@ from backend_api.domain.agent.events import NO_USAGE, Usage
 from backend_api.domain.agent.usage import combine, costs_of
 from backend_api.domain.conversation.spending import NO_TIME_ZONE, Spent, SpentPage, SpentQuery, SpentRow
 from backend_api.domain.errors import InvalidError
-from backend_api.infrastructure.memory.store import MemoryStore, PastUsage
+from support.memory.store import MemoryStore, PastUsage
 
 
 class MemorySpending:

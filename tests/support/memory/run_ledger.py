@@ -40,11 +40,11 @@ from backend_api.domain.conversation.errors import (
     TooManyWaitingError,
 )
 from backend_api.domain.identity.entity import UserId
-from backend_api.infrastructure.memory.run_endings import RunEndings
-from backend_api.infrastructure.memory.run_waits import begin_waiting, end_waits
-from backend_api.infrastructure.memory.store import MemoryStore, RunRow, SessionRow
 from service_kit.observation.context import current_work
 from service_kit.observation.spans import current_traceparent
+from support.memory.run_endings import RunEndings
+from support.memory.run_waits import begin_waiting, end_waits
+from support.memory.store import MemoryStore, RunRow, SessionRow
 
 
 class MemoryRunLedger(RunEndings):

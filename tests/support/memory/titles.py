@@ -13,7 +13,7 @@ from backend_api.domain.agent.usage import combine
 from backend_api.domain.conversation.entity import RunId, SessionId, SessionStatus
 from backend_api.domain.conversation.titles import MAX_ATTEMPTS, DueTitle
 from backend_api.domain.identity.entity import UserId
-from backend_api.infrastructure.memory.store import MemoryStore, PastUsage, SessionRow, TitleRow
+from support.memory.store import MemoryStore, PastUsage, SessionRow, TitleRow
 
 
 class MemoryTitles:

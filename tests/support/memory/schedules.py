@@ -13,8 +13,8 @@ from backend_api.domain.identity.entity import UserId
 from backend_api.domain.schedules.entity import Schedule, ScheduledRun, ScheduleId
 from backend_api.domain.schedules.errors import AccountDisabledError, ScheduleNotFoundError, ScheduleQuotaError
 from backend_api.domain.schedules.ports import LISTED_MOST, Fired, Firing, Upcoming
-from backend_api.infrastructure.memory.run_endings import RunEndings
-from backend_api.infrastructure.memory.store import MemoryStore, SessionRow
+from support.memory.run_endings import RunEndings
+from support.memory.store import MemoryStore, SessionRow
 
 
 class MemorySchedules(RunEndings):

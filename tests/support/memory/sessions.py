@@ -33,8 +33,8 @@ from backend_api.domain.conversation.errors import EventBodyNotFoundError, Sessi
 from backend_api.domain.conversation.ports import Entry, SessionPage
 from backend_api.domain.conversation.session_changes import Changed, differing, updates_of
 from backend_api.domain.identity.entity import UserId
-from backend_api.infrastructure.memory.newest_first import newest_first
-from backend_api.infrastructure.memory.store import MemoryStore, PastUsage, SessionRow, TitleRow
+from support.memory.newest_first import newest_first
+from support.memory.store import MemoryStore, PastUsage, SessionRow, TitleRow
 
 
 class MemorySessionRepository:

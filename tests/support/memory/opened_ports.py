@@ -11,7 +11,7 @@ from backend_api.domain.identity.entity import UserId
 from backend_api.domain.previews.change_events import ChangeEvents, closing_events, opening_events
 from backend_api.domain.previews.entity import OpenedPort, PortId
 from backend_api.domain.previews.errors import PortNotFoundError, TooManyPortsError
-from backend_api.infrastructure.memory.store import MemoryStore
+from support.memory.store import MemoryStore
 
 
 class MemoryOpenedPorts:

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from backend_api.domain.identity.entity import Account, RefreshGrant, User, UserId
 from backend_api.domain.identity.errors import TokenInvalidError, TokenReusedError, UsernameTakenError
 from backend_api.domain.sandbox.tickets import ScreenTicket
-from backend_api.infrastructure.memory.store import utc_now
+from support.memory.store import utc_now
 
 
 class MemoryUsers:
