@@ -32,7 +32,7 @@ from backend_api.domain.schedules.ports import Schedules
 from backend_api.domain.settings.ports import SettingsStore
 from backend_api.domain.settings.subagent_kinds import OwnKinds
 from backend_api.domain.skills.ports import SkillStore
-from backend_api.infrastructure.in_process.notifier import MemoryNotifier
+from backend_api.infrastructure.in_process.notifier import InProcessNotifier
 from backend_api.infrastructure.mongo.background_commands import MongoBackgroundCommands
 from backend_api.infrastructure.mongo.connection import connect
 from backend_api.infrastructure.mongo.database import Database
@@ -241,7 +241,7 @@ class LiveChannels:
 
 def memory_channels() -> LiveChannels:
     """In memory."""
-    return LiveChannels(stream=MemorySessionStream(), notifier=MemoryNotifier())
+    return LiveChannels(stream=MemorySessionStream(), notifier=InProcessNotifier())
 
 
 @asynccontextmanager

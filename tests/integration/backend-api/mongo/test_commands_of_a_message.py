@@ -33,7 +33,7 @@ from backend_api.domain.conversation.entity import Claimant, SessionId
 from backend_api.domain.conversation.ports import SessionStream
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.memories.entity import MemoryFile
-from backend_api.infrastructure.in_process.rate_limiter import MemoryRateLimiter
+from backend_api.infrastructure.in_process.rate_limiter import InProcessRateLimiter
 from backend_api.infrastructure.mongo.user_settings import MongoSettingsStore
 from backend_api.infrastructure.skills.library import read_library
 from support.backend_stores import ANNA, ConversationStores, mongo_stores
@@ -144,7 +144,7 @@ async def conversation(
             ledger=stores.ledger,
             stream=stream,
             notifier=notifier,
-            limiter=MemoryRateLimiter(),
+            limiter=InProcessRateLimiter(),
             limits=Limits(),
             check_attachments=CheckAttachments(
                 OwnSandbox(stores.sessions, MemorySandboxes()), MemoryWorkspace(), lambda _: True

@@ -19,8 +19,8 @@ from backend_api.domain.notifier import Topic
 from backend_api.domain.schedules.entity import Schedule
 from backend_api.domain.schedules.errors import ScheduleBusyError
 from backend_api.infrastructure.cron.cron_lines import CronsimLines
-from backend_api.infrastructure.in_process.notifier import MemoryNotifier
-from backend_api.infrastructure.in_process.rate_limiter import MemoryRateLimiter
+from backend_api.infrastructure.in_process.notifier import InProcessNotifier
+from backend_api.infrastructure.in_process.rate_limiter import InProcessRateLimiter
 from support.backend_stores import ANNA
 from support.memory.schedules import MemorySchedules
 from support.memory.sessions import MemorySessionRepository
@@ -47,8 +47,8 @@ class Scene:
     """The use cases over one store."""
 
     def __init__(self, limits: Limits | None = None, clock: Callable[[], float] = TEN.timestamp) -> None:
-        store, limits, limiter = MemoryStore(lambda: TEN), limits or Limits(), MemoryRateLimiter()
-        self.schedules, self.notifier = Raced(store), MemoryNotifier()
+        store, limits, limiter = MemoryStore(lambda: TEN), limits or Limits(), InProcessRateLimiter()
+        self.schedules, self.notifier = Raced(store), InProcessNotifier()
         rules = ScheduleRules(
             lines=CronsimLines(), sessions=MemorySessionRepository(store), rules_of=self.rules_of, clock=clock
         )

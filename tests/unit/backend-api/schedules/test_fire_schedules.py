@@ -21,8 +21,8 @@ from backend_api.domain.schedules.entity import Missed, Schedule, ScheduleId
 from backend_api.domain.schedules.errors import AccountDisabledError
 from backend_api.domain.schedules.ports import Fired, Firing, Upcoming
 from backend_api.infrastructure.cron.cron_lines import CronsimLines
-from backend_api.infrastructure.in_process.notifier import MemoryNotifier
-from backend_api.infrastructure.in_process.rate_limiter import MemoryRateLimiter
+from backend_api.infrastructure.in_process.notifier import InProcessNotifier
+from backend_api.infrastructure.in_process.rate_limiter import InProcessRateLimiter
 from support.backend_stores import ANNA, add_session
 from support.memory.run_ledger import MemoryRunLedger
 from support.memory.schedules import MemorySchedules
@@ -58,7 +58,7 @@ class Scene:
 
     store: MemoryStore
     schedules: Faulty
-    notifier: MemoryNotifier
+    notifier: InProcessNotifier
     fire: FireSchedules
     run: RunSchedule
     now: datetime = TEN
@@ -84,7 +84,7 @@ class Scene:
 def scene() -> Scene:
     made: list[Scene] = []
     store = MemoryStore(lambda: made[0].now)
-    schedules, notifier = Faulty(store, {}, unseen_most=2), MemoryNotifier()
+    schedules, notifier = Faulty(store, {}, unseen_most=2), InProcessNotifier()
     send = SendScheduled(schedules=schedules, stream=MemorySessionStream(), notifier=notifier)
     made.append(
         Scene(
@@ -92,7 +92,7 @@ def scene() -> Scene:
             schedules=schedules,
             notifier=notifier,
             fire=FireSchedules(schedules=schedules, lines=CronsimLines(), send=send, notifier=notifier),
-            run=RunSchedule(schedules=schedules, send=send, limiter=MemoryRateLimiter(), limits=Limits()),
+            run=RunSchedule(schedules=schedules, send=send, limiter=InProcessRateLimiter(), limits=Limits()),
         )
     )
     return made[0]
