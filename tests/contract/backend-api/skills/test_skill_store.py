@@ -1,4 +1,4 @@
-"""Skills of users, on every adapter."""
+"""Skills of users."""
 
 from __future__ import annotations
 
@@ -16,19 +16,14 @@ from backend_api.infrastructure.mongo.connection import connect
 from backend_api.infrastructure.mongo.skills import MongoSkillStore
 from backend_api.infrastructure.skills.archives import skill_of
 from support.backend_stores import ANNA, BERT
-from support.memory.skills import MemorySkillStore
 from support.servers import Server, emptied_database_name
 
 __all__ = ["emptied_database_name", "store"]
 
 
-@pytest.fixture(params=["memory", "mongo"])
-async def store(request: pytest.FixtureRequest) -> AsyncGenerator[SkillStore]:
-    if request.param == "memory":
-        yield MemorySkillStore()
-        return
-    server: Server = request.getfixturevalue("mongo_server")
-    async with connect(server.uri, request.getfixturevalue("mongo_database_name")) as database:
+@pytest.fixture
+async def store(mongo_server: Server, mongo_database_name: str) -> AsyncGenerator[SkillStore]:
+    async with connect(mongo_server.uri, mongo_database_name) as database:
         yield MongoSkillStore(database)
 
 
