@@ -18,9 +18,6 @@ from backend_api.domain.identity.entity import UserId
 from backend_api.domain.sandbox.entity import Sandbox
 from backend_api.domain.sandbox.errors import FileMissingError, SandboxLostError, SandboxUnavailableError
 from backend_api.domain.settings.table import TAVILY_API_KEY
-from backend_api.infrastructure.memory.sandboxes import MemorySandboxes
-from backend_api.infrastructure.memory.store import MemoryStore
-from backend_api.infrastructure.memory.user_settings import MemorySettingsStore
 from backend_api.infrastructure.search.duckduckgo import DuckDuckGoSearch
 from backend_api.infrastructure.search.own_search import OwnSearch
 from backend_api.infrastructure.search.provider import Hit, SearchUnavailableError
@@ -33,6 +30,9 @@ from backend_api.infrastructure.tools.think import THINK
 from backend_api.infrastructure.tools.utc_now import utc_now
 from backend_api.infrastructure.tools.web_search import web_search
 from contracts.tools import BrowserDisplay, ToolResult
+from support.memory.sandboxes import MemorySandboxes
+from support.memory.store import MemoryStore
+from support.memory.user_settings import MemorySettingsStore
 from support.scripted import ANY, call_tool
 from support.user_settings import settings_parts
 

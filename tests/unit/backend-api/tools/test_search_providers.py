@@ -13,8 +13,6 @@ from backend_api.bootstrap.runtime import plan
 from backend_api.bootstrap.settings import SettingsError, load_settings
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.settings.table import SEARCH_KEYS, KeyedSearch
-from backend_api.infrastructure.memory.store import MemoryStore
-from backend_api.infrastructure.memory.user_settings import MemorySettingsStore
 from backend_api.infrastructure.search.brave import BraveSearch
 from backend_api.infrastructure.search.custom import CustomSearch
 from backend_api.infrastructure.search.duckduckgo import DuckDuckGoSearch
@@ -37,6 +35,8 @@ from backend_api.infrastructure.search.registry import (
 from backend_api.infrastructure.search.searxng import SearxngSearch
 from backend_api.infrastructure.search.serper import SerperSearch
 from backend_api.infrastructure.search.tavily import TavilySearch
+from support.memory.store import MemoryStore
+from support.memory.user_settings import MemorySettingsStore
 from support.user_settings import settings_parts
 
 GOOD = "Zk3vXq81LmN0pRtYw7uBcD5eFgH2iJ4a"

@@ -10,10 +10,9 @@ from datetime import timedelta
 from backend_api.domain.agent.events import NO_USAGE, Event, SessionUpdated, Usage
 from backend_api.domain.agent.options import session_options
 from backend_api.domain.agent.usage import combine
-from backend_api.domain.conversation.entity import RunId, SessionId, SessionStatus
+from backend_api.domain.conversation.entity import SessionId, SessionStatus
 from backend_api.domain.conversation.titles import MAX_ATTEMPTS, DueTitle
-from backend_api.domain.identity.entity import UserId
-from backend_api.infrastructure.memory.store import MemoryStore, PastUsage, SessionRow, TitleRow
+from support.memory.store import MemoryStore, SessionRow, TitleRow
 
 
 class MemoryTitles:
@@ -86,16 +85,5 @@ class MemoryTitles:
         if used == NO_USAGE or due.run_id is None:
             return
         run = self._store.runs.get(due.run_id)
-        if run is None:
-            self._count_past(due.user_id, due.run_id, used)
-        elif run.usage is not None:
+        if run is not None and run.usage is not None:
             run.usage = combine(run.usage, used)
-
-    def _count_past(self, user_id: UserId, run_id: RunId, used: Usage) -> None:
-        """The session was deleted while the model was asked."""
-        past = self._store.past_usage
-        for index, one in enumerate(past):
-            if one.run_id == run_id:
-                past[index] = replace(one, usage=combine(one.usage, used))
-                return
-        past.append(PastUsage(user_id=user_id, created_at=self._store.clock(), usage=used, run_id=run_id))

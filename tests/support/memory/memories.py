@@ -7,7 +7,7 @@ from dataclasses import replace
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.memories.entity import Memories
 from backend_api.domain.settings.entity import StoredSettings
-from backend_api.infrastructure.memory.store import MemoryStore
+from support.memory.store import MemoryStore
 
 
 class MemoryMemories:

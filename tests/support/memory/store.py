@@ -1,4 +1,4 @@
-"""Sessions, runs and events of this process alone, under one lock: for tests."""
+"""Sessions, runs and events in memory, under one lock."""
 
 from __future__ import annotations
 
@@ -53,17 +53,6 @@ class TitleRow:
     token: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PastUsage:
-    """What a run used; what is left of one of a deleted session has its own id alone."""
-
-    user_id: UserId
-    created_at: datetime
-    usage: Usage
-    session_id: SessionId | None = None
-    run_id: RunId | None = None
-
-
 @dataclass(slots=True, kw_only=True)
 class RunRow:
     """A run with its lease."""
@@ -74,8 +63,6 @@ class RunRow:
     is_unconfirmed: bool = False
     expires_at: datetime | None = None
     usage: Usage | None = None
-    using: Usage | None = None
-    """So far, until it has ended."""
     inbox: list[InboxMessage] = field(default_factory=list[InboxMessage])
     inbox_last: int = 0
     waits: list[OpenWait] = field(default_factory=list[OpenWait])
@@ -90,12 +77,10 @@ class MemoryStore:
         self.lock = asyncio.Lock()
         self.sessions: dict[SessionId, SessionRow] = {}
         self.runs: dict[RunId, RunRow] = {}
-        self.past_usage: list[PastUsage] = []
         self.settings: dict[UserId, StoredSettings] = {}
         self.settings_models: dict[UserId, tuple[int, str | None]] = {}
         """Version, and the model that sessions which chose none begin with."""
         self.deleted: dict[SessionId, tuple[UserId, datetime]] = {}
-        self.disabled_users: set[UserId] = set()
 
     def own(self, session_id: SessionId, user_id: UserId) -> SessionRow:
         """Raises `SessionNotFoundError`."""

@@ -10,8 +10,8 @@ from backend_api.domain.settings.entity import StoredSettings
 from backend_api.domain.skills.entity import Skill, SkillEntry
 from backend_api.domain.skills.errors import SkillLimitError, SkillRefusedError, SkillTakenError
 from backend_api.domain.skills.ports import SkillDownload
-from backend_api.infrastructure.memory.store import MemoryStore
 from backend_api.infrastructure.skills.records import LIMIT, entry_of
+from support.memory.store import MemoryStore
 
 
 class MemorySkillStore:

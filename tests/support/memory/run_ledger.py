@@ -16,7 +16,6 @@ from backend_api.domain.agent.events import (
     MessageUser,
     RunQueued,
     RunStarted,
-    UsageUpdated,
 )
 from backend_api.domain.agent.options import session_options
 from backend_api.domain.agent.recorded import Recorded
@@ -37,27 +36,17 @@ from backend_api.domain.conversation.errors import (
     MessageDiffersError,
     NothingToCompactError,
     NothingToResumeError,
-    TooManyWaitingError,
 )
 from backend_api.domain.identity.entity import UserId
-from backend_api.infrastructure.memory.run_endings import RunEndings
-from backend_api.infrastructure.memory.run_waits import begin_waiting, end_waits
-from backend_api.infrastructure.memory.store import MemoryStore, RunRow, SessionRow
 from service_kit.observation.context import current_work
 from service_kit.observation.spans import current_traceparent
+from support.memory.run_endings import RunEndings
+from support.memory.run_waits import begin_waiting, end_waits
+from support.memory.store import RunRow, SessionRow
 
 
 class MemoryRunLedger(RunEndings):
     """`RunLedger` on a `MemoryStore`."""
-
-    def __init__(self, store: MemoryStore, *, runs_per_user: int = 0, unseen_most: int = 0) -> None:
-        super().__init__(store)
-        self._runs_per_user = runs_per_user
-        self._unseen_most = unseen_most
-
-    def _is_at_limit(self, user_id: UserId) -> bool:
-        at_work = [row.run for row in self._store.runs.values() if row.run.status == RunStatus.RUNNING]
-        return 0 < self._runs_per_user <= sum(run.user_id == user_id for run in at_work)
 
     async def accept(
         self,
@@ -75,9 +64,6 @@ class MemoryRunLedger(RunEndings):
                 first = row.accepted[message.client_message_id]
                 MessageDiffersError.unless_same(cast("MessageUser", first.events[0].payload), message)
                 return replace(first, duplicate=True, events=(), lease=None)
-            unseen = sum(isinstance(event.payload, MessageUser) for event in row.events[row.model_read :])
-            if 0 < self._unseen_most <= unseen:
-                raise TooManyWaitingError.of(self._unseen_most)
             active = row.session.active_run_id
             run_id = active or RunId(uuid.uuid4().hex)
             events = self._store.store(row, run_id, [message])
@@ -88,7 +74,7 @@ class MemoryRunLedger(RunEndings):
             lease = None
             if active is None:
                 events += self._queue(row, run_id, message.message_id)
-                if claimant is not None and not self._is_at_limit(user_id):
+                if claimant is not None:
                     lease, started = self._lease_run(row, self._store.runs[run_id], claimant)
                     events += started
             elif interrupt and self._store.runs[run_id].run.attempt:
@@ -150,7 +136,7 @@ class MemoryRunLedger(RunEndings):
                 lapsed = taken.expires_at is not None and taken.expires_at < now
                 is_lapsed = taken.run.status == RunStatus.RUNNING and lapsed
                 row = self._store.sessions.get(taken.run.session_id)
-                is_queued = taken.run.status == RunStatus.QUEUED and not self._is_at_limit(taken.run.user_id)
+                is_queued = taken.run.status == RunStatus.QUEUED
                 if row is None or not (is_queued or is_lapsed) or run_id not in (None, taken.run.id):
                     continue
                 lease, _ = self._lease_run(row, taken, Claimant(worker=worker, lease_s=lease_s, model=model))
@@ -249,8 +235,6 @@ class MemoryRunLedger(RunEndings):
             events = self._store.record(row, run.run.id, items)
             row.model_read = max(row.model_read, *(item.seen_seq for item in items), 0)
             self._count_said(row, [item.payload for item in items])
-            usages = [item.payload.usage for item in items if isinstance(item.payload, UsageUpdated)]
-            run.using = usages[-1] if usages else run.using
             self._mark_updated(row)
             return events
 

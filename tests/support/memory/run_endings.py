@@ -23,7 +23,7 @@ from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.waits import end
 from backend_api.domain.conversation.entity import InboxMessage, Lease, Run, RunId, RunStatus, SessionId, SessionStatus
 from backend_api.domain.identity.entity import UserId
-from backend_api.infrastructure.memory.store import MemoryStore, RunRow, SessionRow
+from support.memory.store import MemoryStore, RunRow, SessionRow
 
 
 class RunEndings:

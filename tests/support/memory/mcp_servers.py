@@ -9,7 +9,7 @@ from dataclasses import replace
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.mcp.own import MAX_OWN_SERVERS, McpTrial, OwnMcpServer, TooManyMcpServersError
 from backend_api.domain.settings.entity import Sealed, StoredSettings
-from backend_api.infrastructure.memory.store import MemoryStore
+from support.memory.store import MemoryStore
 
 
 class MemoryMcpServers:

@@ -11,10 +11,10 @@ from backend_api.domain.conversation.entity import RunId, Session, SessionId, Se
 from backend_api.domain.conversation.errors import SessionQuotaError, TooManyWaitingError
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.schedules.entity import Schedule, ScheduledRun, ScheduleId
-from backend_api.domain.schedules.errors import AccountDisabledError, ScheduleNotFoundError, ScheduleQuotaError
+from backend_api.domain.schedules.errors import ScheduleNotFoundError, ScheduleQuotaError
 from backend_api.domain.schedules.ports import LISTED_MOST, Fired, Firing, Upcoming
-from backend_api.infrastructure.memory.run_endings import RunEndings
-from backend_api.infrastructure.memory.store import MemoryStore, SessionRow
+from support.memory.run_endings import RunEndings
+from support.memory.store import MemoryStore, SessionRow
 
 
 class MemorySchedules(RunEndings):
@@ -78,8 +78,6 @@ class MemorySchedules(RunEndings):
                 raise ScheduleNotFoundError("There is no such schedule.")
             if present is None or (firing.due_at is not None and present.version != schedule.version):
                 return None
-            if schedule.user_id in self._store.disabled_users:
-                raise AccountDisabledError("The account is disabled.")
             row = self._row(schedule)
             fired = self._store_firing(row, schedule, firing)
             last = ScheduledRun(

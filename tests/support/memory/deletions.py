@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from backend_api.domain.conversation.deletions import Deleted
 from backend_api.domain.conversation.entity import SessionId
-from backend_api.infrastructure.memory.store import MemoryStore
+from support.memory.store import MemoryStore
 
 
 class MemoryDeletions:

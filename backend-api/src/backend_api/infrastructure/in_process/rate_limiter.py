@@ -9,7 +9,7 @@ from backend_api.domain.errors import LimitError
 _MAX_KEYS = 10_000
 
 
-class MemoryRateLimiter:
+class InProcessRateLimiter:
     """`RateLimiter` by fixed windows; bounded."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from backend_api.domain.agent.subagent_kinds import MAX_KINDS, SubagentKind
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.settings.entity import StoredSettings
 from backend_api.domain.settings.subagent_kinds import TooManyKindsError
-from backend_api.infrastructure.memory.store import MemoryStore
+from support.memory.store import MemoryStore
 
 
 class MemorySubagentKinds:

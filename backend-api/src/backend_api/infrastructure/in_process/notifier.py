@@ -12,7 +12,7 @@ from backend_api.domain.notifier import Subscription, Topic
 MAX_PENDING = 1_000
 
 
-class MemoryNotifier:
+class InProcessNotifier:
     """`Notifier`."""
 
     def __init__(self) -> None:

@@ -16,9 +16,9 @@ from backend_api.domain.conversation.background import (
     TooManyBackgroundError,
 )
 from backend_api.domain.conversation.entity import RunId, SessionId
-from backend_api.infrastructure.memory.run_endings import RunEndings
-from backend_api.infrastructure.memory.store import MemoryStore, SessionRow
 from contracts.tools import MAX_BACKGROUND_RUNNING
+from support.memory.run_endings import RunEndings
+from support.memory.store import MemoryStore, SessionRow
 
 
 class MemoryBackgroundCommands(RunEndings):

@@ -13,7 +13,7 @@ from backend_api.domain.conversation.errors import already_over, no_open_wait
 from backend_api.domain.conversation.ports import Resolved
 from backend_api.domain.conversation.session_changes import changed_names
 from backend_api.domain.identity.entity import UserId
-from backend_api.infrastructure.memory.store import MemoryStore, RunRow, SessionRow
+from support.memory.store import MemoryStore, RunRow, SessionRow
 
 
 def begin_waiting(store: MemoryStore, lease: Lease, waits: Sequence[Wait], read_seq: int) -> list[Event]:

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.mcp.sign_in import SignIn
 from backend_api.domain.settings.entity import Sealed, StoredSettings
-from backend_api.infrastructure.memory.store import MemoryStore
+from support.memory.store import MemoryStore
 
 
 class MemorySignIns:

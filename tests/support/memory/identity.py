@@ -1,16 +1,14 @@
-"""Accounts, refresh tokens and tickets in memory."""
+"""Accounts and refresh tokens in memory."""
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from backend_api.domain.identity.entity import Account, RefreshGrant, User, UserId
 from backend_api.domain.identity.errors import TokenInvalidError, TokenReusedError, UsernameTakenError
-from backend_api.domain.sandbox.tickets import ScreenTicket
-from backend_api.infrastructure.memory.store import utc_now
+from support.memory.store import utc_now
 
 
 class MemoryUsers:
@@ -121,21 +119,3 @@ class MemoryRefreshTokens:
             version = token.grant.token_version
             if token.grant.user_id == user_id and (version is None or version <= through_version):
                 token.is_revoked = True
-
-
-class MemoryTickets:
-    """`Tickets`; they do not age."""
-
-    def __init__(self) -> None:
-        self._tickets: dict[str, ScreenTicket] = {}
-
-    async def issue(self, ticket: ScreenTicket, *, ttl_s: int) -> str:
-        """A secret."""
-        del ttl_s
-        secret = secrets.token_urlsafe(16)
-        self._tickets[secret] = ticket
-        return secret
-
-    async def redeem(self, secret: str) -> ScreenTicket | None:
-        """Once."""
-        return self._tickets.pop(secret, None)

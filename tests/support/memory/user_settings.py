@@ -8,7 +8,7 @@ from typing import Any
 
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.settings.entity import Sealed, StoredSettings
-from backend_api.infrastructure.memory.store import MemoryStore
+from support.memory.store import MemoryStore
 
 
 class MemorySettingsStore:

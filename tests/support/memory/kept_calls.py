@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.identity.entity import UserId
-from backend_api.infrastructure.memory.store import MemoryStore
+from support.memory.store import MemoryStore
 
 
 class MemoryKeptCalls:

@@ -22,7 +22,6 @@ from backend_api.domain.agent.events import (
     TodosUpdated,
     Usage,
     agent_of,
-    is_answer,
     is_for_the_person,
 )
 from backend_api.domain.agent.recorded import Body
@@ -33,8 +32,8 @@ from backend_api.domain.conversation.errors import EventBodyNotFoundError, Sessi
 from backend_api.domain.conversation.ports import Entry, SessionPage
 from backend_api.domain.conversation.session_changes import Changed, differing, updates_of
 from backend_api.domain.identity.entity import UserId
-from backend_api.infrastructure.memory.newest_first import newest_first
-from backend_api.infrastructure.memory.store import MemoryStore, PastUsage, SessionRow, TitleRow
+from support.memory.newest_first import newest_first
+from support.memory.store import MemoryStore, SessionRow, TitleRow
 
 
 class MemorySessionRepository:
@@ -99,10 +98,7 @@ class MemorySessionRepository:
         del self._store.sessions[session_id]
         self._store.deleted[session_id] = (user_id, self._store.clock())
         for run_id in [key for key, row in self._store.runs.items() if row.run.session_id == session_id]:
-            row = self._store.runs.pop(run_id)
-            if usage := row.usage or row.using:
-                past = PastUsage(user_id=user_id, created_at=row.run.created_at, usage=usage, run_id=run_id)
-                self._store.past_usage.append(past)
+            del self._store.runs[run_id]
 
 
 class MemoryEventLog:
@@ -158,22 +154,6 @@ class MemoryEventLog:
         if row is None or seq not in row.bodies:
             raise EventBodyNotFoundError("This event has no body.")
         return row.bodies[seq]
-
-
-class MemoryReadMarkers:
-    """`ReadMarkers` on a `MemoryStore`."""
-
-    def __init__(self, store: MemoryStore) -> None:
-        self._store = store
-
-    async def mark(self, session_id: SessionId, user_id: UserId, seq: int) -> Session:
-        """Under the lock."""
-        async with self._store.lock:
-            row = self._store.own(session_id, user_id)
-            marker = max(row.session.read_seq, min(seq, row.session.last_seq))
-            unread = sum(is_answer(event.payload) for event in row.events[marker:])
-            row.session = replace(row.session, read_seq=marker, unread=unread)
-            return row.session
 
 
 class MemoryTranscripts:

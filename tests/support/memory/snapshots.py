@@ -6,7 +6,7 @@ import secrets
 from datetime import UTC, datetime
 
 from backend_api.domain.sandbox.snapshots import KeptSnapshots, Snapshot, SnapshotNotFoundError, SnapshotRefusedError
-from backend_api.infrastructure.memory.sandboxes import MemorySandboxes, MemoryWorkspace
+from support.memory.sandboxes import MemorySandboxes, MemoryWorkspace
 
 MAX_COUNT = 3
 
