@@ -31,7 +31,6 @@ import uvloop
 from backend_api.application.runs.run_services import RunOptions, RunServices
 from backend_api.application.runs.worker import Worker
 from backend_api.bootstrap.capabilities import capabilities
-from backend_api.bootstrap.wiring import tune_garbage_collection
 from backend_api.domain.agent.events import MessageUser
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.agent.options import Options
@@ -200,7 +199,6 @@ async def measure(turns: Turns) -> list[float]:
         await stores.ledger.accept(session, ANNA, MessageUser(message_id="m", text="go"))
         model = OpenAiChatModel(key="k", base_url=url)
         stack.push_async_callback(model.aclose)
-        tune_garbage_collection()
         await at_work(worker("first", model, stores, live, turns), turns.half_way)
         await at_work(worker("second", model, stores, live, turns), turns.is_over)
         return [float(line) for line in (folder / "shares").read_text().split()]

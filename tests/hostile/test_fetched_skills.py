@@ -18,9 +18,9 @@ from backend_api.domain.identity.entity import UserId
 from backend_api.domain.skills.entity import MAX_ARCHIVE_BYTES
 from backend_api.infrastructure.fetch.guarded_client import guarded_client
 from backend_api.infrastructure.fetch.rules import FetchRules
-from backend_api.infrastructure.memory.skills import MemorySkillStore
 from backend_api.infrastructure.skills.downloads import FetchedSkills
 from backend_api.infrastructure.skills.library import read_library
+from support.memory.skills import MemorySkillStore
 from support.sites import PUBLIC, Answer, LoopbackNetwork, Names, site
 
 ANNA = UserId("anna")

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from contracts.tools import ToolResult
-from support.nested_folders import nest
 from tool_api.navigation.programs import SourcePrograms
 from tool_api.tools.navigation.controller import NavigationController
 from tool_api.tools.navigation.types import CodeDefinition, CodeReferences, CodeSymbols
@@ -108,12 +107,6 @@ async def test_large_files_are_left_out_and_named(root: Path) -> None:
     said = await symbols(root)
     assert said.output.startswith("small.py:1 function found")
     assert "[not read, as larger than 1 MB: large.py]" in said.output
-
-
-async def test_folders_deeper_than_any_path_are_gone_into(root: Path) -> None:
-    nest(root, 1500, "d")
-    (root / "z.py").write_text("def found(): ...\n")
-    assert "z.py:1 function found" in (await symbols(root)).output
 
 
 async def test_no_link_leads_out_and_nothing_but_files_is_opened(root: Path, tmp_path: Path) -> None:

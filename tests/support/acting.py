@@ -24,9 +24,9 @@ from backend_api.domain.agent.model import (
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.tools import Done, Tool, ToolCall
 from backend_api.domain.conversation.entity import InboxMessage, Lease, RunId, SessionId
-from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
-from backend_api.infrastructure.memory.store import MemoryStore
 from backend_api.infrastructure.tools.task import TaskTool
+from support.memory.run_ledger import MemoryRunLedger
+from support.memory.store import MemoryStore
 from support.scripted import HandlerBox, OnOutput, Script, ScriptedModel
 from support.stage import Stage, worker_for, working
 

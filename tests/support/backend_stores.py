@@ -1,4 +1,4 @@
-"""The gateway's stores for contract suites: the same ports in memory and on real servers."""
+"""The gateway's stores on real servers, and the doubles in memory of those that most unit tests stand on."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+
+import pytest
 
 from backend_api.domain.conversation.background import BackgroundCommands
 from backend_api.domain.conversation.deletions import Deletions
@@ -31,30 +33,6 @@ from backend_api.domain.schedules.ports import Schedules
 from backend_api.domain.settings.ports import SettingsStore
 from backend_api.domain.settings.subagent_kinds import OwnKinds
 from backend_api.domain.skills.ports import SkillStore
-from backend_api.infrastructure.memory.background_commands import MemoryBackgroundCommands
-from backend_api.infrastructure.memory.deletions import MemoryDeletions
-from backend_api.infrastructure.memory.kept_calls import MemoryKeptCalls
-from backend_api.infrastructure.memory.mcp_servers import MemoryMcpServers
-from backend_api.infrastructure.memory.mcp_sign_ins import MemorySignIns
-from backend_api.infrastructure.memory.memories import MemoryMemories
-from backend_api.infrastructure.memory.notifier import MemoryNotifier
-from backend_api.infrastructure.memory.opened_ports import MemoryOpenedPorts
-from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
-from backend_api.infrastructure.memory.run_waits import MemoryWaits
-from backend_api.infrastructure.memory.schedules import MemorySchedules
-from backend_api.infrastructure.memory.session_stream import MemorySessionStream
-from backend_api.infrastructure.memory.sessions import (
-    MemoryEventLog,
-    MemoryReadMarkers,
-    MemorySessionRepository,
-    MemoryTranscripts,
-)
-from backend_api.infrastructure.memory.skills import MemorySkillStore
-from backend_api.infrastructure.memory.spending import MemorySpending
-from backend_api.infrastructure.memory.store import MemoryStore, utc_now
-from backend_api.infrastructure.memory.subagent_kinds import MemorySubagentKinds
-from backend_api.infrastructure.memory.titles import MemoryTitles
-from backend_api.infrastructure.memory.user_settings import MemorySettingsStore
 from backend_api.infrastructure.mongo.background_commands import MongoBackgroundCommands
 from backend_api.infrastructure.mongo.connection import connect
 from backend_api.infrastructure.mongo.database import Database
@@ -82,12 +60,23 @@ from backend_api.infrastructure.redis.notifier import RedisNotifier
 from backend_api.infrastructure.redis.session_stream import RedisSessionStream
 from backend_api.memories.mongo import MongoMemories
 from backend_api.memories.ports import MemoriesStore
+from support.memory.deletions import MemoryDeletions
+from support.memory.run_ledger import MemoryRunLedger
+from support.memory.run_waits import MemoryWaits
+from support.memory.sessions import (
+    MemoryEventLog,
+    MemorySessionRepository,
+    MemoryTranscripts,
+)
+from support.memory.store import MemoryStore, utc_now
 from support.modules import MODULE_DOCUMENTS
 
 ANNA = UserId("anna")
 BERT = UserId("bert")
 BEGINS_WITHIN_S = 1.0
 """Of a background command, where a test lets none begin."""
+DOUBLES_TOO = pytest.mark.parametrize("stores", ["memory", "mongo"], indirect=True)
+"""Runs a suite on the doubles in memory, too: unit tests of runs stand on them, and would lie where they differ."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,27 +88,33 @@ class ConversationStores:
     waits: Waits
     log: EventLog
     transcripts: Transcripts
+    deletions: Callable[[float], Deletions]
+    """Due after so many seconds."""
+
+    async def session(self, user_id: UserId = ANNA, title: str = "") -> SessionId:
+        """A fresh session."""
+        return await add_session(self.sessions, user_id, title)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MongoStores(ConversationStores):
+    """Every store of the gateway over one database."""
+
     titles: Titles
     markers: ReadMarkers
     spending: Spending
     settings: SettingsStore
     kinds: OwnKinds
-    mcp_servers: MemoryMcpServers | MongoMcpServers
-    sign_ins: MemorySignIns | MongoSignIns
+    mcp_servers: MongoMcpServers
+    sign_ins: MongoSignIns
     skills: SkillStore
     memories: MemoriesStore
     kept_calls: KeptCalls
     background: BackgroundCommands
     schedules: Schedules
     ports: OpenedPorts
-    deletions: Callable[[float], Deletions]
-    """Due after so many seconds."""
     disable: Callable[[UserId], Awaitable[None]]
     """The account of a user, who need have none."""
-
-    async def session(self, user_id: UserId = ANNA, title: str = "") -> SessionId:
-        """A fresh session."""
-        return await add_session(self.sessions, user_id, title)
 
 
 async def add_session(sessions: SessionRepository, user_id: UserId, title: str = "") -> SessionId:
@@ -142,41 +137,16 @@ async def add_session(sessions: SessionRepository, user_id: UserId, title: str =
     return session_id
 
 
-def memory_stores(
-    *,
-    runs_per_user: int = 0,
-    unseen_most: int = 0,
-    kept_calls_most: int = 0,
-    sessions_most: int = 0,
-    clock: Callable[[], datetime] = utc_now,
-) -> ConversationStores:
+def memory_stores(*, clock: Callable[[], datetime] = utc_now) -> ConversationStores:
     """In memory."""
     store = MemoryStore(clock)
-
-    async def disable(user_id: UserId) -> None:
-        store.disabled_users.add(user_id)
-
     return ConversationStores(
         sessions=MemorySessionRepository(store),
-        ledger=MemoryRunLedger(store, runs_per_user=runs_per_user, unseen_most=unseen_most),
+        ledger=MemoryRunLedger(store),
         waits=MemoryWaits(store),
         log=MemoryEventLog(store),
         transcripts=MemoryTranscripts(store),
-        titles=MemoryTitles(store),
-        markers=MemoryReadMarkers(store),
-        spending=MemorySpending(store),
-        settings=MemorySettingsStore(store),
-        kinds=MemorySubagentKinds(store),
-        mcp_servers=MemoryMcpServers(store),
-        sign_ins=MemorySignIns(store),
-        skills=MemorySkillStore(store),
-        memories=MemoryMemories(store),
-        kept_calls=MemoryKeptCalls(store, most=kept_calls_most),
-        background=MemoryBackgroundCommands(store, starts_within_s=BEGINS_WITHIN_S),
-        schedules=MemorySchedules(store, unseen_most=unseen_most, sessions_most=sessions_most),
-        ports=MemoryOpenedPorts(store),
         deletions=lambda due_s: MemoryDeletions(store, due_s=due_s),
-        disable=disable,
     )
 
 
@@ -189,14 +159,14 @@ async def mongo_stores(
     unseen_most: int = 0,
     kept_calls_most: int = 0,
     sessions_most: int = 0,
-) -> AsyncGenerator[ConversationStores]:
+) -> AsyncGenerator[MongoStores]:
     """On a real mongod."""
     async with connect(uri, name, documents=MODULE_DOCUMENTS) as database:
 
         async def disable(user_id: UserId) -> None:
             await database["users"].update_one({"_id": user_id}, {"$set": {"is_active": False}}, upsert=True)
 
-        yield ConversationStores(
+        yield MongoStores(
             sessions=MongoSessionRepository(database),
             ledger=MongoRunLedger(database, runs_per_user=runs_per_user, unseen_most=unseen_most),
             waits=MongoWaits(database),
@@ -234,15 +204,10 @@ async def _unnamed_fields(database: Database) -> dict[str, set[str]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveChannels:
-    """Both in memory, or both over one Redis."""
+    """Both over one Redis."""
 
     stream: SessionStream
     notifier: Notifier
-
-
-def memory_channels() -> LiveChannels:
-    """In memory."""
-    return LiveChannels(stream=MemorySessionStream(), notifier=MemoryNotifier())
 
 
 @asynccontextmanager

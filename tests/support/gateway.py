@@ -42,11 +42,6 @@ from backend_api.infrastructure.fetch.rules import FetchRules, allowed_hosts
 from backend_api.infrastructure.mcp.connector import McpConnections
 from backend_api.infrastructure.mcp.network import Network, Networks
 from backend_api.infrastructure.mcp.oauth.authorizer import OAuthAuthorizer
-from backend_api.infrastructure.memory.sandbox_commands import MemorySandboxCommands
-from backend_api.infrastructure.memory.sandboxes import MemorySandboxes, MemoryScreens, MemoryWorkspace
-from backend_api.infrastructure.memory.skills import MemorySkillDownloads
-from backend_api.infrastructure.memory.snapshots import MemorySnapshots
-from backend_api.infrastructure.memory.store import utc_now
 from backend_api.infrastructure.mongo.background_commands import MongoBackgroundCommands
 from backend_api.infrastructure.mongo.connection import connect
 from backend_api.infrastructure.mongo.database import Database
@@ -81,6 +76,11 @@ from backend_api.interfaces.http.use_cases import UseCases, WebOptions
 from backend_api.kit.module import Module, open_modules
 from support.backend_stores import redis_channels
 from support.listening import on_loopback
+from support.memory.sandbox_commands import MemorySandboxCommands
+from support.memory.sandboxes import MemorySandboxes, MemoryScreens, MemoryWorkspace
+from support.memory.skills import MemorySkillDownloads
+from support.memory.snapshots import MemorySnapshots
+from support.memory.store import utc_now
 from support.modules import MODULE_DOCUMENTS
 from support.tls import NO_TLS
 from support.user_settings import settings_parts

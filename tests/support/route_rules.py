@@ -1,6 +1,7 @@
 """Who may call what: one row a route of each service. A route without a row fails tests/integration/authorisation.
 
-A row gives the rule and a request that is valid but for who sends it, so that only the rule can refuse it.
+A row gives the rule and a request that is valid but for who sends it, so that only the rule can refuse it. Each is
+tried with every kind of token that must not pass.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from backend_api.domain.sandbox.entity import Sandbox
-from backend_api.infrastructure.memory.sandboxes import MemorySandboxes
+from support.memory.sandboxes import MemorySandboxes
 
 
 class SameSandbox(MemorySandboxes):

@@ -37,17 +37,17 @@ from backend_api.domain.conversation.kept_calls import KeptCalls
 from backend_api.domain.conversation.ports import EventLog
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.notifier import Subscription, Topic
+from backend_api.infrastructure.in_process.notifier import InProcessNotifier
+from backend_api.infrastructure.in_process.rate_limiter import InProcessRateLimiter
 from backend_api.infrastructure.llm.calls import ModelCalls, RetryPolicy
-from backend_api.infrastructure.memory.background_commands import MemoryBackgroundCommands
-from backend_api.infrastructure.memory.notifier import MemoryNotifier
-from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
-from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
-from backend_api.infrastructure.memory.sandbox_commands import MemorySandboxCommands
-from backend_api.infrastructure.memory.sandboxes import MemorySandboxes, MemoryWorkspace
-from backend_api.infrastructure.memory.session_stream import MemorySessionStream
-from backend_api.infrastructure.memory.sessions import MemoryEventLog, MemorySessionRepository
-from backend_api.infrastructure.memory.store import MemoryStore, utc_now
 from support.backend_stores import add_session
+from support.memory.background_commands import MemoryBackgroundCommands
+from support.memory.run_ledger import MemoryRunLedger
+from support.memory.sandbox_commands import MemorySandboxCommands
+from support.memory.sandboxes import MemorySandboxes, MemoryWorkspace
+from support.memory.session_stream import MemorySessionStream
+from support.memory.sessions import MemoryEventLog, MemorySessionRepository
+from support.memory.store import MemoryStore, utc_now
 from support.scripted import SCRIPTED, HandlerBox, OneModel
 
 USER = UserId("user_1")
@@ -73,7 +73,7 @@ class RecordingStream(MemorySessionStream):
         await super().show(session_id, run_id, payload)
 
 
-class WatchedNotifier(MemoryNotifier):
+class WatchedNotifier(InProcessNotifier):
     """`waiting` is set once a worker has found nothing to claim. `is_silent` loses everything, as a lost backend
     does."""
 
@@ -137,8 +137,8 @@ class Stage:
         own_sandbox = OwnSandbox(self.sessions, MemorySandboxes())
         self.workspace = MemoryWorkspace()
         attached = CheckAttachments(own_sandbox, self.workspace, lambda _: True)
-        self._send = SendMessage(self.ledger, self.stream, self.notifier, MemoryRateLimiter(), limits, attached)
-        self._compact = CompactSession(self.ledger, self.stream, self.notifier, MemoryRateLimiter(), limits)
+        self._send = SendMessage(self.ledger, self.stream, self.notifier, InProcessRateLimiter(), limits, attached)
+        self._compact = CompactSession(self.ledger, self.stream, self.notifier, InProcessRateLimiter(), limits)
         self.sandboxes, self.sandbox_commands = MemorySandboxes(), MemorySandboxCommands()
         self.background = MemoryBackgroundCommands(self.store)
         self.look_at_command = LookAtCommand(

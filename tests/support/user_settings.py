@@ -12,9 +12,9 @@ from backend_api.domain.agent.model import ChatModel, ModelInfo, UnknownModelErr
 from backend_api.domain.settings.entity import OwnSettings
 from backend_api.domain.settings.ports import SettingsStore
 from backend_api.domain.settings.subagent_kinds import OwnKinds
-from backend_api.infrastructure.memory.store import MemoryStore
-from backend_api.infrastructure.memory.subagent_kinds import MemorySubagentKinds
 from backend_api.infrastructure.security.secret_box import AesSecretBox
+from support.memory.store import MemoryStore
+from support.memory.subagent_kinds import MemorySubagentKinds
 from support.scripted import ScriptedModel
 
 SEALING = "Zk3vXq81LmN0pRtYw7uBcD5eFgH2iJ4a"

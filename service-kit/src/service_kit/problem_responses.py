@@ -26,7 +26,8 @@ def list_problems(document: Document) -> Document:
     """Complete a document in place, by what each operation has.
 
     Any may be 500 and 503; with a parameter or a body 422, with a parameter 414, with a body 400 and 413, with a token
-    401 and 429, under a path that names something 404. Other problems are listed at their route, by status alone.
+    401 and 429, under a path that names something 404. Other problems are listed at their route, by status alone
+    (`responses={409: {}}`); calls made up from the document find those that are not.
     """
     components: Document = document.setdefault("components", {})
     schemas: Document = components.setdefault("schemas", {})

@@ -10,7 +10,9 @@ class WaitLimit:
     """`with limit: await ...` raises `TimeoutError` where that takes longer than `seconds`, as `asyncio.timeout` does.
 
     It is made for waits one after another that nearly always are short: a timer each takes longer than what most of
-    them wait for, so that one timer looks after all of them. It is closed after the last one.
+    them wait for, so that one timer looks after all of them. It serves where a wait comes with each piece of a model's
+    text; elsewhere `asyncio.timeout` is right. It is closed after the last one: else its timer stays until its time is
+    over, two minutes for a call of a model.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -22,7 +24,8 @@ class WaitLimit:
         self._since = 0.0
         """When its wait began, by the loop's clock."""
         self._cancelled_before = 0
-        """How often it was cancelled by then."""
+        """How often it was cancelled by then. Read when the time is over, a cancellation of that moment would be
+        lost."""
         self._is_over = False
         """Whether the wait has taken too long, for which this cancelled the task."""
 

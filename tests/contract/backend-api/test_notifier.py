@@ -1,4 +1,4 @@
-"""`Notifier`: one suite for memory and Redis, and what only two processes can show."""
+"""`Notifier` on Redis, which within a process stands on `InProcessNotifier`."""
 
 from __future__ import annotations
 
@@ -10,17 +10,13 @@ import pytest
 import redis
 
 from backend_api.domain.notifier import Notifier, Subscription, Topic
-from support.backend_stores import memory_channels, redis_channels
+from support.backend_stores import redis_channels
 from support.servers import Server, free_port
 
 
-@pytest.fixture(params=["memory", "redis"])
-async def notifier(request: pytest.FixtureRequest) -> AsyncGenerator[Notifier]:
-    if request.param == "memory":
-        yield memory_channels().notifier
-        return
-    server: Server = request.getfixturevalue("redis_server")
-    async with redis_channels(server.uri) as channels:
+@pytest.fixture
+async def notifier(redis_server: Server) -> AsyncGenerator[Notifier]:
+    async with redis_channels(redis_server.uri) as channels:
         yield channels.notifier
 
 

@@ -1,95 +1,48 @@
-"""Going through any tree: everything in it is met once, with few folders open."""
+"""Going through a tree."""
 
 from __future__ import annotations
 
-import gc
 import os
-import shutil
-import tempfile
-from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
-from typing import TypeAlias
 
-import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-
-from tool_api import tree_walk
-from tool_api.tree_walk import walk
-
-OPEN = 3
-LIMIT = 32
-Tree: TypeAlias = "dict[str, Tree]"
-Met: TypeAlias = tuple[str, int, list[str], list[str]]
+from support.descriptors import open_below
+from support.nested_folders import nest
+from tool_api.tree_walk import DEEPEST, walk
 
 
-def _branches(inner: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
-    return st.dictionaries(st.sampled_from("abc"), inner, max_size=3)
+def test_folders_are_met_before_those_inside_of_them_and_in_order(tmp_path: Path) -> None:
+    for path in ("b/y", "b/x", "a"):
+        (tmp_path / path).mkdir(parents=True)
+    for path in ("2", "1", "b/x/file"):
+        (tmp_path / path).touch()
+    (tmp_path / "b" / "link").symlink_to(tmp_path)
+    met = [
+        (folder.path, folder.depth, list(folder.folders), list(folder.files))
+        for folder in walk(os.open(tmp_path, os.O_RDONLY))
+    ]
+    assert met == [
+        ("", 0, ["a", "b"], ["1", "2"]),
+        ("a", 1, [], []),
+        ("b", 1, ["link", "x", "y"], []),
+        ("b/x", 2, [], ["file"]),
+        ("b/y", 2, [], []),
+    ]
+    assert open_below(tmp_path) == []
 
 
-TREES: st.SearchStrategy[Tree] = st.recursive(st.builds(dict[str, Tree]), _branches, max_leaves=12)
+def test_what_is_taken_out_is_not_gone_into_and_what_is_left_leaves_nothing_open(tmp_path: Path) -> None:
+    for path in ("a/x", "b/y"):
+        (tmp_path / path).mkdir(parents=True)
+    with closing(walk(os.open(tmp_path, os.O_RDONLY))) as folders:
+        next(folders).folders.remove("a")
+        folder = next(folders)
+        assert folder.path == "b"
+        assert os.listdir(folder.fd) == ["y"]
+    assert open_below(tmp_path) == []
 
 
-@pytest.fixture
-def root() -> Iterator[Path]:
-    root = Path(tempfile.mkdtemp(dir="/dev/shm"))
-    # What other tests left open is not closed in the middle of one that counts descriptors.
-    gc.collect()
-    gc.disable()
-    yield root
-    gc.enable()
-    shutil.rmtree(root)
-
-
-def make(root: Path, tree: Tree) -> None:
-    root.mkdir()
-    (root / "file").touch()
-    for name, inner in tree.items():
-        make(root / name, inner)
-
-
-def met(root: Path) -> tuple[list[Met], int]:
-    """What the walk goes through, and how many descriptors it had open at most."""
-    before = len(os.listdir("/proc/self/fd"))
-    found: list[Met] = []
-    most = 0
-    for folder in walk(os.open(root, os.O_RDONLY | os.O_DIRECTORY)):
-        assert sorted(os.listdir(folder.fd)) == sorted(folder.folders + folder.files)
-        most = max(most, len(os.listdir("/proc/self/fd")) - before)
-        found.append((folder.path, folder.depth, list(folder.folders), list(folder.files)))
-    assert len(os.listdir("/proc/self/fd")) == before
-    return found, most
-
-
-def plain(root: Path) -> list[Met]:
-    found: list[Met] = []
-    for folder, folders, files in os.walk(root):
-        folders.sort()
-        path = os.path.relpath(folder, root).removeprefix(".")
-        found.append((path, path.count("/") + 1 if path else 0, list(folders), sorted(files)))
-    return found
-
-
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(tree=TREES)
-def test_a_walk_meets_what_a_plain_one_meets(tree: Tree, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tree_walk, "_OPEN", OPEN)
-    top = root / "top"
-    make(top, tree)
-    try:
-        found, most = met(top)
-        assert found == plain(top)
-        assert most <= OPEN + 1
-    finally:
-        shutil.rmtree(top)
-
-
-@pytest.mark.parametrize("depth", range(LIMIT - 3, LIMIT + 12, 2))
-def test_siblings_far_below_are_all_met(root: Path, depth: int) -> None:
-    bottom = root.joinpath(*["d"] * depth)
-    bottom.mkdir(parents=True)
-    for name in "abcde":
-        make(bottom / name, {"x": {}, "y": {"z": {}}})
-    found, most = met(root)
-    assert found == plain(root)
-    assert most <= LIMIT + 1
+def test_folders_that_lie_deeper_than_those_of_honest_programs_are_left_out(tmp_path: Path) -> None:
+    nest(tmp_path, DEEPEST + 50, "d")
+    assert max(folder.depth for folder in walk(os.open(tmp_path, os.O_RDONLY))) == DEEPEST
+    assert open_below(tmp_path) == []

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-import linecache
 import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -44,15 +42,6 @@ from service_kit.tracing import follows_callers
 
 DRAIN_S = 6.0
 """Runs may take so long to come to the end of their present step; then they are cut."""
-
-
-def tune_garbage_collection() -> None:
-    """What is loaded by now stays: the collector need not walk it again and again while answers stream."""
-    # The driver of MongoDB had the source of all that made it read, for the case of a warning: two megabytes.
-    linecache.clearcache()
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(10_000, 20, 50)
 
 
 def web_options(settings: Settings) -> WebOptions:
@@ -103,7 +92,6 @@ def wire_with(settings: Settings, closing: Closing) -> Wire:
                 background_task(announced.listen(), "announced-slots"),
                 working(agent, closing),
             ):
-                tune_garbage_collection()
                 yield use_cases
 
     return wire

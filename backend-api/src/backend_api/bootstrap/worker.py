@@ -15,7 +15,7 @@ from backend_api.bootstrap.closing import Closing
 from backend_api.bootstrap.listening import listen, server_for
 from backend_api.bootstrap.runtime import Plan, Runtime, open_runtime, plan
 from backend_api.bootstrap.settings import Settings, SettingsError, load_settings, resolve_hosts
-from backend_api.bootstrap.wiring import tune_garbage_collection, working
+from backend_api.bootstrap.wiring import working
 from backend_api.domain.errors import StoreUnavailableError
 from backend_api.infrastructure.tool_api.remote_spans import SERVICE as SANDBOX_SERVICE
 from backend_api.interfaces.http.worker_app import build_worker_app
@@ -55,7 +55,6 @@ async def _run_worker(planned: Plan, hosts: list[str]) -> None:
         asyncio.get_running_loop().add_signal_handler(number, closing.begin)
     async with open_runtime(planned) as runtime, _serve_health(planned.settings, hosts, runtime):
         name = runtime.agent.worker.name
-        tune_garbage_collection()
         async with working(runtime.agent, closing):
             logger.info("worker started", extra={"worker": name})
             await ended.wait()

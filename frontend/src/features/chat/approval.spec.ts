@@ -124,18 +124,6 @@ describe('an approval', () => {
       'constructor',
     ])
   })
-  it('prints whole numbers that a number of the page would round', () => {
-    const given = {
-      call_id: 'c',
-      name: 'shell_exec',
-      arguments: { id: 9007199254740993n, list: [2n ** 64n] },
-      safety_checks: [],
-    }
-    const item = { ...asked(4), calls: [given] }
-    const { container } = render(ApprovalCard, { props: { item, sessionId: 's' }, global: { plugins: [i18n] } })
-    expect(container.textContent).toContain('9007199254740993')
-    expect(container.textContent).toContain('18446744073709551616')
-  })
   it('says why the provider of the model holds calls back, once for all that are held back together', () => {
     const checks = [
       { code: 'malicious_instructions', message: 'The page <b>asks</b> for\u202E money.' },

@@ -1,4 +1,3 @@
-import { printExact } from '@/api/exactNumbers'
 import { allSeen } from '@/shared/lib/unseen'
 import type { ApprovalDecision, ApprovalItem } from './transcript'
 
@@ -19,7 +18,7 @@ export function shownArguments(given: Readonly<Record<string, unknown>>): ShownA
   return Object.entries(given)
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => {
-      const text = allSeen(typeof value === 'string' ? value : printExact(value))
+      const text = allSeen(typeof value === 'string' ? value : JSON.stringify(value, null, 1))
       return { name: allSeen(name), text, length: text.length > LONG ? text.length : null }
     })
 }

@@ -87,25 +87,6 @@ describe('a conversation', () => {
       { text: 'and this' },
     ])
   })
-  it('keeps whole numbers that a person decides about, in what was and in what comes', async () => {
-    const approval = (seq: number): string =>
-      `{"type":"approval.requested","seq":${seq},"at":"","session_id":"s","run_id":"r","approval_id":"a${seq}",` +
-      `"calls":[{"call_id":"c","name":"pay","arguments":{"id":9007199254740993}}],"expires_at":null}`
-    startFakeServer({
-      'GET /sessions/s/state': () => json({ session, sandbox, last_seq: 1 }),
-      'GET /sessions/s/events': ({ path, signal }) => {
-        if (path.includes('format=json'))
-          return new Response(`{"items":[${approval(1)}],"last_seq":1,"has_more":false}`)
-        streams.push(openFakeStream(signal))
-        return streams.at(-1)!.response
-      },
-    })
-    await conversation.open('s')
-    await vi.waitFor(() => expect(streams).toHaveLength(1))
-    streams[0]!.send(`id: 2\ndata: ${approval(2)}\n\n`)
-    const exact = { calls: [{ arguments: { id: 9007199254740993n } }] }
-    await vi.waitFor(() => expect(conversation.transcript.items).toMatchObject([exact, exact]))
-  })
   it('takes a message while it is still being opened, once', async () => {
     let loaded: (answer: Response) => void = () => undefined
     const server = startFakeServer({

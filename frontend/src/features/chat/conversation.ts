@@ -1,7 +1,6 @@
 import { defineStore } from 'pinia'
 import { computed, ref, shallowRef } from 'vue'
-import { call, callRaw } from '@/api/client'
-import { parseEvents } from '@/api/exactNumbers'
+import { call } from '@/api/client'
 import { ApiError } from '@/api/problems'
 import { openStream, type StreamHandle, type StreamState } from '@/api/stream'
 import type { SandboxState, SessionState, WireEvent } from '@/api/types'
@@ -140,8 +139,7 @@ export const useConversation = defineStore('conversation', () => {
   async function loadHistory(id: string, signal: AbortSignal): Promise<void> {
     for (;;) {
       const query = { format: 'json', after: state.lastSeq, limit: PAGE }
-      const answer = await callRaw('GET', `/sessions/${id}/events`, { query, signal })
-      const page = parseEvents<EventPage>(await answer.text())
+      const page = await call<EventPage>('GET', `/sessions/${id}/events`, { query, signal })
       if (signal.aborted) return
       const before = state.lastSeq
       state = page.items.reduce(reduce, state)
@@ -169,7 +167,7 @@ export const useConversation = defineStore('conversation', () => {
       restHiddenMs: 3_000,
       path: `/sessions/${id}/events`,
       query: () => ({ after: state.lastSeq }),
-      onMessage: (message) => take(parseEvents<WireEvent>(message.data)),
+      onMessage: (message) => take(JSON.parse(message.data) as WireEvent),
       onState: (next, error) => {
         streamState.value = next
         streamError.value = error

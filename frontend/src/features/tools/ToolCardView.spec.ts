@@ -192,7 +192,7 @@ describe('ToolCardView', () => {
   it('shows a list of steps one to a line, and what it can not take apart as it is', async () => {
     const steps = [
       { title: 'Look', status: 'done', result: '' },
-      { title: 'Write', status: 'in_progress', times: 2n },
+      { title: 'Write', status: 'in_progress', times: 2 },
     ]
     show({ name: 'plan_update', arguments: { steps, deep: { a: { b: [1] } }, none: null }, outcome: 'succeeded' })
     await userEvent.click(screen.getByRole('button'))

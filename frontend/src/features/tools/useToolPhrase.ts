@@ -7,7 +7,7 @@ const LONGEST_VALUE = 80
 type Call = Pick<ToolCard, 'name' | 'arguments' | 'phrase' | 'outcome'> & { readonly startedAt?: string | null }
 
 function oneLine(value: unknown): string {
-  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'bigint') return ''
+  if (typeof value !== 'string' && typeof value !== 'number') return ''
   const points = [
     ...String(value)
       .slice(0, LONGEST_VALUE * 20)

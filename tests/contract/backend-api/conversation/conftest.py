@@ -1,4 +1,4 @@
-"""The stores of a conversation, in memory and on the real database: what holds for one holds for the other."""
+"""The stores of a conversation on the real database; a few suites run on their doubles in memory, too."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ def bounds() -> dict[str, Any]:
     return {}
 
 
-@pytest.fixture(params=["memory", "mongo"])
+@pytest.fixture
 async def stores(request: pytest.FixtureRequest, bounds: dict[str, Any]) -> AsyncGenerator[ConversationStores]:
-    if request.param == "memory":
-        yield memory_stores(**bounds)
+    """Those of MongoDB, unless a suite is parametrized by `DOUBLES_TOO`."""
+    if getattr(request, "param", "mongo") == "memory":
+        yield memory_stores()
         return
     server: Server = request.getfixturevalue("mongo_server")
     async with mongo_stores(server.uri, request.getfixturevalue("mongo_database_name"), **bounds) as opened:

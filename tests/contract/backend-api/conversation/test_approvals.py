@@ -1,4 +1,4 @@
-"""Calls that wait for a person: one suite for memory and MongoDB."""
+"""Calls that wait for a person."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ from backend_api.domain.conversation.errors import (
     SessionNotFoundError,
 )
 from backend_api.domain.errors import InvalidError
-from support.backend_stores import ANNA, BERT, ConversationStores
+from support.backend_stores import ANNA, BERT, MongoStores
 
 APPROVE, DENY = Decision(decision="approve"), Decision(decision="deny", feedback=" Not today. ")
 
 
 async def waiting(
-    stores: ConversationStores,
+    stores: MongoStores,
     *call_ids: str,
     expires_s: float = 60.0,
     agent_id: str | None = None,
@@ -70,13 +70,13 @@ async def waiting(
     return session_id, lease, calls
 
 
-async def stored(stores: ConversationStores, session_id: SessionId, *kinds: type[Any]) -> list[Any]:
+async def stored(stores: MongoStores, session_id: SessionId, *kinds: type[Any]) -> list[Any]:
     events = await stores.log.read(session_id, after=0, limit=1_000)
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
     return [event.payload for event in events if isinstance(event.payload, kinds)]
 
 
-async def test_what_is_approved_has_no_result_yet_and_its_run_goes_on(stores: ConversationStores) -> None:
+async def test_what_is_approved_has_no_result_yet_and_its_run_goes_on(stores: MongoStores) -> None:
     session_id, lease, calls = await waiting(stores, "c1", "c2")
     (asked,) = await stored(stores, session_id, ApprovalRequested)
     assert (asked.approval_id, asked.calls, asked.expires_at is not None) == ("a", calls, True)
@@ -110,7 +110,7 @@ def nested(depth: int) -> object:
     ids=["64 bits", "long", "keys", "surrogates", "deep", "large"],
 )
 async def test_whatever_the_arguments_are_they_are_shown_and_decided(
-    stores: ConversationStores, arguments: dict[str, Any]
+    stores: MongoStores, arguments: dict[str, Any]
 ) -> None:
     session_id, _, calls = await waiting(stores, *(f"c{number}" for number in range(6)), arguments=arguments)
     (asked,) = await stored(stores, session_id, ApprovalRequested)
@@ -123,7 +123,7 @@ async def test_whatever_the_arguments_are_they_are_shown_and_decided(
 
 @pytest.mark.parametrize("asks", [True, False])
 async def test_what_was_approved_and_stopped_before_a_worker_had_it_never_began(
-    stores: ConversationStores, asks: bool
+    stores: MongoStores, asks: bool
 ) -> None:
     session_id, _, _ = await waiting(stores, "c1", asks=asks)
     await stores.waits.answer(session_id, ANNA, "a", APPROVE)
@@ -132,7 +132,7 @@ async def test_what_was_approved_and_stopped_before_a_worker_had_it_never_began(
     assert (finished.preview, finished.has_begun) == ("Not begun. Stopped.", False)
 
 
-async def test_what_is_denied_has_its_result_with_what_the_person_said(stores: ConversationStores) -> None:
+async def test_what_is_denied_has_its_result_with_what_the_person_said(stores: MongoStores) -> None:
     session_id, _, _ = await waiting(stores, "c1")
     await stores.waits.answer(session_id, ANNA, "a", DENY)
     (finished,) = await stored(stores, session_id, ToolFinished)
@@ -141,7 +141,7 @@ async def test_what_is_denied_has_its_result_with_what_the_person_said(stores: C
     assert finished.preview.endswith("They said: Not today.")
 
 
-async def test_calls_are_decided_one_by_one_and_none_twice(stores: ConversationStores) -> None:
+async def test_calls_are_decided_one_by_one_and_none_twice(stores: MongoStores) -> None:
     session_id, lease, _ = await waiting(stores, "c1", "c2", "c3")
     first = await stores.waits.answer(session_id, ANNA, "a", Decision(decision="approve", call_ids=["c2"]))
     assert not first.is_queued
@@ -161,7 +161,7 @@ async def test_calls_are_decided_one_by_one_and_none_twice(stores: ConversationS
 
 @pytest.mark.parametrize("decision", ["approve", "approve_all", "deny"])
 async def test_a_decision_after_the_deadline_is_refused_before_anybody_looked(
-    stores: ConversationStores, decision: Decided
+    stores: MongoStores, decision: Decided
 ) -> None:
     session_id, lease, _ = await waiting(stores, "c1", "c2", expires_s=-1)
     before = (await stores.sessions.get(session_id, ANNA)).options
@@ -176,7 +176,7 @@ async def test_a_decision_after_the_deadline_is_refused_before_anybody_looked(
     assert [one.call_id for one in await stored(stores, session_id, ToolFinished)] == ["c1", "c2"]
 
 
-async def test_an_approval_is_its_owners_and_no_question(stores: ConversationStores) -> None:
+async def test_an_approval_is_its_owners_and_no_question(stores: MongoStores) -> None:
     session_id, _, _ = await waiting(stores, "c1")
     for user, wait_id, answer, error in (
         (BERT, "a", APPROVE, SessionNotFoundError),
@@ -190,7 +190,7 @@ async def test_an_approval_is_its_owners_and_no_question(stores: ConversationSto
         await stores.waits.answer(session_id, ANNA, "a", Answers({"q1": "red"}))
 
 
-async def test_to_approve_all_ends_asking_in_the_session(stores: ConversationStores) -> None:
+async def test_to_approve_all_ends_asking_in_the_session(stores: MongoStores) -> None:
     session_id, _, _ = await waiting(stores, "c1")
     await stores.sessions.update(session_id, ANNA, {"options": {"enable_approval": True, "max_turns": 5}})
     await stores.waits.answer(session_id, ANNA, "a", Decision(decision="approve_all"))
@@ -202,7 +202,7 @@ async def test_to_approve_all_ends_asking_in_the_session(stores: ConversationSto
     assert lease.options.enable_approval is False
 
 
-async def test_a_stop_gives_each_call_its_result_whether_it_was_decided_or_not(stores: ConversationStores) -> None:
+async def test_a_stop_gives_each_call_its_result_whether_it_was_decided_or_not(stores: MongoStores) -> None:
     for decided_first in ([], ["c1"], ["c1", "c2"]):
         session_id, lease, _ = await waiting(stores, "c1", "c2")
         if decided_first:
@@ -217,7 +217,7 @@ async def test_a_stop_gives_each_call_its_result_whether_it_was_decided_or_not(s
             await stores.waits.answer(session_id, ANNA, "a", APPROVE)
 
 
-async def test_a_call_that_a_worker_had_since_is_no_more_said_not_to_have_begun(stores: ConversationStores) -> None:
+async def test_a_call_that_a_worker_had_since_is_no_more_said_not_to_have_begun(stores: MongoStores) -> None:
     session_id, lease, _ = await waiting(stores, "c1")
     await stores.waits.answer(session_id, ANNA, "a", APPROVE)
     again = await stores.ledger.claim("w2", lease_s=30, model="m", run_id=lease.run.id)
@@ -232,12 +232,12 @@ COMING = ("approve", "deny", "deadline", "message", "interrupt", "stop")
 
 
 @pytest.mark.parametrize("coming", list(combinations(COMING, 3)), ids="-".join)
-async def test_whatever_comes_at_once_decides_a_call_once(stores: ConversationStores, coming: tuple[str, ...]) -> None:
+async def test_whatever_comes_at_once_decides_a_call_once(stores: MongoStores, coming: tuple[str, ...]) -> None:
     for order in permutations(coming):
         await decides_once(stores, order)
 
 
-async def decides_once(stores: ConversationStores, order: tuple[str, ...]) -> None:
+async def decides_once(stores: MongoStores, order: tuple[str, ...]) -> None:
     # Nothing but the deadline comes after it.
     session_id, lease, _ = await waiting(stores, "c1", expires_s=-1 if "deadline" in order else 60)
 
@@ -278,7 +278,7 @@ WITH_MESSAGE = [("approve one", "message", "deny two"), ("message", "deadline"),
 
 
 async def waiting_below(
-    stores: ConversationStores,
+    stores: MongoStores,
     *,
     expires_s: float = 60.0,
     late: tuple[str, ...] = (),
@@ -327,7 +327,7 @@ async def waiting_below(
     return session_id, lease
 
 
-async def test_all_that_is_told_of_an_approval_is_its_agents(stores: ConversationStores) -> None:
+async def test_all_that_is_told_of_an_approval_is_its_agents(stores: MongoStores) -> None:
     session_id, lease = await waiting_below(stores)
     first = await stores.waits.answer(session_id, ANNA, "wait_one", APPROVE)
     assert not first.is_queued
@@ -338,7 +338,7 @@ async def test_all_that_is_told_of_an_approval_is_its_agents(stores: Conversatio
     assert [one.agent_id for one in told] == [owners[name] for name in ("one", "two", "one", "two", "two")]
 
 
-async def test_to_approve_all_approves_what_the_other_agents_of_the_run_ask_for(stores: ConversationStores) -> None:
+async def test_to_approve_all_approves_what_the_other_agents_of_the_run_ask_for(stores: MongoStores) -> None:
     session_id, lease = await waiting_below(stores)
     resolved = await stores.waits.answer(session_id, ANNA, "wait_two", Decision(decision="approve_all"))
     assert (resolved.run_id, resolved.is_queued) == (lease.run.id, True)
@@ -354,7 +354,7 @@ async def test_to_approve_all_approves_what_the_other_agents_of_the_run_ask_for(
         await stores.waits.answer(session_id, ANNA, "wait_one", DENY)
 
 
-async def test_to_approve_named_calls_and_ask_no_more_approves_no_others(stores: ConversationStores) -> None:
+async def test_to_approve_named_calls_and_ask_no_more_approves_no_others(stores: MongoStores) -> None:
     session_id, _ = await waiting_below(stores)
     chosen = Decision(decision="approve_all", call_ids=["two"])
     assert not (await stores.waits.answer(session_id, ANNA, "wait_two", chosen)).is_queued
@@ -363,7 +363,7 @@ async def test_to_approve_named_calls_and_ask_no_more_approves_no_others(stores:
 
 
 async def test_to_approve_all_approves_nothing_that_a_provider_holds_back_from_another_agent(
-    stores: ConversationStores,
+    stores: MongoStores,
 ) -> None:
     session_id, _ = await waiting_below(stores, held=("one",))
     assert not (await stores.waits.answer(session_id, ANNA, "wait_two", Decision(decision="approve_all"))).is_queued
@@ -372,7 +372,7 @@ async def test_to_approve_all_approves_nothing_that_a_provider_holds_back_from_a
 
 
 async def test_to_approve_all_approves_nothing_after_its_deadline_and_answers_no_question(
-    stores: ConversationStores,
+    stores: MongoStores,
 ) -> None:
     session_id, lease = await waiting_below(stores, late=("one",), asking=True)
     assert not (await stores.waits.answer(session_id, ANNA, "wait_two", Decision(decision="approve_all"))).is_queued
@@ -385,7 +385,7 @@ async def test_to_approve_all_approves_nothing_after_its_deadline_and_answers_no
     assert (await stores.waits.answer(session_id, ANNA, "ask", Answers({"q1": "red"}))).is_queued
 
 
-async def test_no_agent_waits_where_a_message_that_interrupts_came_first(stores: ConversationStores) -> None:
+async def test_no_agent_waits_where_a_message_that_interrupts_came_first(stores: MongoStores) -> None:
     for coming in (["redirect"], ["redirect", "stop"]):
         session_id = await stores.session()
         accepted = await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m", text="go"))
@@ -406,7 +406,7 @@ async def test_no_agent_waits_where_a_message_that_interrupts_came_first(stores:
         assert await stores.ledger.wait(lease, [wait], read_seq=0)
 
 
-async def test_a_stop_ends_the_calls_that_agents_work_on_after_theirs(stores: ConversationStores) -> None:
+async def test_a_stop_ends_the_calls_that_agents_work_on_after_theirs(stores: MongoStores) -> None:
     session_id, _ = await waiting_below(stores)
     await stores.waits.answer(session_id, ANNA, "wait_one", APPROVE)
     await stores.ledger.request_stop(session_id, ANNA)
@@ -417,7 +417,7 @@ async def test_a_stop_ends_the_calls_that_agents_work_on_after_theirs(stores: Co
     assert ["may have happened" in one.preview for one in results] == [False, False, True, True]
 
 
-async def test_a_stop_ends_each_agent_right_after_the_call_it_works_on(stores: ConversationStores) -> None:
+async def test_a_stop_ends_each_agent_right_after_the_call_it_works_on(stores: MongoStores) -> None:
     session_id, lease = await waiting_below(stores, expires_s=-1)
     await stores.waits.expire(lease.run.id)
     again = await stores.ledger.claim("w2", lease_s=30, model="m", run_id=lease.run.id)
@@ -449,13 +449,13 @@ ORDERS |= {"with all": WITH_ALL, "with message": WITH_MESSAGE}
 
 @pytest.mark.parametrize("orders", ORDERS.values(), ids=ORDERS)
 async def test_whatever_comes_at_once_decides_each_agents_call_once(
-    stores: ConversationStores, orders: list[tuple[str, ...]]
+    stores: MongoStores, orders: list[tuple[str, ...]]
 ) -> None:
     for order in orders:
         await decides_each_once(stores, order)
 
 
-async def decides_each_once(stores: ConversationStores, order: tuple[str, ...]) -> None:
+async def decides_each_once(stores: MongoStores, order: tuple[str, ...]) -> None:
     session_id, lease = await waiting_below(stores, expires_s=-1 if "deadline" in order else 60)
 
     async def happen(what: str) -> None:
@@ -490,7 +490,7 @@ async def decides_each_once(stores: ConversationStores, order: tuple[str, ...]) 
     assert woken <= 1 if is_stopped else woken == 1
 
 
-async def test_a_stop_ends_calls_of_a_team_that_are_older_than_the_last_turn(stores: ConversationStores) -> None:
+async def test_a_stop_ends_calls_of_a_team_that_are_older_than_the_last_turn(stores: MongoStores) -> None:
     session_id = await stores.session()
     accepted = await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m", text="go"))
     lease = await stores.ledger.claim("w1", lease_s=30, model="m", run_id=accepted.run_id)

@@ -1,4 +1,4 @@
-"""Runs leased to a worker in another process in the moment they are queued: one suite for memory and MongoDB."""
+"""Runs leased to a worker in another process in the moment they are queued."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import asyncio
 
 from backend_api.domain.agent.events import MessageUser, RunFinished, RunStarted
 from backend_api.domain.conversation.entity import Accepted, Claimant, Lease, RunId, SessionId
-from support.backend_stores import ANNA, ConversationStores
+from support.backend_stores import ANNA, MongoStores
 
 
-async def assigned(stores: ConversationStores, *, lease_s: float = 30) -> tuple[SessionId, Accepted]:
+async def assigned(stores: MongoStores, *, lease_s: float = 30) -> tuple[SessionId, Accepted]:
     session_id = await stores.session(title="named")
     await stores.sessions.update(session_id, ANNA, {"options": {"max_turns": 3}, "preset": "chat"})
     claimant = Claimant(worker="w1", lease_s=lease_s, model="m", is_elsewhere=True)
@@ -17,11 +17,11 @@ async def assigned(stores: ConversationStores, *, lease_s: float = 30) -> tuple[
     return session_id, await stores.ledger.accept(session_id, ANNA, message, claimant=claimant)
 
 
-async def confirm(stores: ConversationStores, run_id: RunId, worker: str = "w1") -> Lease | None:
+async def confirm(stores: MongoStores, run_id: RunId, worker: str = "w1") -> Lease | None:
     return await stores.ledger.confirm(run_id, worker, lease_s=30)
 
 
-async def test_its_worker_takes_it_up_with_all_that_a_claim_tells(stores: ConversationStores) -> None:
+async def test_its_worker_takes_it_up_with_all_that_a_claim_tells(stores: MongoStores) -> None:
     session_id, accepted = await assigned(stores)
     assert [event.payload.type for event in accepted.events] == ["message.user", "run.queued", "run.started"]
     lease = await confirm(stores, accepted.run_id)
@@ -35,7 +35,7 @@ async def test_its_worker_takes_it_up_with_all_that_a_claim_tells(stores: Conver
     assert [event.payload.worker for event in events if isinstance(event.payload, RunStarted)] == ["w1"]
 
 
-async def test_it_is_taken_up_once_and_by_its_worker_alone(stores: ConversationStores) -> None:
+async def test_it_is_taken_up_once_and_by_its_worker_alone(stores: MongoStores) -> None:
     _, accepted = await assigned(stores)
     assert await confirm(stores, accepted.run_id, "w2") is None
     assert await confirm(stores, RunId("nobody's")) is None
@@ -44,7 +44,7 @@ async def test_it_is_taken_up_once_and_by_its_worker_alone(stores: ConversationS
 
 
 async def test_one_that_was_not_taken_up_in_time_is_claimed_by_any_worker_and_by_it_no_more(
-    stores: ConversationStores,
+    stores: MongoStores,
 ) -> None:
     for claimant in ("w1", "w2"):
         _, accepted = await assigned(stores, lease_s=-1)
@@ -54,13 +54,13 @@ async def test_one_that_was_not_taken_up_in_time_is_claimed_by_any_worker_and_by
         assert await confirm(stores, accepted.run_id) is None
 
 
-async def test_one_taken_up_is_nobody_elses(stores: ConversationStores) -> None:
+async def test_one_taken_up_is_nobody_elses(stores: MongoStores) -> None:
     _, accepted = await assigned(stores, lease_s=-1)
     assert await confirm(stores, accepted.run_id) is not None
     assert await stores.ledger.claim("w2", lease_s=30, model="m") is None
 
 
-async def test_a_stop_that_came_before_it_was_taken_up_lies_in_its_inbox(stores: ConversationStores) -> None:
+async def test_a_stop_that_came_before_it_was_taken_up_lies_in_its_inbox(stores: MongoStores) -> None:
     session_id, accepted = await assigned(stores)
     stopped = await stores.ledger.request_stop(session_id, ANNA)
     assert stopped is not None
@@ -70,7 +70,7 @@ async def test_a_stop_that_came_before_it_was_taken_up_lies_in_its_inbox(stores:
     assert [message.kind for message in lease.messages] == ["stop"]
 
 
-async def test_of_several_those_are_told_that_lapsed_and_that_nobody_has(stores: ConversationStores) -> None:
+async def test_of_several_those_are_told_that_lapsed_and_that_nobody_has(stores: MongoStores) -> None:
     names = ("left", "confirmed", "claimed", "stopped")
     ids = {name: (await assigned(stores, lease_s=-1))[1].run_id for name in names}
     ids["fresh"] = (await assigned(stores))[1].run_id

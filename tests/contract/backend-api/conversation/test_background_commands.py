@@ -18,7 +18,7 @@ from backend_api.domain.conversation.background import (
 )
 from backend_api.domain.conversation.entity import Lease, SessionId, SessionStatus
 from contracts.tools import MAX_BACKGROUND_RUNNING
-from support.backend_stores import ANNA, ConversationStores
+from support.backend_stores import ANNA, MongoStores
 
 FINISHED = BackgroundFinished(background_id="bg_1", command="$HOME", exit_code=3, preview="$x: no", state="ended")
 ENDED = Recorded(payload=FINISHED, body=Body(content=b"$x: no such thing", media_type="text/plain"), output="$x: read")
@@ -37,27 +37,27 @@ def command_of(session_id: SessionId, background_id: str = "bg_1") -> Background
     )
 
 
-async def begun(stores: ConversationStores, session_id: SessionId, background_id: str = "bg_1") -> BackgroundCommand:
+async def begun(stores: MongoStores, session_id: SessionId, background_id: str = "bg_1") -> BackgroundCommand:
     await stores.background.begin(command_of(session_id, background_id))
     await stores.background.confirm(background_id)
     return await stores.background.get(session_id, background_id)
 
 
-async def at_work(stores: ConversationStores, session_id: SessionId) -> Lease:
+async def at_work(stores: MongoStores, session_id: SessionId) -> Lease:
     await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m", text="hi"))
     lease = await stores.ledger.claim("w", lease_s=30, model="m")
     assert lease is not None
     return lease
 
 
-async def idle(stores: ConversationStores) -> SessionId:
+async def idle(stores: MongoStores) -> SessionId:
     session_id = await stores.session()
     lease = await at_work(stores, session_id)
     assert await stores.ledger.finish(lease, RunFinished(run_id=lease.run.id, status="completed"), seen_seq=9)
     return session_id
 
 
-async def test_one_is_kept_as_it_was_begun_and_then_as_it_ended(stores: ConversationStores) -> None:
+async def test_one_is_kept_as_it_was_begun_and_then_as_it_ended(stores: MongoStores) -> None:
     session_id = await idle(stores)
     command = await begun(stores, session_id)
     assert (command.command, command.is_begun, command.state) == ("$HOME", True, None)
@@ -72,14 +72,14 @@ async def test_one_is_kept_as_it_was_begun_and_then_as_it_ended(stores: Conversa
         await stores.background.get(await stores.session(), "bg_1")
 
 
-async def test_one_that_was_never_started_is_forgotten(stores: ConversationStores) -> None:
+async def test_one_that_was_never_started_is_forgotten(stores: MongoStores) -> None:
     session_id = await stores.session()
     await stores.background.begin(command_of(session_id))
     await stores.background.drop("bg_1")
     assert await stores.background.of_session(session_id, ended=9) == []
 
 
-async def test_so_many_run_at_a_time_and_no_more(stores: ConversationStores) -> None:
+async def test_so_many_run_at_a_time_and_no_more(stores: MongoStores) -> None:
     session_id = await stores.session()
     for number in range(MAX_BACKGROUND_RUNNING):
         await begun(stores, session_id, f"bg_{number}")
@@ -92,7 +92,7 @@ async def test_so_many_run_at_a_time_and_no_more(stores: ConversationStores) -> 
     await begun(stores, await stores.session(), "bg_elsewhere")
 
 
-async def test_one_process_looks_at_a_time_and_another_once_its_lease_is_over(stores: ConversationStores) -> None:
+async def test_one_process_looks_at_a_time_and_another_once_its_lease_is_over(stores: MongoStores) -> None:
     session_id = await stores.session()
     await begun(stores, session_id)
     both = await asyncio.gather(*(stores.background.claim(lease_s=0.3, limit=9) for _ in range(4)))
@@ -105,14 +105,14 @@ async def test_one_process_looks_at_a_time_and_another_once_its_lease_is_over(st
     assert [one.id for one in await stores.background.claim(lease_s=30, limit=9)] == ["bg_1"]
 
 
-async def test_one_whose_start_was_cut_off_is_looked_at_once_that_must_be_over(stores: ConversationStores) -> None:
+async def test_one_whose_start_was_cut_off_is_looked_at_once_that_must_be_over(stores: MongoStores) -> None:
     await stores.background.begin(command_of(await stores.session()))
     assert await stores.background.claim(lease_s=30, limit=9) == []
     await asyncio.sleep(1.1)
     assert [one.is_begun for one in await stores.background.claim(lease_s=30, limit=9)] == [False]
 
 
-async def test_a_wish_to_stop_is_kept_and_has_it_looked_at_at_once(stores: ConversationStores) -> None:
+async def test_a_wish_to_stop_is_kept_and_has_it_looked_at_at_once(stores: MongoStores) -> None:
     session_id = await stores.session()
     await begun(stores, session_id)
     await begun(stores, session_id, "bg_2")
@@ -125,7 +125,7 @@ async def test_a_wish_to_stop_is_kept_and_has_it_looked_at_at_once(stores: Conve
     assert await stores.background.request_end(await stores.session()) == []
 
 
-async def test_the_first_of_many_tells_of_it_and_an_idle_session_gets_one_run(stores: ConversationStores) -> None:
+async def test_the_first_of_many_tells_of_it_and_an_idle_session_gets_one_run(stores: MongoStores) -> None:
     session_id = await idle(stores)
     command = await begun(stores, session_id)
     told = await asyncio.gather(*(stores.background.settle(command, ENDED, wakes=True) for _ in range(5)))
@@ -147,7 +147,7 @@ async def test_the_first_of_many_tells_of_it_and_an_idle_session_gets_one_run(st
     assert lease.run.id == queued.run_id
 
 
-async def test_a_run_at_work_does_not_end_before_it_has_read_of_it(stores: ConversationStores) -> None:
+async def test_a_run_at_work_does_not_end_before_it_has_read_of_it(stores: MongoStores) -> None:
     session_id = await stores.session()
     command, lease = await begun(stores, session_id), await at_work(stores, session_id)
     (told,) = await stores.background.settle(command, ENDED, wakes=True)
@@ -158,7 +158,7 @@ async def test_a_run_at_work_does_not_end_before_it_has_read_of_it(stores: Conve
     assert (await stores.sessions.get(session_id, ANNA)).status == SessionStatus.IDLE
 
 
-async def test_a_run_that_ends_otherwise_leaves_it_to_the_next_one(stores: ConversationStores) -> None:
+async def test_a_run_that_ends_otherwise_leaves_it_to_the_next_one(stores: MongoStores) -> None:
     session_id = await stores.session()
     command, lease = await begun(stores, session_id), await at_work(stores, session_id)
     await stores.ledger.record(lease, [], handled=0)
@@ -169,7 +169,7 @@ async def test_a_run_that_ends_otherwise_leaves_it_to_the_next_one(stores: Conve
     assert (await stores.sessions.get(session_id, ANNA)).status == SessionStatus.QUEUED
 
 
-async def test_the_files_it_changed_are_told_after_its_end(stores: ConversationStores) -> None:
+async def test_the_files_it_changed_are_told_after_its_end(stores: MongoStores) -> None:
     session_id = await idle(stores)
     before = (await stores.sessions.get(session_id, ANNA)).last_seq
     events = await stores.background.settle(
@@ -188,14 +188,14 @@ async def test_the_files_it_changed_are_told_after_its_end(stores: ConversationS
     assert (await stores.sessions.get(session_id, ANNA)).last_seq == before + 3
 
 
-async def test_what_a_person_stopped_wakes_nobody(stores: ConversationStores) -> None:
+async def test_what_a_person_stopped_wakes_nobody(stores: MongoStores) -> None:
     session_id = await idle(stores)
     (told,) = await stores.background.settle(await begun(stores, session_id), ENDED, wakes=False)
     assert told.run_id is None
     assert (await stores.sessions.get(session_id, ANNA)).status == SessionStatus.IDLE
 
 
-async def test_what_somebody_wants_to_stop_wakes_nobody_however_it_ended(stores: ConversationStores) -> None:
+async def test_what_somebody_wants_to_stop_wakes_nobody_however_it_ended(stores: MongoStores) -> None:
     session_id = await idle(stores)
     command = await begun(stores, session_id)
     await stores.background.request_end(session_id)
@@ -203,7 +203,7 @@ async def test_what_somebody_wants_to_stop_wakes_nobody_however_it_ended(stores:
     assert (await stores.sessions.get(session_id, ANNA)).status == SessionStatus.IDLE
 
 
-async def test_results_alone_begin_so_many_runs_until_the_person_says_something(stores: ConversationStores) -> None:
+async def test_results_alone_begin_so_many_runs_until_the_person_says_something(stores: MongoStores) -> None:
     session_id = await idle(stores)
     for number in range(MAX_WAKES):
         command = await begun(stores, session_id, f"bg_{number}")
@@ -216,7 +216,7 @@ async def test_results_alone_begin_so_many_runs_until_the_person_says_something(
     await at_work(stores, session_id)
 
 
-async def test_one_of_a_session_that_is_gone_is_told_to_nobody(stores: ConversationStores) -> None:
+async def test_one_of_a_session_that_is_gone_is_told_to_nobody(stores: MongoStores) -> None:
     session_id = await stores.session()
     command = await begun(stores, session_id)
     await stores.sessions.delete(session_id, ANNA)

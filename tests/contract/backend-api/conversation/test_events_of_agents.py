@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from backend_api.domain.agent.events import MessageCompleted, MessageUser, SubagentStarted, agent_of
 from backend_api.domain.agent.recorded import Recorded
-from support.backend_stores import ANNA, ConversationStores
+from support.backend_stores import ANNA, MongoStores
 
 
 async def test_it_is_read_with_its_agent_and_no_message_of_the_session(
-    stores: ConversationStores,
+    stores: MongoStores,
 ) -> None:
     session_id = await stores.session()
     await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m", text="go"))

@@ -1,4 +1,4 @@
-"""How much is kept of model calls: one suite for memory and MongoDB."""
+"""How much is kept of model calls."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.backend_stores import ANNA, BERT, ConversationStores
+from support.backend_stores import ANNA, BERT, MongoStores
 
 MOST = 1_000
 
@@ -17,7 +17,7 @@ def bounds() -> dict[str, Any]:
     return {"kept_calls_most": MOST}
 
 
-async def test_the_calls_of_all_sessions_of_a_user_count_together_and_nobody_elses(stores: ConversationStores) -> None:
+async def test_the_calls_of_all_sessions_of_a_user_count_together_and_nobody_elses(stores: MongoStores) -> None:
     sessions = [await stores.session(), await stores.session()]
     assert await stores.kept_calls.has_room(ANNA)
     for session_id in sessions:
@@ -28,7 +28,7 @@ async def test_the_calls_of_all_sessions_of_a_user_count_together_and_nobody_els
     assert await stores.kept_calls.has_room(BERT)
 
 
-async def test_none_of_what_is_added_at_the_same_moment_is_lost(stores: ConversationStores) -> None:
+async def test_none_of_what_is_added_at_the_same_moment_is_lost(stores: MongoStores) -> None:
     session_id = await stores.session()
     await asyncio.gather(*(stores.kept_calls.add(session_id, ANNA, 50) for _ in range(19)))
     assert await stores.kept_calls.has_room(ANNA)
@@ -36,7 +36,7 @@ async def test_none_of_what_is_added_at_the_same_moment_is_lost(stores: Conversa
     assert not await stores.kept_calls.has_room(ANNA)
 
 
-async def test_what_a_deleted_session_kept_counts_no_more(stores: ConversationStores) -> None:
+async def test_what_a_deleted_session_kept_counts_no_more(stores: MongoStores) -> None:
     deleted, other = await stores.session(), await stores.session()
     await stores.kept_calls.add(other, ANNA, 1)
     await stores.kept_calls.add(deleted, ANNA, MOST)
@@ -46,7 +46,7 @@ async def test_what_a_deleted_session_kept_counts_no_more(stores: ConversationSt
 
 
 async def test_what_is_counted_after_its_session_was_deleted_goes_with_what_is_left_of_it(
-    stores: ConversationStores,
+    stores: MongoStores,
 ) -> None:
     session_id = await stores.session()
     await stores.sessions.delete(session_id, ANNA)

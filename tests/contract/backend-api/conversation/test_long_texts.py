@@ -19,7 +19,7 @@ from backend_api.domain.agent.events import (
 from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.errors import SessionNotFoundError
-from support.backend_stores import ANNA, BERT, ConversationStores, mongo_stores
+from support.backend_stores import ANNA, BERT, MongoStores, mongo_stores
 from support.servers import Server
 
 SMILE = "\U0001f600"
@@ -36,7 +36,7 @@ def largest_document(uri: str, name: str) -> int:
     return max(sizes)
 
 
-async def long_session(stores: ConversationStores) -> tuple[SessionId, list[StoredPayload]]:
+async def long_session(stores: MongoStores) -> tuple[SessionId, list[StoredPayload]]:
     """Everything as long as it may get, and a lone half of a character."""
     session_id = await stores.session()
     said = MessageUser(message_id="u", text=SMILE * 100_000, attachments=["ü" * 4096] * 50, client_message_id="c" * 200)
@@ -58,7 +58,7 @@ async def long_session(stores: ConversationStores) -> tuple[SessionId, list[Stor
     return session_id, [said, *recorded, end]
 
 
-async def test_long_texts_come_back_whole(stores: ConversationStores) -> None:
+async def test_long_texts_come_back_whole(stores: MongoStores) -> None:
     session_id, payloads = await long_session(stores)
     events = await stores.log.read(session_id, after=0, limit=100)
     found = [event.payload for event in events if event.payload.type not in ("run.queued", "run.started")]
@@ -92,7 +92,7 @@ async def test_no_document_is_over_256_kb_and_none_outlives_its_session(
 
 
 async def test_a_run_that_ended_is_one_unread_answer_until_the_marker_passes_it_unless_it_was_stopped(
-    stores: ConversationStores,
+    stores: MongoStores,
 ) -> None:
     session_id = await stores.session()
 

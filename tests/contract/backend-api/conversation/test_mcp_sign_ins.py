@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.mcp.sign_in import SignIn
 from backend_api.domain.settings.entity import Sealed
-from support.backend_stores import ANNA, BERT, ConversationStores
+from support.backend_stores import ANNA, BERT, MongoStores
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 OLD, NEW = Sealed(key_id="old", text="t"), Sealed(key_id="new", text="anew")
@@ -22,7 +22,7 @@ def sign_in(
     return SignIn(user_id=user_id, server=server, binding="$b", version=version, at=AT, sealed=sealed)
 
 
-async def test_each_is_kept_whole_of_its_user_and_server_and_deleted(stores: ConversationStores) -> None:
+async def test_each_is_kept_whole_of_its_user_and_server_and_deleted(stores: MongoStores) -> None:
     kept = [sign_in(), sign_in(server="deployment:wiki", sealed=None), sign_in(user_id=BERT)]
     for one in kept:
         await stores.sign_ins.put(one)
@@ -34,7 +34,7 @@ async def test_each_is_kept_whole_of_its_user_and_server_and_deleted(stores: Con
     assert await stores.sign_ins.of(BERT) == {"user:wiki": kept[2]}
 
 
-async def test_one_takes_the_place_of_what_was_read_and_of_nothing_else(stores: ConversationStores) -> None:
+async def test_one_takes_the_place_of_what_was_read_and_of_nothing_else(stores: MongoStores) -> None:
     assert not await stores.sign_ins.replace(sign_in("1"), sign_in("2"))
     assert await stores.sign_ins.replace(None, sign_in("1"))
     assert not await stores.sign_ins.replace(None, sign_in("2"))
@@ -42,7 +42,7 @@ async def test_one_takes_the_place_of_what_was_read_and_of_nothing_else(stores: 
     assert sorted(await asyncio.gather(*fresh)) == [False, False, False, True]
 
 
-async def test_one_of_many_renews_it_until_it_is_done_or_time_is_over(stores: ConversationStores) -> None:
+async def test_one_of_many_renews_it_until_it_is_done_or_time_is_over(stores: MongoStores) -> None:
     held = sign_in("1")
     assert not await stores.sign_ins.claim(held, 30)
     await stores.sign_ins.put(held)
@@ -57,7 +57,7 @@ async def test_one_of_many_renews_it_until_it_is_done_or_time_is_over(stores: Co
     assert await stores.sign_ins.claim(sign_in("2"), 30)
 
 
-async def test_scopes_that_are_lacking_are_kept_and_hinder_no_renewal(stores: ConversationStores) -> None:
+async def test_scopes_that_are_lacking_are_kept_and_hinder_no_renewal(stores: MongoStores) -> None:
     held = sign_in("1")
     assert not await stores.sign_ins.lack(held, "write")
     await stores.sign_ins.put(held)
@@ -71,7 +71,7 @@ async def test_scopes_that_are_lacking_are_kept_and_hinder_no_renewal(stores: Co
     assert not await stores.sign_ins.lack(held, "more")
 
 
-async def test_those_under_another_key_are_found_and_sealed_anew_once(stores: ConversationStores) -> None:
+async def test_those_under_another_key_are_found_and_sealed_anew_once(stores: MongoStores) -> None:
     for one in (sign_in(), sign_in(server="user:new", sealed=NEW), sign_in(server="user:none", sealed=None)):
         await stores.sign_ins.put(one)
     found = [one async for one in stores.sign_ins.sealed_under_other_key("new")]

@@ -8,11 +8,11 @@ from backend_api.application.conversation.event_json import event_fields
 from backend_api.domain.agent.events import MessageCompleted, MessageUser, NewerEvent
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.threads import Threads
-from support.backend_stores import ANNA, ConversationStores
+from support.backend_stores import ANNA, MongoStores
 
 
 async def test_events_of_a_type_that_is_not_known_yet_are_read_and_nothing_is_folded_of_them(
-    stores: ConversationStores,
+    stores: MongoStores,
 ) -> None:
     session_id = await stores.session()
     await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m", text="go"))

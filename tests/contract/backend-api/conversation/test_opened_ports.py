@@ -23,7 +23,7 @@ from backend_api.domain.conversation.errors import SessionNotFoundError
 from backend_api.domain.previews.entity import OpenedPort, PortId, new_port_id
 from backend_api.domain.previews.errors import PortNotFoundError, TooManyPortsError
 from backend_api.interfaces.http.state_schemas import PortResourceBody
-from support.backend_stores import ANNA, BERT, ConversationStores
+from support.backend_stores import ANNA, BERT, MongoStores
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 MOST = 3
@@ -34,15 +34,15 @@ def port_of(session_id: SessionId, port: int = 3000, **fields: Any) -> OpenedPor
     return OpenedPort(session_id=session_id, port=port, opened_by="agent", **given)
 
 
-async def opened(stores: ConversationStores, port: OpenedPort) -> OpenedPort:
+async def opened(stores: MongoStores, port: OpenedPort) -> OpenedPort:
     return (await stores.ports.open(port, at_most=MOST))[0]
 
 
-async def told(stores: ConversationStores, session_id: SessionId) -> list[Event]:
+async def told(stores: MongoStores, session_id: SessionId) -> list[Event]:
     return list(await stores.log.read(session_id, after=0, limit=50))
 
 
-async def check_told(stores: ConversationStores, session_id: SessionId) -> int:
+async def check_told(stores: MongoStores, session_id: SessionId) -> int:
     """Each change is followed at once by all that was open after it, in order, and the last one by what is open.
     Returns how many there were."""
     events = await told(stores, session_id)
@@ -63,7 +63,7 @@ async def check_told(stores: ConversationStores, session_id: SessionId) -> int:
     return len(events) // 2
 
 
-async def test_one_is_opened_and_closed_with_an_event_each_and_the_whole_after_it(stores: ConversationStores) -> None:
+async def test_one_is_opened_and_closed_with_an_event_each_and_the_whole_after_it(stores: MongoStores) -> None:
     session_id = await stores.session()
     port = port_of(session_id)
     kept, events = await stores.ports.open(port, at_most=MOST)
@@ -87,14 +87,14 @@ async def test_one_is_opened_and_closed_with_an_event_each_and_the_whole_after_i
         await stores.ports.close(session_id, ANNA, port.id)
 
 
-async def test_their_events_name_the_run_at_work(stores: ConversationStores) -> None:
+async def test_their_events_name_the_run_at_work(stores: MongoStores) -> None:
     session_id = await stores.session()
     accepted = await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m", text="go"))
     _, events = await stores.ports.open(port_of(session_id), at_most=MOST)
     assert [event.run_id for event in events] == [accepted.run_id] * 2
 
 
-async def test_one_that_is_open_stays_as_it_is_also_where_no_more_may_be(stores: ConversationStores) -> None:
+async def test_one_that_is_open_stays_as_it_is_also_where_no_more_may_be(stores: MongoStores) -> None:
     session_id = await stores.session()
     first = await opened(stores, port_of(session_id))
     assert await stores.ports.open(port_of(session_id, label="Other"), at_most=1) == (first, [])
@@ -106,7 +106,7 @@ async def test_one_that_is_open_stays_as_it_is_also_where_no_more_may_be(stores:
 
 
 async def test_however_many_open_at_once_each_is_there_once_and_there_are_no_more_than_may_be(
-    stores: ConversationStores,
+    stores: MongoStores,
 ) -> None:
     session_id = await stores.session()
     wanted = [port_of(session_id, 3000 + number % 5) for number in range(10)]
@@ -119,7 +119,7 @@ async def test_however_many_open_at_once_each_is_there_once_and_there_are_no_mor
 
 
 async def test_the_whole_is_right_after_each_of_many_that_are_opened_and_closed_at_once(
-    stores: ConversationStores,
+    stores: MongoStores,
 ) -> None:
     session_id = await stores.session()
     kept, *closed = [await opened(stores, port_of(session_id, 3000 + number)) for number in range(3)]
@@ -132,7 +132,7 @@ async def test_the_whole_is_right_after_each_of_many_that_are_opened_and_closed_
     assert await check_told(stores, session_id) == 3 + 3 + 2
 
 
-async def test_of_two_that_are_opened_in_one_millisecond_all_tell_the_same_order(stores: ConversationStores) -> None:
+async def test_of_two_that_are_opened_in_one_millisecond_all_tell_the_same_order(stores: MongoStores) -> None:
     session_id = await stores.session()
     for number, port_id in enumerate("dcba"):
         at = NOW + timedelta(microseconds=number * 100)
@@ -140,7 +140,7 @@ async def test_of_two_that_are_opened_in_one_millisecond_all_tell_the_same_order
     assert await check_told(stores, session_id) == 4
 
 
-async def test_the_one_opened_last_comes_last(stores: ConversationStores) -> None:
+async def test_the_one_opened_last_comes_last(stores: MongoStores) -> None:
     session_id = await stores.session()
     later = await opened(stores, port_of(session_id, 3000, opened_at=NOW + timedelta(seconds=1)))
     second = await opened(stores, port_of(session_id, 5000, id=PortId("b")))
@@ -148,7 +148,7 @@ async def test_the_one_opened_last_comes_last(stores: ConversationStores) -> Non
     assert await stores.ports.of_session(session_id) == [first, second, later]
 
 
-async def test_nobody_opens_or_closes_one_of_somebody_elses_session(stores: ConversationStores) -> None:
+async def test_nobody_opens_or_closes_one_of_somebody_elses_session(stores: MongoStores) -> None:
     session_id, other = await stores.session(), await stores.session()
     port = await opened(stores, port_of(session_id))
     with pytest.raises(SessionNotFoundError):
@@ -160,7 +160,7 @@ async def test_nobody_opens_or_closes_one_of_somebody_elses_session(stores: Conv
     assert await told(stores, other) == []
 
 
-async def test_of_a_deleted_session_none_is_present_and_none_is_opened(stores: ConversationStores) -> None:
+async def test_of_a_deleted_session_none_is_present_and_none_is_opened(stores: MongoStores) -> None:
     session_id = await stores.session()
     port = await opened(stores, port_of(session_id))
     await stores.sessions.delete(session_id, ANNA)

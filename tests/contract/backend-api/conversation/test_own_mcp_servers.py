@@ -12,7 +12,7 @@ import pytest
 from backend_api.domain.mcp.entity import McpServer
 from backend_api.domain.mcp.own import MAX_OWN_SERVERS, McpTrial, OwnMcpServer, TooManyMcpServersError
 from backend_api.domain.settings.entity import Sealed
-from support.backend_stores import ANNA, BERT, ConversationStores
+from support.backend_stores import ANNA, BERT, MongoStores
 
 TRIAL = McpTrial(config="c", at=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), status="ready", tools=["a"], error="$e")
 
@@ -21,7 +21,7 @@ def server(name: str, url: str = "https://x.example.org/$x", **fields: Any) -> O
     return OwnMcpServer(server=McpServer(name=name, transport="http", url=url, source="user"), **fields)
 
 
-async def test_each_is_kept_whole_by_its_name_replaced_and_deleted(stores: ConversationStores) -> None:
+async def test_each_is_kept_whole_by_its_name_replaced_and_deleted(stores: MongoStores) -> None:
     whole = McpServer(
         name="wiki",
         transport="sse",
@@ -45,7 +45,7 @@ async def test_each_is_kept_whole_by_its_name_replaced_and_deleted(stores: Conve
     assert not await stores.mcp_servers.delete(ANNA, "wiki")
 
 
-async def test_those_of_another_user_are_never_seen_changed_or_deleted(stores: ConversationStores) -> None:
+async def test_those_of_another_user_are_never_seen_changed_or_deleted(stores: MongoStores) -> None:
     await stores.mcp_servers.put(ANNA, server("wiki"))
     await stores.mcp_servers.put(BERT, server("wiki", "https://bert.example.org"))
     assert await stores.mcp_servers.delete(BERT, "wiki")
@@ -53,7 +53,7 @@ async def test_those_of_another_user_are_never_seen_changed_or_deleted(stores: C
     assert list(await stores.mcp_servers.of(BERT)) == []
 
 
-async def test_there_are_never_more_than_there_may_be_however_many_come_at_once(stores: ConversationStores) -> None:
+async def test_there_are_never_more_than_there_may_be_however_many_come_at_once(stores: MongoStores) -> None:
     wanted = [stores.mcp_servers.put(ANNA, server(f"s{number}")) for number in range(MAX_OWN_SERVERS + 3)]
     ended = await asyncio.gather(*wanted, return_exceptions=True)
     assert sum(isinstance(one, TooManyMcpServersError) for one in ended) == 3
@@ -74,7 +74,7 @@ async def test_there_are_never_more_than_there_may_be_however_many_come_at_once(
     ids=["address", "values", "enabled", "gone"],
 )
 async def test_what_came_of_trying_one_is_kept_only_where_it_still_is_the_same(
-    stores: ConversationStores, meanwhile: OwnMcpServer | None
+    stores: MongoStores, meanwhile: OwnMcpServer | None
 ) -> None:
     tried = server("wiki", sealed=Sealed(key_id="k", text="t"))
     await stores.mcp_servers.put(ANNA, server("box"))
@@ -90,7 +90,7 @@ async def test_what_came_of_trying_one_is_kept_only_where_it_still_is_the_same(
     assert list(await stores.mcp_servers.of(ANNA)) == [server("box"), *([meanwhile] if meanwhile else [])]
 
 
-async def test_values_under_another_key_are_found_and_replaced_once(stores: ConversationStores) -> None:
+async def test_values_under_another_key_are_found_and_replaced_once(stores: MongoStores) -> None:
     former, fresh = Sealed(key_id="one", text="t"), Sealed(key_id="two", text="anew")
     for own in (server("bare"), server("new", sealed=fresh), server("old", sealed=former, trial=TRIAL)):
         await stores.mcp_servers.put(ANNA, own)

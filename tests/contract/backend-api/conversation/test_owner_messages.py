@@ -1,4 +1,4 @@
-"""What is said to the owner of a run, and runs handed over: one suite for memory and MongoDB."""
+"""What is said to the owner of a run, and runs handed over."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from backend_api.domain.agent.events import MessageCompleted, MessageUser, RunFi
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.conversation.entity import Accepted, Lease, RunId, RunStatus, SessionId
 from backend_api.domain.conversation.errors import LeaseLostError
-from support.backend_stores import ANNA, ConversationStores
+from support.backend_stores import ANNA, MongoStores
 
 
-async def say(stores: ConversationStores, session_id: SessionId, text: str, *, interrupt: bool = False) -> Accepted:
+async def say(stores: MongoStores, session_id: SessionId, text: str, *, interrupt: bool = False) -> Accepted:
     message = MessageUser(message_id=f"m-{text}", text=text)
     return await stores.ledger.accept(session_id, ANNA, message, interrupt=interrupt)
 
 
-async def at_work(stores: ConversationStores) -> tuple[SessionId, Lease]:
+async def at_work(stores: MongoStores) -> tuple[SessionId, Lease]:
     session_id = await stores.session()
     await say(stores, session_id, "hello")
     lease = await stores.ledger.claim("w1", lease_s=30, model="m")
@@ -26,11 +26,11 @@ async def at_work(stores: ConversationStores) -> tuple[SessionId, Lease]:
     return session_id, lease
 
 
-async def heard(stores: ConversationStores, lease: Lease) -> list[tuple[str, int]]:
+async def heard(stores: MongoStores, lease: Lease) -> list[tuple[str, int]]:
     return [(message.kind, message.seq) for message in await stores.ledger.renew(lease, lease_s=30)]
 
 
-async def test_a_message_that_interrupts_waits_for_the_owner_until_it_is_taken(stores: ConversationStores) -> None:
+async def test_a_message_that_interrupts_waits_for_the_owner_until_it_is_taken(stores: MongoStores) -> None:
     session_id, lease = await at_work(stores)
     assert lease.messages == ()
     await say(stores, session_id, "and this")
@@ -45,7 +45,7 @@ async def test_a_message_that_interrupts_waits_for_the_owner_until_it_is_taken(s
     assert await heard(stores, lease) == []
 
 
-async def test_messages_are_taken_without_an_event_too(stores: ConversationStores) -> None:
+async def test_messages_are_taken_without_an_event_too(stores: MongoStores) -> None:
     session_id, lease = await at_work(stores)
     await say(stores, session_id, "no, that", interrupt=True)
     (message,) = await stores.ledger.renew(lease, lease_s=30)
@@ -53,7 +53,7 @@ async def test_messages_are_taken_without_an_event_too(stores: ConversationStore
     assert await heard(stores, lease) == []
 
 
-async def test_a_later_redirect_stands_for_an_earlier_one_and_survives_its_taking(stores: ConversationStores) -> None:
+async def test_a_later_redirect_stands_for_an_earlier_one_and_survives_its_taking(stores: MongoStores) -> None:
     session_id, lease = await at_work(stores)
     await say(stores, session_id, "one", interrupt=True)
     (first,) = await stores.ledger.renew(lease, lease_s=30)
@@ -62,7 +62,7 @@ async def test_a_later_redirect_stands_for_an_earlier_one_and_survives_its_takin
     assert await heard(stores, lease) == [("redirect", two.seq)]
 
 
-async def test_redirects_and_stops_at_once_are_all_heard_in_order(stores: ConversationStores) -> None:
+async def test_redirects_and_stops_at_once_are_all_heard_in_order(stores: MongoStores) -> None:
     session_id, lease = await at_work(stores)
     said, *_ = await asyncio.gather(
         asyncio.gather(*(say(stores, session_id, str(n), interrupt=True) for n in range(5))),
@@ -75,7 +75,7 @@ async def test_redirects_and_stops_at_once_are_all_heard_in_order(stores: Conver
     assert max(one.seq for one in said) in {message.seq for message in messages if message.kind == "redirect"}
 
 
-async def test_a_queued_run_needs_no_redirect_and_an_idle_session_gets_a_run(stores: ConversationStores) -> None:
+async def test_a_queued_run_needs_no_redirect_and_an_idle_session_gets_a_run(stores: MongoStores) -> None:
     session_id = await stores.session()
     first = await say(stores, session_id, "one", interrupt=True)
     second = await say(stores, session_id, "two", interrupt=True)
@@ -86,7 +86,7 @@ async def test_a_queued_run_needs_no_redirect_and_an_idle_session_gets_a_run(sto
     assert await heard(stores, lease) == []
 
 
-async def test_what_was_not_taken_is_told_to_the_next_owner_and_only_to_the_owner(stores: ConversationStores) -> None:
+async def test_what_was_not_taken_is_told_to_the_next_owner_and_only_to_the_owner(stores: MongoStores) -> None:
     session_id = await stores.session()
     await say(stores, session_id, "hello")
     lapsed = await stores.ledger.claim("w1", lease_s=-1, model="m")
@@ -106,7 +106,7 @@ async def test_what_was_not_taken_is_told_to_the_next_owner_and_only_to_the_owne
     assert len(await heard(stores, lease)) == 2
 
 
-async def test_a_stop_of_another_run_touches_nothing(stores: ConversationStores) -> None:
+async def test_a_stop_of_another_run_touches_nothing(stores: MongoStores) -> None:
     session_id, lease = await at_work(stores)
     assert await stores.ledger.request_stop(session_id, ANNA, RunId("another")) is None
     assert await heard(stores, lease) == []
@@ -115,7 +115,7 @@ async def test_a_stop_of_another_run_touches_nothing(stores: ConversationStores)
 
 
 async def test_a_run_that_was_given_back_is_claimed_at_once_and_the_first_owner_is_fenced_out(
-    stores: ConversationStores,
+    stores: MongoStores,
 ) -> None:
     _, lease = await at_work(stores)
     await stores.ledger.release(lease)
@@ -131,7 +131,7 @@ async def test_a_run_that_was_given_back_is_claimed_at_once_and_the_first_owner_
 
 
 async def test_a_heartbeat_that_comes_after_a_run_was_given_back_does_not_take_it_again(
-    stores: ConversationStores,
+    stores: MongoStores,
 ) -> None:
     _, lease = await at_work(stores)
     await stores.ledger.release(lease)
@@ -142,7 +142,7 @@ async def test_a_heartbeat_that_comes_after_a_run_was_given_back_does_not_take_i
     assert taken.run.id == lease.run.id
 
 
-async def test_an_ended_run_is_not_given_back(stores: ConversationStores) -> None:
+async def test_an_ended_run_is_not_given_back(stores: MongoStores) -> None:
     session_id, lease = await at_work(stores)
     await stores.ledger.finish(lease, RunFinished(run_id=lease.run.id, status="completed"), seen_seq=3)
     with pytest.raises(LeaseLostError):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from backend_api.domain.agent.events import MessageUser, Notice
-from support.backend_stores import ANNA, ConversationStores
+from support.backend_stores import ANNA, MongoStores
 
 TEXT = "é" * 30_000
 MOST = 150_000
 """Two texts of 60 KB, not three."""
 
 
-async def test_a_page_ends_before_it_is_too_large_and_holds_one_event_at_least(stores: ConversationStores) -> None:
+async def test_a_page_ends_before_it_is_too_large_and_holds_one_event_at_least(stores: MongoStores) -> None:
     session_id = await stores.session()
     await stores.log.append(session_id, [Notice(text=TEXT, code="x")] * 5)
     log = stores.log
@@ -22,7 +22,7 @@ async def test_a_page_ends_before_it_is_too_large_and_holds_one_event_at_least(s
     assert len(await log.read(session_id, after=0, limit=4, most=10**9)) == 4
 
 
-async def test_the_last_messages_are_those_of_a_state(stores: ConversationStores) -> None:
+async def test_the_last_messages_are_those_of_a_state(stores: MongoStores) -> None:
     session_id = await stores.session()
     for n in range(4):
         await stores.ledger.accept(session_id, ANNA, MessageUser(message_id=f"m{n}", text=f"{n}{TEXT}"))

@@ -1,4 +1,4 @@
-"""Plans that wait for a person: one suite for memory and MongoDB."""
+"""Plans that wait for a person."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from backend_api.domain.conversation.errors import (
     SessionNotFoundError,
 )
 from backend_api.domain.identity.entity import UserId
-from support.backend_stores import ANNA, BERT, ConversationStores
+from support.backend_stores import ANNA, BERT, MongoStores
 
 TEXT = "# Plan\n" + "x" * 3_000
 APPROVE, REJECT = PlanDecision(decision="approve"), PlanDecision(decision="reject", feedback=" smaller ")
 
 
-async def waiting(stores: ConversationStores) -> tuple[SessionId, Lease]:
+async def waiting(stores: MongoStores) -> tuple[SessionId, Lease]:
     session_id = await stores.session()
     await stores.sessions.update(session_id, ANNA, {"options": {"enable_plan_mode": True, "max_turns": 5}})
     accepted = await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m", text="go"))
@@ -53,12 +53,12 @@ async def waiting(stores: ConversationStores) -> tuple[SessionId, Lease]:
     return session_id, lease
 
 
-async def stored(stores: ConversationStores, session_id: SessionId, *kinds: type) -> list[object]:
+async def stored(stores: MongoStores, session_id: SessionId, *kinds: type) -> list[object]:
     events = await stores.log.read(session_id, after=0, limit=100)
     return [event.payload for event in events if isinstance(event.payload, kinds)]
 
 
-async def test_an_approved_plan_ends_plan_mode_with_the_decision(stores: ConversationStores) -> None:
+async def test_an_approved_plan_ends_plan_mode_with_the_decision(stores: MongoStores) -> None:
     session_id, lease = await waiting(stores)
     (proposed,) = await stored(stores, session_id, PlanProposed)
     assert isinstance(proposed, PlanProposed)
@@ -74,7 +74,7 @@ async def test_an_approved_plan_ends_plan_mode_with_the_decision(stores: Convers
     assert updated == SessionUpdated(options=options, changed_options=["enable_plan_mode"])
 
 
-async def test_a_rejected_plan_keeps_it_and_tells_the_feedback(stores: ConversationStores) -> None:
+async def test_a_rejected_plan_keeps_it_and_tells_the_feedback(stores: MongoStores) -> None:
     session_id, _ = await waiting(stores)
     await stores.waits.answer(session_id, ANNA, "p", REJECT)
     assert (await stores.sessions.get(session_id, ANNA)).options["enable_plan_mode"] is True
@@ -84,7 +84,7 @@ async def test_a_rejected_plan_keeps_it_and_tells_the_feedback(stores: Conversat
     assert finished.preview.endswith("They said: smaller")
 
 
-async def test_of_two_decisions_at_the_same_moment_one_counts(stores: ConversationStores) -> None:
+async def test_of_two_decisions_at_the_same_moment_one_counts(stores: MongoStores) -> None:
     session_id, _ = await waiting(stores)
     answers = (stores.waits.answer(session_id, ANNA, "p", one) for one in (APPROVE, REJECT, APPROVE))
     ends = await asyncio.gather(*answers, return_exceptions=True)
@@ -93,7 +93,7 @@ async def test_of_two_decisions_at_the_same_moment_one_counts(stores: Conversati
 
 
 @pytest.mark.parametrize("is_decided", [False, True])
-async def test_only_its_owner_decides_and_only_about_a_plan(stores: ConversationStores, is_decided: bool) -> None:
+async def test_only_its_owner_decides_and_only_about_a_plan(stores: MongoStores, is_decided: bool) -> None:
     session_id, _ = await waiting(stores)
     if is_decided:
         await stores.waits.answer(session_id, ANNA, "p", REJECT)
@@ -110,7 +110,7 @@ async def test_only_its_owner_decides_and_only_about_a_plan(stores: Conversation
             await stores.waits.answer(session_id, user, wait_id, answer)
 
 
-async def test_the_steps_are_those_told_last_up_to_an_event(stores: ConversationStores) -> None:
+async def test_the_steps_are_those_told_last_up_to_an_event(stores: MongoStores) -> None:
     session_id = await stores.session()
     assert await stores.transcripts.plan(session_id, up_to=9) is None
     first, second = (PlanUpdated(steps=[PlanStep(title=title, status="done")]) for title in ("a", "b"))
@@ -119,7 +119,7 @@ async def test_the_steps_are_those_told_last_up_to_an_event(stores: Conversation
     assert await stores.transcripts.plan(session_id, up_to=9) == second
 
 
-async def test_the_tasks_are_those_of_the_highest_version_up_to_an_event(stores: ConversationStores) -> None:
+async def test_the_tasks_are_those_of_the_highest_version_up_to_an_event(stores: MongoStores) -> None:
     session_id = await stores.session()
     assert await stores.transcripts.tasks(session_id, up_to=9) == []
     dig, plant = Task(id="1", subject="Dig"), Task(id="2", subject="Plant", blocked_by=["1"], metadata={"n": 1})
@@ -130,7 +130,7 @@ async def test_the_tasks_are_those_of_the_highest_version_up_to_an_event(stores:
     assert await stores.transcripts.tasks(session_id, up_to=9) == [dig, plant]
 
 
-async def test_the_todos_are_those_the_main_agent_told_last_up_to_an_event(stores: ConversationStores) -> None:
+async def test_the_todos_are_those_the_main_agent_told_last_up_to_an_event(stores: MongoStores) -> None:
     session_id = await stores.session()
     assert await stores.transcripts.todos(session_id, up_to=9) == []
     dig, plant = (Todo(content=content, status="pending") for content in ("Dig", "Plant"))

@@ -20,12 +20,12 @@ from backend_api.domain.agent.threads import Threads
 from backend_api.domain.conversation.entity import Lease, RunId, SessionId, SessionStatus
 from backend_api.domain.conversation.errors import NothingToResumeError, SessionNotFoundError
 from backend_api.domain.identity.entity import UserId
-from support.backend_stores import ANNA, ConversationStores
+from support.backend_stores import ANNA, MongoStores
 
 NOTE = ContextNote(kind="resume", text="Go on.")
 
 
-async def ended(stores: ConversationStores, status: str = "failed") -> Lease:
+async def ended(stores: MongoStores, status: str = "failed") -> Lease:
     session_id = await stores.session()
     await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m", text="go"))
     lease = await stores.ledger.claim("w", lease_s=30, model="m")
@@ -36,7 +36,7 @@ async def ended(stores: ConversationStores, status: str = "failed") -> Lease:
 
 
 @pytest.mark.parametrize("status", ["failed", "stopped", "interrupted"])
-async def test_it_is_queued_claimed_folded_and_ended_like_any_other(stores: ConversationStores, status: str) -> None:
+async def test_it_is_queued_claimed_folded_and_ended_like_any_other(stores: MongoStores, status: str) -> None:
     run = (await ended(stores, status)).run
     events = await stores.ledger.resume(run.session_id, ANNA, run.id, NOTE)
     assert [event.seq for event in events] == [5, 6]
@@ -72,7 +72,7 @@ async def test_it_is_queued_claimed_folded_and_ended_like_any_other(stores: Conv
     assert after[: len(conversation.turns)] == conversation.turns
 
 
-async def test_only_the_last_run_can_go_on_once_and_only_for_its_owner(stores: ConversationStores) -> None:
+async def test_only_the_last_run_can_go_on_once_and_only_for_its_owner(stores: MongoStores) -> None:
     done = (await ended(stores, "completed")).run
     run = (await ended(stores)).run
 

@@ -1,4 +1,4 @@
-"""`RunLedger`, `EventLog`, `SessionRepository`, `Transcripts`: one suite for memory and MongoDB."""
+"""`RunLedger`, `EventLog`, `SessionRepository`, `Transcripts`, and their doubles."""
 
 from __future__ import annotations
 
@@ -39,8 +39,9 @@ from backend_api.domain.conversation.errors import (
 from backend_api.domain.errors import InvalidError
 from service_kit.observation.context import working_for
 from service_kit.observation.spans import following
-from support.backend_stores import ANNA, BERT, ConversationStores
+from support.backend_stores import ANNA, BERT, DOUBLES_TOO, ConversationStores
 
+pytestmark = DOUBLES_TOO
 CLAIMANT = Claimant(worker="here", lease_s=30, model="m")
 
 

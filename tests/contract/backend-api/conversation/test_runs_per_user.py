@@ -7,7 +7,7 @@ import pytest
 from backend_api.domain.agent.events import MessageUser, RunFinished, Usage
 from backend_api.domain.conversation.entity import Claimant, SessionId
 from backend_api.domain.identity.entity import UserId
-from support.backend_stores import ANNA, BERT, ConversationStores
+from support.backend_stores import ANNA, BERT, MongoStores
 
 CLAIMANT = Claimant(worker="here", lease_s=30, model="m")
 
@@ -17,19 +17,19 @@ def bounds() -> dict[str, int]:
     return {"runs_per_user": 1}
 
 
-async def ask(stores: ConversationStores, user_id: UserId, claimant: Claimant | None = None) -> SessionId:
+async def ask(stores: MongoStores, user_id: UserId, claimant: Claimant | None = None) -> SessionId:
     session_id = await stores.session(user_id)
     said = MessageUser(message_id=f"m-{session_id}", text="hello")
     await stores.ledger.accept(session_id, user_id, said, claimant=claimant)
     return session_id
 
 
-async def claimed(stores: ConversationStores) -> SessionId | None:
+async def claimed(stores: MongoStores) -> SessionId | None:
     lease = await stores.ledger.claim("w", lease_s=30, model="m")
     return lease.run.session_id if lease else None
 
 
-async def test_a_second_run_waits_while_another_user_is_served(stores: ConversationStores) -> None:
+async def test_a_second_run_waits_while_another_user_is_served(stores: MongoStores) -> None:
     first, second, others = await ask(stores, ANNA), await ask(stores, ANNA), await ask(stores, BERT)
     lease = await stores.ledger.claim("w", lease_s=30, model="m")
     assert lease is not None
@@ -40,13 +40,13 @@ async def test_a_second_run_waits_while_another_user_is_served(stores: Conversat
     assert await claimed(stores) == second
 
 
-async def test_a_free_worker_does_not_take_what_is_one_too_many(stores: ConversationStores) -> None:
+async def test_a_free_worker_does_not_take_what_is_one_too_many(stores: MongoStores) -> None:
     first, second = await ask(stores, ANNA, CLAIMANT), await ask(stores, ANNA, CLAIMANT)
     states = [(await stores.sessions.get(session_id, ANNA)).status for session_id in (first, second)]
     assert states == ["running", "queued"]
 
 
-async def test_a_lapsed_run_is_taken_over_all_the_same(stores: ConversationStores) -> None:
+async def test_a_lapsed_run_is_taken_over_all_the_same(stores: MongoStores) -> None:
     first = await ask(stores, ANNA)
     await stores.ledger.claim("w", lease_s=-1, model="m")
     assert await claimed(stores) == first

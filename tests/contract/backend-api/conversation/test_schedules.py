@@ -15,7 +15,7 @@ from backend_api.domain.conversation.errors import SessionNotFoundError, Session
 from backend_api.domain.schedules.entity import Missed, Schedule, ScheduleId
 from backend_api.domain.schedules.errors import AccountDisabledError, ScheduleNotFoundError, ScheduleQuotaError
 from backend_api.domain.schedules.ports import LISTED_MOST, Firing
-from support.backend_stores import ANNA, BERT, ConversationStores
+from support.backend_stores import ANNA, BERT, MongoStores
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 PAST, LATER = NOW - timedelta(minutes=1), NOW + timedelta(days=1)
@@ -39,7 +39,7 @@ def schedule_of(schedule_id: str = "one", **fields: Any) -> Schedule:
     return replace(empty, cron="0 9 * * *", **fields)
 
 
-async def added(stores: ConversationStores, schedule_id: str = "one", **fields: Any) -> Schedule:
+async def added(stores: MongoStores, schedule_id: str = "one", **fields: Any) -> Schedule:
     await stores.schedules.add(schedule_of(schedule_id, **fields), at_most=0)
     return await stores.schedules.get(ScheduleId(schedule_id), ANNA)
 
@@ -48,11 +48,11 @@ def firing(text: str = "$now", **fields: Any) -> Firing:
     return Firing(message=MessageUser(message_id="m1", text=text), due_at=PAST, next_at=LATER, **fields)
 
 
-async def told(stores: ConversationStores, session_id: SessionId) -> list[Event]:
+async def told(stores: MongoStores, session_id: SessionId) -> list[Event]:
     return list(await stores.log.read(session_id, after=0, limit=50))
 
 
-async def test_one_is_kept_changed_and_deleted_by_its_user_alone(stores: ConversationStores) -> None:
+async def test_one_is_kept_changed_and_deleted_by_its_user_alone(stores: MongoStores) -> None:
     schedule = await added(stores, options={"max_turns": 3}, preset="chat", missed=MISSED)
     assert schedule == schedule_of(options={"max_turns": 3}, preset="chat", missed=MISSED)
     assert await stores.schedules.replace(replace(schedule, text="other"))
@@ -69,14 +69,14 @@ async def test_one_is_kept_changed_and_deleted_by_its_user_alone(stores: Convers
         await stores.schedules.get(schedule.id, ANNA)
 
 
-async def test_a_user_has_so_many_and_no_more(stores: ConversationStores) -> None:
+async def test_a_user_has_so_many_and_no_more(stores: MongoStores) -> None:
     await stores.schedules.add(schedule_of("one"), at_most=1)
     with pytest.raises(ScheduleQuotaError):
         await stores.schedules.add(schedule_of("two"), at_most=1)
     await stores.schedules.add(replace(schedule_of("two"), user_id=BERT), at_most=1)
 
 
-async def test_all_are_listed_the_newest_first_up_to_a_bound(stores: ConversationStores) -> None:
+async def test_all_are_listed_the_newest_first_up_to_a_bound(stores: MongoStores) -> None:
     for number, minute in enumerate((1, 3, 3, 2)):
         at = NOW + timedelta(minutes=minute)
         await stores.schedules.add(schedule_of(f"one_{number}", created_at=at), at_most=0)
@@ -87,7 +87,7 @@ async def test_all_are_listed_the_newest_first_up_to_a_bound(stores: Conversatio
     assert (len(listed), listed[3:5]) == (LISTED_MOST, ["one_0", "more_0000"])
 
 
-async def test_nothing_of_somebody_elses_is_changed_or_sent(stores: ConversationStores) -> None:
+async def test_nothing_of_somebody_elses_is_changed_or_sent(stores: MongoStores) -> None:
     schedule = await added(stores)
     as_bert = replace(schedule, user_id=BERT, text="mine")
     assert not await stores.schedules.replace(as_bert)
@@ -99,7 +99,7 @@ async def test_nothing_of_somebody_elses_is_changed_or_sent(stores: Conversation
     assert await stores.schedules.get(schedule.id, ANNA) == schedule
 
 
-async def test_of_a_disabled_account_nothing_is_sent_and_nothing_changes(stores: ConversationStores) -> None:
+async def test_of_a_disabled_account_nothing_is_sent_and_nothing_changes(stores: MongoStores) -> None:
     schedule = await added(stores)
     await stores.disable(ANNA)
     for one in (firing(), Firing(message=MessageUser(message_id="m1", text="hi"))):
@@ -108,7 +108,7 @@ async def test_of_a_disabled_account_nothing_is_sent_and_nothing_changes(stores:
     assert await stores.schedules.get(schedule.id, ANNA) == schedule
 
 
-async def test_what_is_due_comes_with_the_stores_time_and_when_to_look_next(stores: ConversationStores) -> None:
+async def test_what_is_due_comes_with_the_stores_time_and_when_to_look_next(stores: MongoStores) -> None:
     assert await stores.schedules.upcoming(limit=9) is None
     await added(stores, "paused", paused=True, next_at=None)
     await added(stores, "later", next_at=LATER)
@@ -128,7 +128,7 @@ async def test_what_is_due_comes_with_the_stores_time_and_when_to_look_next(stor
     assert (await stores.schedules.get(due.id, ANNA)).next_at == PAST, "it is as due as before"
 
 
-async def test_its_message_begins_a_run_of_an_idle_session(stores: ConversationStores) -> None:
+async def test_its_message_begins_a_run_of_an_idle_session(stores: MongoStores) -> None:
     session_id = await stores.session()
     schedule = await added(stores, session_id=session_id)
     fired = await stores.schedules.fire(schedule, firing(missed=MISSED))
@@ -158,7 +158,7 @@ async def test_its_message_begins_a_run_of_an_idle_session(stores: ConversationS
     assert present.last_run.status == "completed"
 
 
-async def test_it_joins_what_a_busy_session_is_told_until_no_more_may_wait(stores: ConversationStores) -> None:
+async def test_it_joins_what_a_busy_session_is_told_until_no_more_may_wait(stores: MongoStores) -> None:
     session_id = await stores.session()
     accepted = await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="first", text="hi"))
     schedule = await added(stores, session_id=session_id)
@@ -174,7 +174,7 @@ async def test_it_joins_what_a_busy_session_is_told_until_no_more_may_wait(store
     assert len(await told(stores, session_id)) == 4
 
 
-async def test_without_a_session_each_opens_one_as_long_as_there_may_be_more(stores: ConversationStores) -> None:
+async def test_without_a_session_each_opens_one_as_long_as_there_may_be_more(stores: MongoStores) -> None:
     schedule = await added(stores, preset="chat", model="demo", options={"max_turns": 2})
     first = await stores.schedules.fire(schedule, firing())
     second = await stores.schedules.fire(await stores.schedules.get(schedule.id, ANNA), firing())
@@ -192,7 +192,7 @@ async def test_without_a_session_each_opens_one_as_long_as_there_may_be_more(sto
         await stores.schedules.fire(await stores.schedules.get(schedule.id, ANNA), firing())
 
 
-async def test_a_session_it_opens_knows_the_settings_of_its_user(stores: ConversationStores) -> None:
+async def test_a_session_it_opens_knows_the_settings_of_its_user(stores: MongoStores) -> None:
     await stores.settings.change(ANNA, "appearance.theme", "dark")
     fired = await stores.schedules.fire(await added(stores), firing())
     assert fired is not None
@@ -201,7 +201,7 @@ async def test_a_session_it_opens_knows_the_settings_of_its_user(stores: Convers
     assert lease.has_settings
 
 
-async def test_of_many_that_send_the_same_occurrence_one_does(stores: ConversationStores) -> None:
+async def test_of_many_that_send_the_same_occurrence_one_does(stores: MongoStores) -> None:
     session_id = await stores.session()
     schedule = await added(stores, session_id=session_id)
     sent = await asyncio.gather(*(stores.schedules.fire(schedule, firing()) for _ in range(8)))
@@ -214,7 +214,7 @@ async def test_of_many_that_send_the_same_occurrence_one_does(stores: Conversati
     ]
 
 
-async def test_what_was_changed_or_deleted_since_it_was_read_is_not_sent(stores: ConversationStores) -> None:
+async def test_what_was_changed_or_deleted_since_it_was_read_is_not_sent(stores: MongoStores) -> None:
     session_id = await stores.session()
     schedule = await added(stores, session_id=session_id)
     await stores.schedules.replace(replace(schedule, paused=True, next_at=None))
@@ -224,7 +224,7 @@ async def test_what_was_changed_or_deleted_since_it_was_read_is_not_sent(stores:
     assert await told(stores, session_id) == []
 
 
-async def test_what_was_changed_since_it_was_read_is_not_put_off(stores: ConversationStores) -> None:
+async def test_what_was_changed_since_it_was_read_is_not_put_off(stores: MongoStores) -> None:
     schedule = await added(stores)
     await stores.schedules.replace(replace(schedule, text="sooner"))
     await stores.schedules.postpone(schedule, for_s=3600)
@@ -237,7 +237,7 @@ async def test_what_was_changed_since_it_was_read_is_not_put_off(stores: Convers
     assert later.schedules == []
 
 
-async def test_a_person_has_it_sent_without_a_change_of_when_it_is_due(stores: ConversationStores) -> None:
+async def test_a_person_has_it_sent_without_a_change_of_when_it_is_due(stores: MongoStores) -> None:
     session_id = await stores.session()
     schedule = await added(stores, session_id=session_id, next_at=LATER, missed=MISSED)
     now = Firing(message=MessageUser(message_id="m1", text="hi"))
@@ -252,7 +252,7 @@ async def test_a_person_has_it_sent_without_a_change_of_when_it_is_due(stores: C
         await stores.schedules.fire(schedule, now)
 
 
-async def test_that_of_a_deleted_session_is_paused_and_says_so(stores: ConversationStores) -> None:
+async def test_that_of_a_deleted_session_is_paused_and_says_so(stores: MongoStores) -> None:
     session_id = await stores.session()
     schedule = await added(stores, session_id=session_id)
     with pytest.raises(SessionNotFoundError):

@@ -1,4 +1,4 @@
-"""What the stream tells of a session is what the session is: one suite for memory and MongoDB."""
+"""What the stream tells of a session is what the session is."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import pytest
 from backend_api.domain.agent.events import MessageUser, SessionUpdated
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.errors import SessionNotFoundError
-from support.backend_stores import ANNA, BERT, ConversationStores
+from support.backend_stores import ANNA, BERT, MongoStores
 
 
-async def told(stores: ConversationStores, session_id: SessionId) -> list[SessionUpdated]:
+async def told(stores: MongoStores, session_id: SessionId) -> list[SessionUpdated]:
     events = await stores.log.read(session_id, after=0, limit=1_000)
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
     assert (await stores.sessions.get(session_id, ANNA)).last_seq == len(events)
     return [event.payload for event in events if isinstance(event.payload, SessionUpdated)]
 
 
-async def test_a_change_answers_and_stores_what_the_session_is_then(stores: ConversationStores) -> None:
+async def test_a_change_answers_and_stores_what_the_session_is_then(stores: MongoStores) -> None:
     session_id = await stores.session()
     await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m", text="go"))
     before = (await stores.sessions.get(session_id, ANNA)).last_seq
@@ -37,7 +37,7 @@ async def test_a_change_answers_and_stores_what_the_session_is_then(stores: Conv
     ]
 
 
-async def test_of_changes_at_once_the_last_that_is_told_is_true(stores: ConversationStores) -> None:
+async def test_of_changes_at_once_the_last_that_is_told_is_true(stores: MongoStores) -> None:
     session_id = await stores.session()
     for _ in range(30):
         flags = (stores.sessions.change(session_id, ANNA, {"options": {"enable_approval": one}}) for one in (1, 2, 3))
@@ -49,7 +49,7 @@ async def test_of_changes_at_once_the_last_that_is_told_is_true(stores: Conversa
         assert [one.title for one in changes if one.title is not None][-1] == session.title
 
 
-async def test_only_a_session_without_a_title_is_named(stores: ConversationStores) -> None:
+async def test_only_a_session_without_a_title_is_named(stores: MongoStores) -> None:
     session_id = await stores.session()
     named = await stores.sessions.name(session_id, ANNA, "first")
     assert (named.session.title, [event.payload for event in named.events]) == (
@@ -63,7 +63,7 @@ async def test_only_a_session_without_a_title_is_named(stores: ConversationStore
         await stores.sessions.name(session_id, BERT, "b")
 
 
-async def test_a_title_that_the_user_sets_at_the_same_moment_stays(stores: ConversationStores) -> None:
+async def test_a_title_that_the_user_sets_at_the_same_moment_stays(stores: MongoStores) -> None:
     for _ in range(30):
         session_id = await stores.session()
         await asyncio.gather(
@@ -88,9 +88,7 @@ async def test_a_title_that_the_user_sets_at_the_same_moment_stays(stores: Conve
     ],
     ids=str,
 )
-async def test_a_change_that_changes_nothing_stores_nothing(
-    stores: ConversationStores, changes: dict[str, Any]
-) -> None:
+async def test_a_change_that_changes_nothing_stores_nothing(stores: MongoStores, changes: dict[str, Any]) -> None:
     session_id = await stores.session()
     as_it_is = {"title": "a", "model": "m", "preset": "p", "options": {"max_turns": 5}, "pinned": True}
     first = await stores.sessions.change(session_id, ANNA, as_it_is)
@@ -99,7 +97,7 @@ async def test_a_change_that_changes_nothing_stores_nothing(
     assert len(await told(stores, session_id)) == 1
 
 
-async def test_a_preset_is_told_when_it_changes_and_taken_back_by_none(stores: ConversationStores) -> None:
+async def test_a_preset_is_told_when_it_changes_and_taken_back_by_none(stores: MongoStores) -> None:
     session_id = await stores.session()
     for preset in ("p", "q", None):
         changed = await stores.sessions.change(session_id, ANNA, {"preset": preset})
@@ -108,14 +106,14 @@ async def test_a_preset_is_told_when_it_changes_and_taken_back_by_none(stores: C
     assert (await stores.sessions.get(session_id, ANNA)).preset is None
 
 
-async def test_pinning_is_told_by_the_feed_alone(stores: ConversationStores) -> None:
+async def test_pinning_is_told_by_the_feed_alone(stores: MongoStores) -> None:
     session_id = await stores.session()
     changed = await stores.sessions.change(session_id, ANNA, {"pinned": True, "archived": True})
     assert (changed.session.pinned, changed.session.archived, changed.events) == (True, True, [])
     assert await told(stores, session_id) == []
 
 
-async def test_a_session_is_changed_by_its_owner_alone(stores: ConversationStores) -> None:
+async def test_a_session_is_changed_by_its_owner_alone(stores: MongoStores) -> None:
     session_id = await stores.session()
     with pytest.raises(SessionNotFoundError):
         await stores.sessions.change(session_id, BERT, {"title": "b"})

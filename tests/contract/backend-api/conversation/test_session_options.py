@@ -6,10 +6,10 @@ import asyncio
 
 from backend_api.domain.agent.events import MessageUser, RunFinished
 from backend_api.domain.conversation.entity import Claimant
-from support.backend_stores import ANNA, ConversationStores
+from support.backend_stores import ANNA, MongoStores
 
 
-async def test_options_change_one_by_one_and_are_taken_back_by_none(stores: ConversationStores) -> None:
+async def test_options_change_one_by_one_and_are_taken_back_by_none(stores: MongoStores) -> None:
     session_id = await stores.session()
     await stores.sessions.update(session_id, ANNA, {"options": {"max_turns": 7}, "title": "a"})
     changed = await stores.sessions.update(session_id, ANNA, {"options": {"other": "x"}})
@@ -19,14 +19,14 @@ async def test_options_change_one_by_one_and_are_taken_back_by_none(stores: Conv
     assert (await stores.sessions.update(session_id, ANNA, {"options": {}})).options == {"other": "x"}
 
 
-async def test_options_changed_at_once_all_hold(stores: ConversationStores) -> None:
+async def test_options_changed_at_once_all_hold(stores: MongoStores) -> None:
     session_id = await stores.session()
     names = [f"option_{number}" for number in range(10)]
     await asyncio.gather(*(stores.sessions.update(session_id, ANNA, {"options": {name: 1}}) for name in names))
     assert (await stores.sessions.get(session_id, ANNA)).options == dict.fromkeys(names, 1)
 
 
-async def test_a_lease_tells_how_many_turns_the_session_allows_and_its_preset(stores: ConversationStores) -> None:
+async def test_a_lease_tells_how_many_turns_the_session_allows_and_its_preset(stores: MongoStores) -> None:
     session_id = await stores.session()
     claimant = Claimant(worker="here", lease_s=30, model="m")
     at_once = await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m1", text="a"), claimant=claimant)

@@ -1,4 +1,4 @@
-"""`SessionStream`: one suite for memory and Redis."""
+"""`SessionStream` on Redis, and its double."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ from backend_api.domain.agent.events import (
 )
 from backend_api.domain.conversation.entity import RunId, SessionId
 from backend_api.domain.conversation.errors import SlowReaderError
+from backend_api.infrastructure.in_process.notifier import InProcessNotifier
 from backend_api.infrastructure.redis.session_stream import RedisSessionStream
-from support.backend_stores import LiveChannels, memory_channels, redis_channels
+from support.backend_stores import LiveChannels, redis_channels
+from support.memory.session_stream import MemorySessionStream
 from support.servers import Server
 
 RUN = RunId("r")
@@ -35,7 +37,7 @@ RUN = RunId("r")
 @pytest.fixture(params=["memory", "redis"])
 async def live(request: pytest.FixtureRequest) -> AsyncGenerator[LiveChannels]:
     if request.param == "memory":
-        yield memory_channels()
+        yield LiveChannels(stream=MemorySessionStream(), notifier=InProcessNotifier())
         return
     server: Server = request.getfixturevalue("redis_server")
     async with redis_channels(server.uri) as opened:

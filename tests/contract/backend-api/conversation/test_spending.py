@@ -20,7 +20,7 @@ from backend_api.domain.conversation.errors import LeaseLostError
 from backend_api.domain.conversation.spending import SpentPage, SpentQuery, UsageBy
 from backend_api.domain.errors import InvalidError
 from backend_api.domain.identity.entity import UserId
-from support.backend_stores import ANNA, BERT, ConversationStores
+from support.backend_stores import ANNA, BERT, MongoStores
 
 PRICED = Usage(input=100, cached=40, output=10, thinking=5, cache_write=2, cost=0.25)
 UNPRICED = Usage(input=7, output=1)
@@ -33,7 +33,7 @@ def used(*calls: tuple[str, Usage]) -> Usage:
     return total
 
 
-async def begun(stores: ConversationStores, session_id: SessionId, user_id: UserId = ANNA) -> Lease:
+async def begun(stores: MongoStores, session_id: SessionId, user_id: UserId = ANNA) -> Lease:
     message = MessageUser(message_id="m", text="go")
     accepted = await stores.ledger.accept(session_id, user_id, message)
     lease = await stores.ledger.claim("w", lease_s=30, model="m", run_id=accepted.run_id)
@@ -41,29 +41,29 @@ async def begun(stores: ConversationStores, session_id: SessionId, user_id: User
     return lease
 
 
-async def told(stores: ConversationStores, lease: Lease, usage: Usage) -> None:
+async def told(stores: MongoStores, lease: Lease, usage: Usage) -> None:
     said = [MessageCompleted(message_id="a", text="so"), UsageUpdated(usage=usage)]
     await stores.ledger.record(lease, [Recorded(payload=payload) for payload in said])
 
 
-async def ended(stores: ConversationStores, lease: Lease, usage: Usage, status: Any = "completed") -> None:
+async def ended(stores: MongoStores, lease: Lease, usage: Usage, status: Any = "completed") -> None:
     finished = RunFinished(run_id=lease.run.id, status=status, usage=usage)
     assert await stores.ledger.finish(lease, finished, seen_seq=2**40)
 
 
-async def asked(stores: ConversationStores, by: UsageBy, user_id: UserId = ANNA, **changes: Any) -> SpentPage:
+async def asked(stores: MongoStores, by: UsageBy, user_id: UserId = ANNA, **changes: Any) -> SpentPage:
     now = datetime.now(UTC)
     within = {"since": now - timedelta(days=1), "until": now + timedelta(days=1), "timezone": "UTC", "limit": 50}
     return await stores.spending.page(SpentQuery(user_id=user_id, by=by, **(within | changes)))
 
 
-async def total(stores: ConversationStores, user_id: UserId = ANNA) -> tuple[int, int, float | None]:
+async def total(stores: MongoStores, user_id: UserId = ANNA) -> tuple[int, int, float | None]:
     spent = (await asked(stores, "day", user_id)).total
     return spent.runs, spent.input, spent.cost
 
 
 async def test_a_run_counts_once_while_it_works_when_it_has_ended_and_when_it_was_deleted(
-    stores: ConversationStores,
+    stores: MongoStores,
 ) -> None:
     session_id = await stores.session()
     assert await total(stores) == (0, 0, None)
@@ -87,7 +87,7 @@ async def test_a_run_counts_once_while_it_works_when_it_has_ended_and_when_it_wa
     assert (row.key, row.title, row.spent.input) == (None, None, 400)
 
 
-async def test_one_that_waits_counts_and_one_that_is_stopped_while_it_does(stores: ConversationStores) -> None:
+async def test_one_that_waits_counts_and_one_that_is_stopped_while_it_does(stores: MongoStores) -> None:
     session_id = await stores.session()
     lease = await begun(stores, session_id)
     await told(stores, lease, used(("m", PRICED)))
@@ -98,7 +98,7 @@ async def test_one_that_waits_counts_and_one_that_is_stopped_while_it_does(store
     assert await total(stores) == (1, 100, 0.25)
 
 
-async def test_a_run_that_is_taken_over_counts_what_both_workers_told_once(stores: ConversationStores) -> None:
+async def test_a_run_that_is_taken_over_counts_what_both_workers_told_once(stores: MongoStores) -> None:
     lease = await begun(stores, await stores.session())
     await told(stores, lease, used(("m", PRICED)))
     await stores.ledger.release(lease)
@@ -115,7 +115,7 @@ async def test_a_run_that_is_taken_over_counts_what_both_workers_told_once(store
     assert await total(stores) == (1, 200, 0.5)
 
 
-async def test_an_unknown_price_is_none_and_what_is_known_stands_beside(stores: ConversationStores) -> None:
+async def test_an_unknown_price_is_none_and_what_is_known_stands_beside(stores: MongoStores) -> None:
     lease = await begun(stores, await stores.session())
     await ended(stores, lease, used(("priced", PRICED), ("unpriced", UNPRICED), ("mixed", PRICED), ("mixed", UNPRICED)))
     page = await asked(stores, "model")
@@ -131,7 +131,7 @@ async def test_an_unknown_price_is_none_and_what_is_known_stands_beside(stores: 
     assert (priced.cached, priced.output, priced.thinking, priced.cache_write) == (40, 10, 5, 2)
 
 
-async def test_nobody_sees_anothers(stores: ConversationStores) -> None:
+async def test_nobody_sees_anothers(stores: MongoStores) -> None:
     for user_id in (ANNA, BERT):
         lease = await begun(stores, await stores.session(user_id), user_id)
         await ended(stores, lease, used((user_id, PRICED)))
@@ -142,7 +142,7 @@ async def test_nobody_sees_anothers(stores: ConversationStores) -> None:
     assert await total(stores, BERT) == (2, 107, None)
 
 
-async def test_days_are_those_of_the_time_zone_and_the_range_is_kept(stores: ConversationStores) -> None:
+async def test_days_are_those_of_the_time_zone_and_the_range_is_kept(stores: MongoStores) -> None:
     lease = await begun(stores, await stores.session())
     await ended(stores, lease, used(("m", PRICED)))
     at = lease.run.created_at
@@ -156,7 +156,7 @@ async def test_days_are_those_of_the_time_zone_and_the_range_is_kept(stores: Con
         await asked(stores, "day", timezone="Mars/Olympus")
 
 
-async def test_sessions_come_in_pages_the_one_with_the_last_run_first(stores: ConversationStores) -> None:
+async def test_sessions_come_in_pages_the_one_with_the_last_run_first(stores: MongoStores) -> None:
     sessions = [await stores.session(title=f"number {number}") for number in range(5)]
     for session_id in [*sessions, sessions[0]]:
         await ended(stores, await begun(stores, session_id), used(("m", PRICED)))
@@ -174,7 +174,7 @@ async def test_sessions_come_in_pages_the_one_with_the_last_run_first(stores: Co
         await asked(stores, "session", cursor="!")
 
 
-async def test_what_a_title_used_counts_with_its_run(stores: ConversationStores) -> None:
+async def test_what_a_title_used_counts_with_its_run(stores: MongoStores) -> None:
     session_id = await stores.session()
     await stores.sessions.update(session_id, ANNA, {"options": {"enable_tracing": True}, "model": "m", "preset": "p"})
     lease = await begun(stores, session_id)
@@ -194,7 +194,7 @@ async def test_what_a_title_used_counts_with_its_run(stores: ConversationStores)
 @pytest.mark.parametrize("is_removed", [False, True], ids=["just deleted", "removed"])
 @pytest.mark.parametrize("of_run", [used(("m", PRICED)), Usage()], ids=["a run that asked", "one that did not"])
 async def test_what_a_title_used_counts_though_its_session_was_deleted_meanwhile(
-    stores: ConversationStores, of_run: Usage, is_removed: bool
+    stores: MongoStores, of_run: Usage, is_removed: bool
 ) -> None:
     session_id = await stores.session()
     lease = await begun(stores, session_id)

@@ -8,14 +8,14 @@ import pytest
 
 from backend_api.domain.agent.subagent_kinds import MAX_KINDS, SubagentKind
 from backend_api.domain.settings.subagent_kinds import TooManyKindsError
-from support.backend_stores import ANNA, BERT, ConversationStores
+from support.backend_stores import ANNA, BERT, MongoStores
 
 
 def kind(name: str, prompt: str = "Bake.", tools: frozenset[str] | None = None) -> SubagentKind:
     return SubagentKind(name=name, description="Bakes.", prompt=prompt, tools=tools, model=None)
 
 
-async def test_each_is_kept_whole_by_its_name_replaced_and_deleted(stores: ConversationStores) -> None:
+async def test_each_is_kept_whole_by_its_name_replaced_and_deleted(stores: MongoStores) -> None:
     assert list(await stores.kinds.of(ANNA)) == []
     miller = SubagentKind(
         name="miller", description="Mills 麦.", prompt="$prompt\n{x}", tools=frozenset({"file_*", "$name"}), model="m"
@@ -30,7 +30,7 @@ async def test_each_is_kept_whole_by_its_name_replaced_and_deleted(stores: Conve
     assert [one.name for one in await stores.kinds.of(ANNA)] == ["baker"]
 
 
-async def test_those_of_another_user_are_never_seen_changed_or_deleted(stores: ConversationStores) -> None:
+async def test_those_of_another_user_are_never_seen_changed_or_deleted(stores: MongoStores) -> None:
     await stores.kinds.put(ANNA, kind("baker"))
     await stores.kinds.put(BERT, kind("baker", "Bake otherwise."))
     assert not await stores.kinds.delete(BERT, "miller")
@@ -39,7 +39,7 @@ async def test_those_of_another_user_are_never_seen_changed_or_deleted(stores: C
     assert list(await stores.kinds.of(BERT)) == []
 
 
-async def test_there_are_never_more_than_there_may_be_however_many_come_at_once(stores: ConversationStores) -> None:
+async def test_there_are_never_more_than_there_may_be_however_many_come_at_once(stores: MongoStores) -> None:
     wanted = [stores.kinds.put(ANNA, kind(f"baker-{number}")) for number in range(MAX_KINDS + 5)]
     ended = await asyncio.gather(*wanted, return_exceptions=True)
     assert sum(isinstance(one, TooManyKindsError) for one in ended) == 5

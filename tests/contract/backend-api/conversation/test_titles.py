@@ -1,4 +1,4 @@
-"""Titles that are due: one suite for memory and MongoDB."""
+"""Titles that are due."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from backend_api.domain.agent.events import Event, MessageCompleted, MessageUser
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.titles import MAX_ATTEMPTS, DueTitle
-from support.backend_stores import ANNA, ConversationStores
+from support.backend_stores import ANNA, MongoStores
 
 RUN = Usage(input=100, output=10, cost=0.5, known_cost=0.5, by_model={"m": {"input": 100, "output": 10}})
 TITLE = Usage(input=20, output=3, cost=0.25, known_cost=0.25, by_model={"t": {"input": 20, "output": 3}})
 
 
-async def answered(stores: ConversationStores, *, name: bool = True) -> SessionId:
+async def answered(stores: MongoStores, *, name: bool = True) -> SessionId:
     """A session called by its first line, whose first run has ended."""
     session_id = await stores.session()
     await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m", text="first line"))
@@ -31,20 +31,20 @@ async def answered(stores: ConversationStores, *, name: bool = True) -> SessionI
     return session_id
 
 
-async def begun(stores: ConversationStores, session_id: SessionId, *, within_s: float = 60) -> DueTitle:
+async def begun(stores: MongoStores, session_id: SessionId, *, within_s: float = 60) -> DueTitle:
     due = await stores.titles.begin(session_id, within_s=within_s)
     assert due is not None
     return due
 
 
-async def told(stores: ConversationStores, session_id: SessionId) -> list[str | None]:
+async def told(stores: MongoStores, session_id: SessionId) -> list[str | None]:
     events = await stores.log.read(session_id, after=0, limit=1_000)
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
     assert (await stores.sessions.get(session_id, ANNA)).last_seq == len(events)
     return [event.payload.title for event in events if isinstance(event.payload, SessionUpdated)]
 
 
-async def test_a_title_is_stored_told_and_its_usage_counted(stores: ConversationStores) -> None:
+async def test_a_title_is_stored_told_and_its_usage_counted(stores: MongoStores) -> None:
     session_id = await answered(stores)
     assert list(await stores.titles.due()) == [session_id]
     due = await begun(stores, session_id)
@@ -66,7 +66,7 @@ async def test_a_title_is_stored_told_and_its_usage_counted(stores: Conversation
     assert await stores.titles.begin(session_id, within_s=60) is None
 
 
-async def test_one_of_many_that_begin_at_once_has_it(stores: ConversationStores) -> None:
+async def test_one_of_many_that_begin_at_once_has_it(stores: MongoStores) -> None:
     session_id = await answered(stores)
     begun = await asyncio.gather(*(stores.titles.begin(session_id, within_s=60) for _ in range(10)))
     assert sum(due is not None for due in begun) == 1
@@ -74,7 +74,7 @@ async def test_one_of_many_that_begin_at_once_has_it(stores: ConversationStores)
 
 
 async def test_an_attempt_whose_worker_died_is_begun_anew_and_can_tell_nothing_more(
-    stores: ConversationStores,
+    stores: MongoStores,
 ) -> None:
     session_id = await answered(stores)
     dead = await begun(stores, session_id, within_s=0)
@@ -89,7 +89,7 @@ async def test_an_attempt_whose_worker_died_is_begun_anew_and_can_tell_nothing_m
 
 
 @pytest.mark.parametrize("given", ["mine", "first line"])
-async def test_a_title_that_the_user_gives_meanwhile_stays(stores: ConversationStores, given: str) -> None:
+async def test_a_title_that_the_user_gives_meanwhile_stays(stores: MongoStores, given: str) -> None:
     session_id = await answered(stores)
     due = await begun(stores, session_id)
     await stores.sessions.change(session_id, ANNA, {"title": given})
@@ -99,7 +99,7 @@ async def test_a_title_that_the_user_gives_meanwhile_stays(stores: ConversationS
     assert await stores.titles.begin(session_id, within_s=60) is None
 
 
-async def test_of_a_users_title_and_a_models_at_the_same_moment_the_users_stays(stores: ConversationStores) -> None:
+async def test_of_a_users_title_and_a_models_at_the_same_moment_the_users_stays(stores: MongoStores) -> None:
     for _ in range(20):
         session_id = await answered(stores)
         due = await begun(stores, session_id)
@@ -110,13 +110,13 @@ async def test_of_a_users_title_and_a_models_at_the_same_moment_the_users_stays(
         assert (await told(stores, session_id))[-1] == "mine"
 
 
-async def test_a_session_that_was_named_by_its_user_has_none_due(stores: ConversationStores) -> None:
+async def test_a_session_that_was_named_by_its_user_has_none_due(stores: MongoStores) -> None:
     session_id = await stores.session(title="mine")
     assert await stores.titles.begin(session_id, within_s=60) is None
     assert list(await stores.titles.due()) == []
 
 
-async def test_what_fails_is_put_off_and_given_up_after_so_many_attempts(stores: ConversationStores) -> None:
+async def test_what_fails_is_put_off_and_given_up_after_so_many_attempts(stores: MongoStores) -> None:
     session_id = await answered(stores)
     await stores.titles.postpone(await begun(stores, session_id), Usage(), for_s=60)
     assert list(await stores.titles.due()) == []
@@ -132,14 +132,14 @@ async def test_what_fails_is_put_off_and_given_up_after_so_many_attempts(stores:
     assert (await stores.transcripts.usage(session_id)).input == 100 + MAX_ATTEMPTS * 20
 
 
-async def test_one_without_an_answer_waits_for_the_end_of_a_run(stores: ConversationStores) -> None:
+async def test_one_without_an_answer_waits_for_the_end_of_a_run(stores: MongoStores) -> None:
     session_id = await answered(stores)
     await stores.titles.postpone(await begun(stores, session_id), Usage(), for_s=None)
     assert list(await stores.titles.due()) == []
     assert (await begun(stores, session_id)).attempt == 1
 
 
-async def test_none_that_has_a_run_at_work_is_looked_for(stores: ConversationStores) -> None:
+async def test_none_that_has_a_run_at_work_is_looked_for(stores: MongoStores) -> None:
     session_id = await answered(stores)
     await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m2", text="more"))
     assert list(await stores.titles.due()) == []
@@ -148,7 +148,7 @@ async def test_none_that_has_a_run_at_work_is_looked_for(stores: ConversationSto
     assert (lease.is_named, lease.is_title_due) == (True, True)
 
 
-async def test_keeping_what_it_is_called_ends_the_matter(stores: ConversationStores) -> None:
+async def test_keeping_what_it_is_called_ends_the_matter(stores: MongoStores) -> None:
     session_id = await answered(stores)
     assert list(await stores.titles.store(await begun(stores, session_id), None, TITLE)) == []
     assert await told(stores, session_id) == ["first line"]
@@ -156,7 +156,7 @@ async def test_keeping_what_it_is_called_ends_the_matter(stores: ConversationSto
     assert (await stores.transcripts.usage(session_id)).input == 120
 
 
-async def test_the_beginning_of_a_conversation_is_what_was_said_first(stores: ConversationStores) -> None:
+async def test_the_beginning_of_a_conversation_is_what_was_said_first(stores: MongoStores) -> None:
     session_id = await answered(stores)
     said = await stores.transcripts.beginning(session_id, limit=1)
     assert [event.payload for event in said] == [MessageUser(message_id="m", text="first line")]
@@ -164,7 +164,7 @@ async def test_the_beginning_of_a_conversation_is_what_was_said_first(stores: Co
     assert [event.payload.type for event in said] == ["message.user", "message.completed"]
 
 
-async def test_a_deleted_session_gets_none(stores: ConversationStores) -> None:
+async def test_a_deleted_session_gets_none(stores: MongoStores) -> None:
     session_id = await answered(stores)
     due = await begun(stores, session_id)
     await stores.sessions.delete(session_id, ANNA)

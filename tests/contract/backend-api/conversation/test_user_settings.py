@@ -7,13 +7,13 @@ import asyncio
 from backend_api.domain.agent.events import MessageUser, RunStarted
 from backend_api.domain.conversation.entity import Accepted, Claimant, SessionId
 from backend_api.domain.settings.entity import Sealed
-from support.backend_stores import ANNA, BERT, ConversationStores
+from support.backend_stores import ANNA, BERT, MongoStores
 
 HERE = Claimant(worker="here", lease_s=30, model="of-deployment")
 KEY = Sealed(key_id="one", text="sealed")
 
 
-async def begun(stores: ConversationStores, session_id: SessionId, claimant: Claimant | None = HERE) -> Accepted:
+async def begun(stores: MongoStores, session_id: SessionId, claimant: Claimant | None = HERE) -> Accepted:
     return await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m", text="hi"), claimant=claimant)
 
 
@@ -21,7 +21,7 @@ def started_with(accepted: Accepted) -> str:
     return next(event.payload.model for event in accepted.events if isinstance(event.payload, RunStarted))
 
 
-async def test_each_is_kept_by_its_name_and_taken_back_by_none(stores: ConversationStores) -> None:
+async def test_each_is_kept_by_its_name_and_taken_back_by_none(stores: MongoStores) -> None:
     assert await stores.settings.get(ANNA) is None
     first = await stores.settings.change(ANNA, "appearance/theme", "dark")
     second = await stores.settings.change(ANNA, "models/openai_api_key", KEY)
@@ -38,7 +38,7 @@ async def test_each_is_kept_by_its_name_and_taken_back_by_none(stores: Conversat
     assert await stores.settings.get(BERT) is None
 
 
-async def test_a_secret_goes_in_the_write_that_changes_what_it_was_given_for(stores: ConversationStores) -> None:
+async def test_a_secret_goes_in_the_write_that_changes_what_it_was_given_for(stores: MongoStores) -> None:
     address, key = "models/openai_base_url", "models/openai_api_key"
 
     async def secrets_after(value: str | None) -> set[str]:
@@ -54,14 +54,14 @@ async def test_a_secret_goes_in_the_write_that_changes_what_it_was_given_for(sto
     assert (dict(stored.values), set(stored.secrets)) == ({}, {"search/tavily_api_key"})
 
 
-async def test_those_changed_at_once_are_all_kept(stores: ConversationStores) -> None:
+async def test_those_changed_at_once_are_all_kept(stores: MongoStores) -> None:
     await asyncio.gather(*(stores.settings.change(ANNA, f"agent/{number}", number) for number in range(8)))
     stored = await stores.settings.get(ANNA)
     assert stored is not None
     assert sorted(stored.values.values()) == list(range(8))
 
 
-async def test_a_run_is_told_of_settings_whether_its_session_is_older_or_newer(stores: ConversationStores) -> None:
+async def test_a_run_is_told_of_settings_whether_its_session_is_older_or_newer(stores: MongoStores) -> None:
     older, of_bert = await stores.session(), await stores.session(BERT)
     await stores.settings.change(ANNA, "appearance/theme", "dark")
     newer = await stores.session()
@@ -75,7 +75,7 @@ async def test_a_run_is_told_of_settings_whether_its_session_is_older_or_newer(s
     assert not lease.has_settings
 
 
-async def test_a_run_that_is_claimed_or_assigned_is_told_too(stores: ConversationStores) -> None:
+async def test_a_run_that_is_claimed_or_assigned_is_told_too(stores: MongoStores) -> None:
     await stores.settings.change(ANNA, "appearance/theme", "dark")
     queued = await begun(stores, await stores.session(), None)
     claimed = await stores.ledger.claim("there", lease_s=30, model="m", run_id=queued.run_id)
@@ -88,7 +88,7 @@ async def test_a_run_that_is_claimed_or_assigned_is_told_too(stores: Conversatio
     assert confirmed.has_settings
 
 
-async def test_a_session_that_is_made_while_the_first_setting_is_kept_is_told(stores: ConversationStores) -> None:
+async def test_a_session_that_is_made_while_the_first_setting_is_kept_is_told(stores: MongoStores) -> None:
     setting = asyncio.create_task(stores.settings.change(ANNA, "appearance/theme", "dark"))
     made = [await stores.session() for _ in range(5)]
     await setting
@@ -98,7 +98,7 @@ async def test_a_session_that_is_made_while_the_first_setting_is_kept_is_told(st
         assert lease.has_settings
 
 
-async def test_sessions_that_chose_no_model_begin_with_the_users(stores: ConversationStores) -> None:
+async def test_sessions_that_chose_no_model_begin_with_the_users(stores: MongoStores) -> None:
     older = await stores.session()
     stored = await stores.settings.change(ANNA, "models/default_model", "mine")
     await stores.settings.notify_sessions(ANNA, stored.version, "mine")
@@ -112,7 +112,7 @@ async def test_sessions_that_chose_no_model_begin_with_the_users(stores: Convers
     assert started_with(await begun(stores, await stores.session())) == "of-deployment"
 
 
-async def test_secrets_under_another_key_are_found_and_replaced_once(stores: ConversationStores) -> None:
+async def test_secrets_under_another_key_are_found_and_replaced_once(stores: MongoStores) -> None:
     await stores.settings.change(ANNA, "models/openai_api_key", KEY)
     await stores.settings.change(BERT, "models/openai_api_key", Sealed(key_id="two", text="t"))
     found = [stored.user_id async for stored in stores.settings.sealed_under_other_key("two")]

@@ -10,7 +10,7 @@ from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.waits import Wait
 from backend_api.domain.conversation.entity import Accepted, SessionId
 from backend_api.domain.conversation.errors import TooManyWaitingError
-from support.backend_stores import ANNA, ConversationStores
+from support.backend_stores import ANNA, MongoStores
 
 MOST = 3
 
@@ -20,12 +20,12 @@ def bounds() -> dict[str, int]:
     return {"unseen_most": MOST}
 
 
-async def say(stores: ConversationStores, session_id: SessionId, name: str, *, interrupt: bool = False) -> Accepted:
+async def say(stores: MongoStores, session_id: SessionId, name: str, *, interrupt: bool = False) -> Accepted:
     said = MessageUser(message_id=name, text=name, client_message_id=name)
     return await stores.ledger.accept(session_id, ANNA, said, interrupt=interrupt)
 
 
-async def refused(stores: ConversationStores, session_id: SessionId, *, interrupt: bool = False) -> None:
+async def refused(stores: MongoStores, session_id: SessionId, *, interrupt: bool = False) -> None:
     before = (await stores.sessions.get(session_id, ANNA)).last_seq
     with pytest.raises(TooManyWaitingError):
         await say(stores, session_id, "too many", interrupt=interrupt)
@@ -33,7 +33,7 @@ async def refused(stores: ConversationStores, session_id: SessionId, *, interrup
 
 
 @pytest.mark.parametrize("status", ["completed", "failed", "stopped"])
-async def test_so_many_wait_and_no_more_until_the_model_has_read_them(stores: ConversationStores, status: str) -> None:
+async def test_so_many_wait_and_no_more_until_the_model_has_read_them(stores: MongoStores, status: str) -> None:
     session_id = await stores.session()
     accepted = [await say(stores, session_id, f"m{n}") for n in range(MOST)]
     await refused(stores, session_id)
@@ -55,7 +55,7 @@ async def test_so_many_wait_and_no_more_until_the_model_has_read_them(stores: Co
 
 
 async def test_so_many_are_for_a_run_that_waits_and_one_more_that_interrupts_decides_nothing(
-    stores: ConversationStores,
+    stores: MongoStores,
 ) -> None:
     session_id = await stores.session()
     first = await say(stores, session_id, "go")
@@ -78,7 +78,7 @@ async def test_so_many_are_for_a_run_that_waits_and_one_more_that_interrupts_dec
     assert not (await say(stores, session_id, "read")).duplicate
 
 
-async def test_other_sessions_wait_for_themselves(stores: ConversationStores) -> None:
+async def test_other_sessions_wait_for_themselves(stores: MongoStores) -> None:
     full, other = await stores.session(), await stores.session()
     for n in range(MOST):
         await say(stores, full, f"m{n}")

@@ -1,4 +1,4 @@
-"""Runs that wait without a process: one suite for memory and MongoDB."""
+"""Runs that wait without a process: `Waits`, and its double."""
 
 from __future__ import annotations
 
@@ -33,8 +33,9 @@ from backend_api.domain.conversation.errors import (
     SessionNotFoundError,
 )
 from backend_api.domain.errors import InvalidError
-from support.backend_stores import ANNA, BERT, ConversationStores
+from support.backend_stores import ANNA, BERT, DOUBLES_TOO, ConversationStores
 
+pytestmark = DOUBLES_TOO
 COLOUR = Question(id="q1", text="Which colour?", options=["red", "blue"], allow_text=False)
 RED = Answers({"q1": "red"})
 

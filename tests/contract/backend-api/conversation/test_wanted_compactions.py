@@ -9,12 +9,12 @@ import pytest
 from backend_api.domain.agent.events import CompactionWanted, MessageUser, RunFinished, RunQueued
 from backend_api.domain.conversation.entity import SessionStatus
 from backend_api.domain.conversation.errors import NothingToCompactError, SessionNotFoundError
-from support.backend_stores import ANNA, BERT, ConversationStores
+from support.backend_stores import ANNA, BERT, MongoStores
 
 WANTED = CompactionWanted(focus="the colours")
 
 
-async def test_an_idle_session_gets_a_run_and_one_at_work_keeps_its_own(stores: ConversationStores) -> None:
+async def test_an_idle_session_gets_a_run_and_one_at_work_keeps_its_own(stores: MongoStores) -> None:
     session_id = await stores.session()
     await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m", text="hi"))
     lease = await stores.ledger.claim("w", lease_s=30, model="m")
@@ -35,7 +35,7 @@ async def test_an_idle_session_gets_a_run_and_one_at_work_keeps_its_own(stores: 
     assert following.run.id == queued.run_id
 
 
-async def test_of_many_at_once_one_begins_a_run(stores: ConversationStores) -> None:
+async def test_of_many_at_once_one_begins_a_run(stores: MongoStores) -> None:
     session_id = await stores.session()
     await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m", text="hi"))
     lease = await stores.ledger.claim("w", lease_s=30, model="m")
@@ -46,7 +46,7 @@ async def test_of_many_at_once_one_begins_a_run(stores: ConversationStores) -> N
     assert len({events[-1].run_id for events in told}) == 1
 
 
-async def test_nothing_is_summed_up_before_anything_was_said_nor_for_anybody_else(stores: ConversationStores) -> None:
+async def test_nothing_is_summed_up_before_anything_was_said_nor_for_anybody_else(stores: MongoStores) -> None:
     session_id = await stores.session()
     with pytest.raises(NothingToCompactError):
         await stores.ledger.compact(session_id, ANNA, WANTED)

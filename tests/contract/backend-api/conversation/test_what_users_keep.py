@@ -11,26 +11,26 @@ from backend_api.domain.agent.events import MessageUser
 from backend_api.domain.agent.subagent_kinds import SubagentKind
 from backend_api.domain.conversation.entity import Claimant
 from backend_api.infrastructure.skills.archives import skill_of
-from support.backend_stores import ANNA, BERT, ConversationStores
+from support.backend_stores import ANNA, BERT, MongoStores
 
 SKILL = skill_of({"SKILL.md": b"---\nname: knots\ndescription: How to tie.\n---\nTie it."})
 
 
-async def keep_kind(stores: ConversationStores) -> None:
+async def keep_kind(stores: MongoStores) -> None:
     await stores.kinds.put(ANNA, SubagentKind(name="baker", description="Bakes.", prompt="Bake."))
 
 
-async def keep_skill(stores: ConversationStores) -> None:
+async def keep_skill(stores: MongoStores) -> None:
     await stores.skills.put(ANNA, SKILL, source=None, most=5)
 
 
-async def keep_memory(stores: ConversationStores) -> None:
+async def keep_memory(stores: MongoStores) -> None:
     assert await stores.memories.replace(replace(await stores.memories.get(ANNA), texts={"tea.md": "Likes tea"}))
 
 
 @pytest.mark.parametrize("keep", [keep_kind, keep_skill, keep_memory])
 async def test_runs_of_its_user_are_told_to_look_and_no_others(
-    stores: ConversationStores, keep: Callable[[ConversationStores], Awaitable[None]]
+    stores: MongoStores, keep: Callable[[MongoStores], Awaitable[None]]
 ) -> None:
     here = Claimant(worker="here", lease_s=30, model="m")
     before = await stores.session()

@@ -1,4 +1,4 @@
-"""`Users`, `RefreshTokens` and `Tickets`: one suite for memory and the real stores."""
+"""`Users`, `RefreshTokens` and `Tickets`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from backend_api.domain.identity.entity import RefreshGrant, User, UserId
 from backend_api.domain.identity.errors import TokenInvalidError, TokenReusedError, UsernameTakenError
 from backend_api.domain.identity.ports import AccountLookup, RefreshTokens, Users
 from backend_api.domain.sandbox.tickets import ScreenTicket, Tickets
-from backend_api.infrastructure.memory.identity import MemoryRefreshTokens, MemoryTickets, MemoryUsers
 from backend_api.infrastructure.mongo.connection import connect
 from backend_api.infrastructure.mongo.refresh_tokens import MongoRefreshTokens
 from backend_api.infrastructure.mongo.users import MongoUsers
@@ -33,16 +32,10 @@ class Accounts:
     tickets: Tickets
 
 
-@pytest.fixture(params=["memory", "real"])
-async def accounts(request: pytest.FixtureRequest) -> AsyncGenerator[Accounts]:
-    if request.param == "memory":
-        users = MemoryUsers()
-        yield Accounts(users, users, MemoryRefreshTokens(), MemoryTickets())
-        return
-    mongo: Server = request.getfixturevalue("mongo_server")
-    redis: Server = request.getfixturevalue("redis_server")
-    client = connect_redis(redis.uri, connect_s=1, reads_for_s=1)
-    async with connect(mongo.uri, request.getfixturevalue("mongo_database_name")) as database:
+@pytest.fixture
+async def accounts(mongo_server: Server, mongo_database_name: str, redis_server: Server) -> AsyncGenerator[Accounts]:
+    client = connect_redis(redis_server.uri, connect_s=1, reads_for_s=1)
+    async with connect(mongo_server.uri, mongo_database_name) as database:
         users = MongoUsers(database)
         yield Accounts(users, users, MongoRefreshTokens(), RedisTickets(client))
     await client.aclose()

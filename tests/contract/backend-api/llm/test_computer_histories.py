@@ -26,8 +26,8 @@ from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
 from backend_api.infrastructure.llm.model_facts import ModelFacts
 from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
 from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
-from backend_api.infrastructure.memory.run_waits import MemoryWaits
 from support.computer_rules import BETAS
+from support.memory.run_waits import MemoryWaits
 from support.model_server import Answer, Call, ModelServer
 from support.photographs import png
 from support.scripted import HandlerBox

@@ -29,9 +29,9 @@ from backend_api.domain.conversation.entity import RunId, RunStatus, SessionId
 from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
 from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
 from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
-from backend_api.infrastructure.memory.run_waits import MemoryWaits
 from backend_api.infrastructure.tools.ask_user import ask_user
 from backend_api.infrastructure.tools.plan_mode import plan_mode_tools
+from support.memory.run_waits import MemoryWaits
 from support.model_seals import Form
 from support.model_server import Answer, Call, ModelServer
 from support.scripted import HandlerBox

@@ -13,14 +13,14 @@ from backend_api.application.settings.try_key import Trial, TryKey
 from backend_api.domain.agent.catalogue import ProviderName
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.settings.base_urls import BaseUrls
+from backend_api.infrastructure.in_process.rate_limiter import InProcessRateLimiter
 from backend_api.infrastructure.llm.calls import RetryPolicy
 from backend_api.infrastructure.llm.catalogue import Catalogue
 from backend_api.infrastructure.llm.providers import LlmSettings
 from backend_api.infrastructure.llm.user_catalogues import UserCatalogues
-from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
-from backend_api.infrastructure.memory.store import MemoryStore
-from backend_api.infrastructure.memory.user_settings import MemorySettingsStore
 from backend_api.infrastructure.security.secret_box import AesSecretBox
+from support.memory.store import MemoryStore
+from support.memory.user_settings import MemorySettingsStore
 from support.model_server import Answer, ModelServer
 
 ANNA = UserId("anna")
@@ -46,7 +46,7 @@ async def tried(server: ModelServer, provider: ProviderName, values: dict[str, A
             open_settings=OpenSettings(store, box),
             catalogues=catalogues,
             base_urls=urls,
-            limiter=MemoryRateLimiter(),
+            limiter=InProcessRateLimiter(),
             limits=limits,
         )
         result = await try_key(ANNA, Trial(provider=provider, key=TRIED, model="same"))

@@ -1,4 +1,4 @@
-"""Memories of users, in memory and on the real database: kept as a whole, of two writers one is first."""
+"""Memories of users: kept as a whole, of two writers one is first."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 
 from backend_api.domain.identity.entity import UserId
-from backend_api.infrastructure.memory.memories import MemoryMemories
 from backend_api.infrastructure.mongo.connection import connect
 from backend_api.memories.domain import Memories
 from backend_api.memories.mongo import MemoriesDocument, MongoMemories
@@ -21,13 +20,9 @@ __all__ = ["emptied_database_name"]
 ANNA, BERT = UserId("anna"), UserId("bert")
 
 
-@pytest.fixture(params=["memory", "mongo"])
-async def store(request: pytest.FixtureRequest) -> AsyncGenerator[MemoriesStore]:
-    if request.param == "memory":
-        yield MemoryMemories()
-        return
-    server: Server = request.getfixturevalue("mongo_server")
-    async with connect(server.uri, request.getfixturevalue("mongo_database_name"), documents=[MemoriesDocument]):
+@pytest.fixture
+async def store(mongo_server: Server, mongo_database_name: str) -> AsyncGenerator[MemoriesStore]:
+    async with connect(mongo_server.uri, mongo_database_name, documents=[MemoriesDocument]):
         yield MongoMemories()
 
 

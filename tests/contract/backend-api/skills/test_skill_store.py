@@ -1,4 +1,4 @@
-"""Skills of users, on every adapter."""
+"""Skills of users."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pytest
 from backend_api.domain.skills.entity import MAX_BYTES, Skill
 from backend_api.domain.skills.errors import SkillLimitError, SkillTakenError, SkillUnreadableError
 from backend_api.domain.skills.ports import SkillStore
-from backend_api.infrastructure.memory.skills import MemorySkillStore
 from backend_api.infrastructure.mongo.connection import connect
 from backend_api.infrastructure.mongo.skills import MongoSkillStore
 from backend_api.infrastructure.skills.archives import skill_of
@@ -22,13 +21,9 @@ from support.servers import Server, emptied_database_name
 __all__ = ["emptied_database_name", "store"]
 
 
-@pytest.fixture(params=["memory", "mongo"])
-async def store(request: pytest.FixtureRequest) -> AsyncGenerator[SkillStore]:
-    if request.param == "memory":
-        yield MemorySkillStore()
-        return
-    server: Server = request.getfixturevalue("mongo_server")
-    async with connect(server.uri, request.getfixturevalue("mongo_database_name")) as database:
+@pytest.fixture
+async def store(mongo_server: Server, mongo_database_name: str) -> AsyncGenerator[SkillStore]:
+    async with connect(mongo_server.uri, mongo_database_name) as database:
         yield MongoSkillStore(database)
 
 

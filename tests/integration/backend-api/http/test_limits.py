@@ -13,7 +13,7 @@ import websockets
 
 from backend_api.application.identity.limits import Limits
 from backend_api.domain.errors import LimitError
-from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
+from backend_api.infrastructure.in_process.rate_limiter import InProcessRateLimiter
 from backend_api.infrastructure.redis.client import connect_redis
 from backend_api.infrastructure.redis.rate_limiter import RedisRateLimiter
 from support.gateway import run_gateway
@@ -184,7 +184,7 @@ async def test_one_window_holds_for_all_replicas(redis_server: Server) -> None:
 
 
 async def test_names_made_up_without_end_take_bounded_memory() -> None:
-    limiter = MemoryRateLimiter()
+    limiter = InProcessRateLimiter()
     for number in range(25_000):
         await limiter.hit(f"login:{number}", limit=1, window_s=60)
     assert len(limiter._windows) <= 10_000

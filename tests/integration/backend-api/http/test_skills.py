@@ -7,8 +7,8 @@ import zipfile
 
 import httpx
 
-from backend_api.infrastructure.memory.skills import MemorySkillDownloads
 from support.gateway import Gateway
+from support.memory.skills import MemorySkillDownloads
 
 TEXT = "---\nname: {name}\ndescription: How to tie.\n---\nTie it."
 

@@ -11,10 +11,10 @@ from backend_api.bootstrap.mcp import open_mcp_connections
 from backend_api.bootstrap.settings import load_settings
 from backend_api.domain.mcp.entity import McpServer, McpTarget
 from backend_api.domain.mcp.ports import McpServerError, Place
-from backend_api.infrastructure.memory.mcp_sign_ins import MemorySignIns
-from backend_api.infrastructure.memory.store import MemoryStore
 from backend_api.infrastructure.security.secret_box import AesSecretBox
 from support.mcp_servers import ordinary_server
+from support.memory.mcp_sign_ins import MemorySignIns
+from support.memory.store import MemoryStore
 
 
 async def listed(url: str, shared: list[McpTarget]) -> int:

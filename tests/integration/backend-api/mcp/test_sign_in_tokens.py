@@ -25,10 +25,10 @@ from backend_api.infrastructure.fetch.rules import FetchRules, allowed_hosts
 from backend_api.infrastructure.mcp.connector import McpConnections
 from backend_api.infrastructure.mcp.network import Network, Networks
 from backend_api.infrastructure.mcp.oauth.authorizer import OAuthAuthorizer
-from backend_api.infrastructure.memory.mcp_sign_ins import MemorySignIns
-from backend_api.infrastructure.memory.store import MemoryStore
 from backend_api.infrastructure.security.secret_box import AesSecretBox
 from support.mcp_servers import ordinary_server
+from support.memory.mcp_sign_ins import MemorySignIns
+from support.memory.store import MemoryStore
 from support.oauth_servers import MORE, OAuthServers, oauth_servers
 from support.user_settings import SEALING
 

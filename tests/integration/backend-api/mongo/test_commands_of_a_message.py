@@ -32,14 +32,14 @@ from backend_api.domain.agent.tools import Done
 from backend_api.domain.conversation.entity import Claimant, SessionId
 from backend_api.domain.conversation.ports import SessionStream
 from backend_api.domain.identity.entity import UserId
-from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
-from backend_api.infrastructure.memory.sandboxes import MemorySandboxes, MemoryWorkspace
-from backend_api.infrastructure.memory.session_stream import MemorySessionStream
+from backend_api.infrastructure.in_process.rate_limiter import InProcessRateLimiter
 from backend_api.infrastructure.mongo.user_settings import MongoSettingsStore
 from backend_api.infrastructure.skills.library import read_library
 from backend_api.memories.capability import memories_capability
 from backend_api.memories.domain import MemoryFile
 from support.backend_stores import ANNA, ConversationStores, mongo_stores
+from support.memory.sandboxes import MemorySandboxes, MemoryWorkspace
+from support.memory.session_stream import MemorySessionStream
 from support.scripted import SCRIPTED, HandlerBox, OneModel, ScriptedModel
 from support.servers import Server
 from support.stage import WatchedNotifier, until, working
@@ -144,7 +144,7 @@ async def conversation(
             ledger=stores.ledger,
             stream=stream,
             notifier=notifier,
-            limiter=MemoryRateLimiter(),
+            limiter=InProcessRateLimiter(),
             limits=Limits(),
             check_attachments=CheckAttachments(
                 OwnSandbox(stores.sessions, MemorySandboxes()), MemoryWorkspace(), lambda _: True

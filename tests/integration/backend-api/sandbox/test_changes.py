@@ -13,7 +13,6 @@ from backend_api.application.sandbox.publish_changes import PublishSandboxChange
 from backend_api.domain.agent.events import Notice, SandboxUpdated
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.sandbox.errors import SandboxUnavailableError
-from backend_api.infrastructure.memory.session_stream import MemorySessionStream
 from backend_api.infrastructure.mongo.change_cursor import MongoChangeCursor
 from backend_api.infrastructure.mongo.connection import connect
 from backend_api.infrastructure.mongo.database import Database
@@ -23,6 +22,7 @@ from backend_api.infrastructure.mongo.session_repository import MongoSessionRepo
 from backend_api.infrastructure.sandbox_manager.changes import ManagerSandboxChanges
 from contracts.sandboxes import Sandbox as WireSandbox
 from support.backend_stores import ANNA, add_session
+from support.memory.session_stream import MemorySessionStream
 from support.servers import Server
 
 ENDS = "2026-01-02T00:00:00Z"

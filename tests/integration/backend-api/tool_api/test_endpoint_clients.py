@@ -21,7 +21,7 @@ from backend_api.domain.sandbox.errors import (
     UploadTooLargeError,
 )
 from backend_api.domain.sandbox.ports import Upload
-from backend_api.infrastructure.llm.demo import DemoModel
+from backend_api.infrastructure.llm.demo.model import DemoModel
 from backend_api.infrastructure.tool_api.endpoints import Endpoints
 from backend_api.infrastructure.tool_api.sandbox_tools import ToolApiSandboxTools
 from backend_api.infrastructure.tool_api.screens import ToolApiScreens

@@ -18,7 +18,7 @@ from backend_api.domain.agent.options import NO_OPTIONS, Options, defaults_of, m
 from backend_api.domain.agent.presets import Preset, Presets, PresetText
 from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.errors import InvalidError
-from backend_api.infrastructure.memory.store import utc_now
+from support.memory.store import utc_now
 
 MODELS = [ModelInfo(id=name, label=f"Model {name}", provider="p", thinking=name) for name in get_args(Thinks)]
 LAYERS = st.builds(

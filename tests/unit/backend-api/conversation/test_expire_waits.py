@@ -13,8 +13,8 @@ from backend_api.domain.conversation.errors import SessionNotFoundError
 from backend_api.domain.conversation.ports import Resolved
 from backend_api.domain.errors import StoreUnavailableError
 from backend_api.domain.identity.entity import UserId
-from backend_api.infrastructure.memory.notifier import MemoryNotifier
-from backend_api.infrastructure.memory.session_stream import MemorySessionStream
+from backend_api.infrastructure.in_process.notifier import InProcessNotifier
+from support.memory.session_stream import MemorySessionStream
 
 
 class Waits:
@@ -45,7 +45,7 @@ class Waits:
 
 async def test_one_that_cannot_be_ended_keeps_no_others() -> None:
     waits = Waits({"gone": SessionNotFoundError("Gone."), "broken": KeyError("kind"), "large": OverflowError()})
-    expiry = ExpireWaits(waits=waits, stream=MemorySessionStream(), notifier=MemoryNotifier(), poll_s=0.01)
+    expiry = ExpireWaits(waits=waits, stream=MemorySessionStream(), notifier=InProcessNotifier(), poll_s=0.01)
     async with background_task(expiry.expire_until_cancelled(), "waits"):
         await asyncio.wait_for(waits.ended.wait(), 5)
     assert waits.left == ["gone", "broken", "large"]

@@ -9,9 +9,9 @@ from backend_api.application.conversation.delete_session import DeleteSession
 from backend_api.application.conversation.finish_deletions import FinishDeletions
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.sandbox.errors import SandboxUnavailableError
-from backend_api.infrastructure.memory.notifier import MemoryNotifier
-from backend_api.infrastructure.memory.sandboxes import MemorySandboxes
+from backend_api.infrastructure.in_process.notifier import InProcessNotifier
 from support.backend_stores import ANNA, ConversationStores, memory_stores
+from support.memory.sandboxes import MemorySandboxes
 
 
 class Managed(MemorySandboxes):
@@ -46,7 +46,7 @@ class Clock:
 async def deleted(stores: ConversationStores, sandboxes: Managed) -> SessionId:
     session_id = await stores.session()
     await sandboxes.ensure(session_id, ANNA)
-    await DeleteSession(stores.sessions, stores.ledger, MemoryNotifier(), sandboxes)(session_id, ANNA)
+    await DeleteSession(stores.sessions, stores.ledger, InProcessNotifier(), sandboxes)(session_id, ANNA)
     return session_id
 
 
@@ -67,7 +67,7 @@ async def test_a_person_does_not_wait_for_a_manager_that_does_not_answer() -> No
     sandboxes.silent = True
     session_id = await stores.session()
     await sandboxes.ensure(session_id, ANNA)
-    delete = DeleteSession(stores.sessions, stores.ledger, MemoryNotifier(), sandboxes, sandbox_wait_s=0.01)
+    delete = DeleteSession(stores.sessions, stores.ledger, InProcessNotifier(), sandboxes, sandbox_wait_s=0.01)
     async with asyncio.timeout(5):
         await delete(session_id, ANNA)
     sandboxes.silent = False

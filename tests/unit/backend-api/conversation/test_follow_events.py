@@ -21,8 +21,8 @@ from backend_api.domain.agent.events import (
 )
 from backend_api.domain.conversation.entity import Claimant, RunId, SessionId
 from backend_api.domain.conversation.errors import SessionNotFoundError
-from backend_api.infrastructure.memory.session_stream import MemorySessionStream
 from support.backend_stores import ANNA, BERT, ConversationStores, memory_stores
+from support.memory.session_stream import MemorySessionStream
 
 RUN = RunId("r")
 

@@ -11,8 +11,8 @@ import pytest
 from backend_api.application.conversation.session_heads import SessionHeads
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.errors import StoreUnavailableError
-from backend_api.infrastructure.memory.sessions import MemoryEventLog
-from backend_api.infrastructure.memory.store import MemoryStore
+from support.memory.sessions import MemoryEventLog
+from support.memory.store import MemoryStore
 
 SESSIONS = [SessionId(f"s{number}") for number in range(20)]
 LONG_S = 60.0

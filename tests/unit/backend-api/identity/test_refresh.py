@@ -13,10 +13,10 @@ from backend_api.application.identity.log_out import LogOut
 from backend_api.application.identity.refresh import AGAIN_S, Refresh
 from backend_api.domain.identity.entity import User, UserId
 from backend_api.domain.identity.errors import TokenInvalidError, TokenReusedError
-from backend_api.infrastructure.memory.identity import MemoryRefreshTokens, MemoryUsers
-from backend_api.infrastructure.memory.notifier import MemoryNotifier
-from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
+from backend_api.infrastructure.in_process.notifier import InProcessNotifier
+from backend_api.infrastructure.in_process.rate_limiter import InProcessRateLimiter
 from backend_api.infrastructure.security.tokens import JwtAccessTokens
+from support.memory.identity import MemoryRefreshTokens, MemoryUsers
 
 ANNA = UserId("anna")
 
@@ -59,8 +59,8 @@ async def lab() -> Lab:
     )
     signed = JwtAccessTokens("k9" * 24, algorithm="HS256", expires_s=600)
     issue_grant = IssueGrant(tokens, signed, timedelta(days=1))
-    log_out = LogOut(users, tokens, timedelta(days=1), MemoryNotifier())
-    refresh = Refresh(users, tokens, signed, issue_grant, log_out, MemoryRateLimiter(), Limits())
+    log_out = LogOut(users, tokens, timedelta(days=1), InProcessNotifier())
+    refresh = Refresh(users, tokens, signed, issue_grant, log_out, InProcessRateLimiter(), Limits())
     return Lab(refresh, issue_grant, users, now)
 
 

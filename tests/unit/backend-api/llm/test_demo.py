@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -29,8 +29,9 @@ from backend_api.domain.agent.summary import ASKED, FOCUS
 from backend_api.domain.agent.title import Exchange, title_from, title_request
 from backend_api.domain.agent.tools import ToolSpec
 from backend_api.infrastructure.llm.catalogue import Catalogue, LlmSettingError, LlmSettings
-from backend_api.infrastructure.llm.demo import DEMO_MODEL, DemoModel
-from backend_api.infrastructure.llm.demo_texts import CHINESE
+from backend_api.infrastructure.llm.demo.functions import FUNCTIONS
+from backend_api.infrastructure.llm.demo.model import DEMO_MODEL, DemoModel
+from backend_api.infrastructure.llm.demo.scenes import read_script
 
 ROOT = Path(__file__).parents[4]
 ALL = (
@@ -110,6 +111,7 @@ async def play(asked: str, succeeds: Callable[[str], bool] = lambda name: True) 
         ("write a file hello.txt saying hi there", "file_write", {"path": "hello.txt", "content": "hi there\n"}),
         ("write a file a/b.md: # Title\ntext", "file_write", {"path": "a/b.md", "content": "# Title\ntext\n"}),
         ("write a file {x}.txt with {y}", "file_write", {"path": "{x}.txt", "content": "{y}\n"}),
+        ("write a file {output}.txt: {name}", "file_write", {"path": "{output}.txt", "content": "{name}\n"}),
         ("写文件 你好.txt 内容是你好", "file_write", {"path": "你好.txt", "content": "你好\n"}),
         ("open example.com", "browser_navigate", {"url": "https://example.com"}),
         ("open file:///workspace/a.html", "browser_navigate", {"url": "file:///workspace/a.html"}),
@@ -189,9 +191,16 @@ async def test_the_tour_names_what_failed() -> None:
     assert "opened the page in" not in text
 
 
-async def test_a_failed_command_is_told_as_failed() -> None:
-    text, _ = await play("run false", succeeds=lambda name: False)
-    assert "did not work" in text
+@pytest.mark.parametrize(("asked", "failing"), [("run false", "shell_exec"), ("plan a trip", "file_write")])
+async def test_what_failed_is_told_as_failed(asked: str, failing: str) -> None:
+    text, calls = await play(asked, succeeds=lambda name: name != failing)
+    assert ("did not work" in text, f"out of {failing}" in text) == (True, True)
+    assert calls[-1].name == failing
+
+
+async def test_the_name_of_a_file_is_told_as_it_is() -> None:
+    text, _ = await play("write a file {output}.txt with tea")
+    assert "The file is there: [{output}.txt]({output}.txt)." in text
 
 
 async def test_chinese_is_answered_in_chinese() -> None:
@@ -314,15 +323,32 @@ async def test_files_that_come_with_a_message_it_does_not_know_are_read_and_show
     assert [call.name for call in calls] == ["shell_exec"]
 
 
+def chinese_texts(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        entries = cast("dict[str, Any]", value)
+        yield from (entries["zh"],) if "zh" in entries else ()
+        yield from chinese_texts([*entries.values()])
+    if isinstance(value, list | tuple):
+        for element in cast("list[Any]", value):
+            yield from chinese_texts(element)
+
+
 def test_chinese_sentences_have_chinese_signs() -> None:
-    said = [text for text in asdict(CHINESE).values() if isinstance(text, str)]
+    said = [*chinese_texts(read_script().model_dump())]
+    assert len(said) > 50
     mixed = [text for text in said if re.search(r"[\u4e00-\u9fff}][,:;?!]|[,:;?!][\u4e00-\u9fff{]", text)]
     assert mixed == []
 
 
 def test_a_person_is_addressed_in_one_way() -> None:
-    folder = ROOT / "backend-api" / "src" / "backend_api" / "infrastructure" / "llm"
-    assert [path.name for path in folder.glob("demo*.py") if "您" in path.read_text()] == []
+    folder = ROOT / "backend-api" / "src" / "backend_api" / "infrastructure" / "llm" / "demo"
+    assert [path.name for path in folder.glob("*.*") if "您" in path.read_text()] == []
+
+
+def test_each_scene_has_a_name_of_its_own_and_each_function_a_scene() -> None:
+    scenes = read_script().scenes
+    assert len({scene.name for scene in scenes}) == len(scenes)
+    assert {scene.function for scene in scenes} - {None} == {*FUNCTIONS}
 
 
 @pytest.mark.parametrize("asked", ["show me what you can do", "展示你能做什么", "run something in the background"])

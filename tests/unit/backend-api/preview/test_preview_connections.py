@@ -14,7 +14,7 @@ from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.identity.entity import AccessClaims, UserId
 from backend_api.domain.previews.entity import OpenedPort, new_port_id
 from backend_api.domain.previews.errors import TooManyPreviewsError
-from backend_api.infrastructure.memory.notifier import MemoryNotifier
+from backend_api.infrastructure.in_process.notifier import InProcessNotifier
 
 NOBODY: Any = None
 """What is not asked here."""
@@ -33,7 +33,7 @@ def port_of(user_id: str) -> OpenedPort:
 
 
 def connections(**limits: Any) -> PreviewConnections:
-    notifier = MemoryNotifier()
+    notifier = InProcessNotifier()
     log_ins = AuthenticatedConnections(NOBODY, notifier, lambda: 0.0)
     return PreviewConnections(NOBODY, log_ins, notifier, limits=PreviewLimits(**limits))
 

@@ -13,8 +13,8 @@ from backend_api.domain.agent.events import ToolCalled
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.sandbox.entity import Sandbox
 from backend_api.domain.sandbox.ports import Upload
-from backend_api.infrastructure.memory.sandboxes import MemorySandboxes, MemoryWorkspace
 from support.backend_stores import ANNA
+from support.memory.sandboxes import MemorySandboxes, MemoryWorkspace
 
 CALLED = ToolCalled(call_id="call_1", name="look", arguments={}, phrase="")
 

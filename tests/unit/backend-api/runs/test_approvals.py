@@ -22,8 +22,8 @@ from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, T
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.tools import Done
 from backend_api.domain.conversation.entity import RunId, RunStatus, SessionId
-from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
-from backend_api.infrastructure.memory.run_waits import MemoryWaits
+from support.memory.run_ledger import MemoryRunLedger
+from support.memory.run_waits import MemoryWaits
 from support.scripted import HandlerBox, ScriptedModel
 from support.stage import USER, Stage, until, worker_for, working
 

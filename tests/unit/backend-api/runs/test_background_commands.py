@@ -30,12 +30,12 @@ from backend_api.domain.conversation.background import BackgroundCommand
 from backend_api.domain.conversation.entity import RunId, RunStatus, SessionId
 from backend_api.domain.sandbox.entity import Sandbox, SandboxStatus
 from backend_api.domain.sandbox.errors import SandboxUnavailableError
-from backend_api.infrastructure.memory.background_commands import MemoryBackgroundCommands
-from backend_api.infrastructure.memory.sandbox_commands import MemorySandboxCommands
-from backend_api.infrastructure.memory.sandboxes import MemorySandboxes
-from backend_api.infrastructure.memory.store import utc_now
 from backend_api.infrastructure.tools.background import BackgroundCalls, BackgroundToolSource, background_specs
 from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource, manifest_tools
+from support.memory.background_commands import MemoryBackgroundCommands
+from support.memory.sandbox_commands import MemorySandboxCommands
+from support.memory.sandboxes import MemorySandboxes
+from support.memory.store import utc_now
 from support.scripted import ANY, SCRIPTED, ScriptedModel
 from support.stage import Stage, until, worker_for, working
 

@@ -10,8 +10,8 @@ from backend_api.domain.agent.capability import Capability, Setup
 from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import SubagentFinished, SubagentStarted, ToolFinished
 from backend_api.domain.agent.model import ToolTurn
-from backend_api.infrastructure.memory.store import MemoryStore
 from support.acting import STOP, USED, Acting, DiesAfter, Tools, hand_on, look_and_tell, looking
+from support.memory.store import MemoryStore
 from support.stage import Stage, worker_for, working
 
 TASKS = [f"task {number}" for number in range(20)]

@@ -9,8 +9,8 @@ from backend_api.domain.agent.events import ToolFinished
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest
 from backend_api.domain.agent.tools import Done, ToolSpec
 from backend_api.domain.sandbox.entity import Sandbox
-from backend_api.infrastructure.memory.sandboxes import MemorySandboxes
 from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource
+from support.memory.sandboxes import MemorySandboxes
 from support.scripted import ScriptedModel
 from support.stage import Stage, worker_for, working
 

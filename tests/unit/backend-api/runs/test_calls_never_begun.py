@@ -13,11 +13,11 @@ from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, T
 from backend_api.domain.agent.tools import Done, ToolSpec
 from backend_api.domain.sandbox.entity import Sandbox, Scope
 from backend_api.domain.sandbox.errors import SandboxLimitError, SandboxUnavailableError
-from backend_api.infrastructure.memory.sandboxes import MemorySandboxes
 from backend_api.infrastructure.tool_api.endpoints import Endpoints
 from backend_api.infrastructure.tool_api.sandbox_tools import ToolApiSandboxTools
 from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource
 from contracts.sandboxes import EndpointToken
+from support.memory.sandboxes import MemorySandboxes
 from support.scripted import ScriptedModel
 from support.stage import Stage, worker_for, working
 

@@ -13,7 +13,7 @@ from backend_api.domain.agent.events import ApprovalRequested, SafetyCheck, Tool
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn
 from backend_api.domain.agent.tools import Done
 from backend_api.domain.conversation.entity import RunStatus
-from backend_api.infrastructure.memory.run_waits import MemoryWaits
+from support.memory.run_waits import MemoryWaits
 from support.scripted import HandlerBox, ScriptedModel
 from support.stage import USER, Stage, until, worker_for, working
 

@@ -13,8 +13,8 @@ from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, T
 from backend_api.domain.agent.options import Options
 from backend_api.domain.agent.tools import Done
 from backend_api.domain.conversation.entity import RunStatus, SessionId
-from backend_api.infrastructure.memory.run_waits import MemoryWaits
 from backend_api.infrastructure.tools.task import TaskTool
+from support.memory.run_waits import MemoryWaits
 from support.scripted import HandlerBox, ScriptedModel
 from support.stage import USER, Stage, until, worker_for, working
 

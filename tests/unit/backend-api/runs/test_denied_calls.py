@@ -11,8 +11,8 @@ from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, T
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.tools import Done
 from backend_api.domain.conversation.entity import Lease
-from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
-from backend_api.infrastructure.memory.store import MemoryStore
+from support.memory.run_ledger import MemoryRunLedger
+from support.memory.store import MemoryStore
 from support.scripted import HandlerBox, ScriptedModel
 from support.stage import Stage, worker_for, working
 

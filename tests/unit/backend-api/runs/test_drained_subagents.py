@@ -12,8 +12,8 @@ from backend_api.domain.agent.events import ApprovalRequested, RunStarted, Subag
 from backend_api.domain.agent.model import TextPart
 from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.conversation.entity import RunStatus
-from backend_api.infrastructure.memory.run_waits import MemoryWaits
 from support.acting import CALLS, STOP, USED, Acting, Tools, call, hand_on
+from support.memory.run_waits import MemoryWaits
 from support.scripted import HandlerBox, OnOutput
 from support.stage import USER, Stage, until, worker_for, working
 from support.tables import having

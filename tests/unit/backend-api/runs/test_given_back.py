@@ -9,10 +9,10 @@ from backend_api.application import measures
 from backend_api.domain.agent.model import TextPart
 from backend_api.domain.conversation.entity import InboxMessage, Lease
 from backend_api.domain.notifier import Topic
-from backend_api.infrastructure.memory.notifier import MemoryNotifier
-from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
-from backend_api.infrastructure.memory.store import MemoryStore
+from backend_api.infrastructure.in_process.notifier import InProcessNotifier
 from support.acting import CALLS, STOP, Tools, call, looking
+from support.memory.run_ledger import MemoryRunLedger
+from support.memory.store import MemoryStore
 from support.scripted import ScriptedModel
 from support.stage import Stage, WatchedNotifier, until, worker_for, working
 
@@ -20,7 +20,7 @@ from support.stage import Stage, WatchedNotifier, until, worker_for, working
 class WakesAtRelease(MemoryRunLedger):
     """A heartbeat is woken at the moment a run is given back, which takes a while to hear of."""
 
-    def __init__(self, store: MemoryStore, notifier: MemoryNotifier) -> None:
+    def __init__(self, store: MemoryStore, notifier: InProcessNotifier) -> None:
         super().__init__(store)
         self._notifier = notifier
         self.calls: list[str] = []

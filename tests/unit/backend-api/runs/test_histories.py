@@ -26,9 +26,9 @@ from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.conversation.entity import Claimant, Lease, SessionId
 from backend_api.domain.conversation.ports import Entry
 from backend_api.domain.errors import StoreUnavailableError
-from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
-from backend_api.infrastructure.memory.sessions import MemoryEventLog
-from backend_api.infrastructure.memory.store import MemoryStore
+from support.memory.run_ledger import MemoryRunLedger
+from support.memory.sessions import MemoryEventLog
+from support.memory.store import MemoryStore
 from support.scripted import HandlerBox, OnOutput, ScriptedModel
 from support.stage import USER, Stage, until, worker_for, working
 

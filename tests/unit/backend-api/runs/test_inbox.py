@@ -38,9 +38,9 @@ from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.conversation.entity import InboxMessage, Lease
 from backend_api.domain.conversation.errors import LeaseLostError
 from backend_api.domain.notifier import Topic
-from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
-from backend_api.infrastructure.memory.store import MemoryStore
 from support.acting import CALLS, STOP, call
+from support.memory.run_ledger import MemoryRunLedger
+from support.memory.store import MemoryStore
 from support.scripted import HandlerBox, OnOutput, ScriptedModel
 from support.stage import USER, Stage, WatchedLedger, WatchedNotifier, until, worker_for, working
 

@@ -16,8 +16,8 @@ from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.errors import EventBodyNotFoundError
 from backend_api.domain.errors import StoreUnavailableError
 from backend_api.domain.identity.entity import UserId
-from backend_api.infrastructure.memory.kept_calls import MemoryKeptCalls
 from support.acting import Tools, looking
+from support.memory.kept_calls import MemoryKeptCalls
 from support.scripted import Script, ScriptedModel
 from support.stage import USER, Stage, worker_for, working
 

@@ -23,9 +23,9 @@ from backend_api.domain.mcp.entity import Listing, McpServer, McpTarget, McpTool
 from backend_api.domain.mcp.ports import McpCause, McpNotCalledError, McpServerError, Place
 from backend_api.domain.mcp.sign_in import Grant, OAuthClient
 from backend_api.domain.settings.entity import StoredSettings
-from backend_api.infrastructure.memory.mcp_sign_ins import MemorySignIns
 from backend_api.infrastructure.security.secret_box import AesSecretBox
 from backend_api.infrastructure.tools.mcp import McpTools
+from support.memory.mcp_sign_ins import MemorySignIns
 from support.scripted import Script, ScriptedModel
 from support.stage import USER, Stage, until, worker_for, working
 from support.user_settings import SEALING

@@ -9,14 +9,14 @@ from backend_api.domain.agent.events import ContextNote, ToolFinished
 from backend_api.domain.agent.model import FinishPart, TextPart
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.settings.entity import StoredSettings
-from backend_api.infrastructure.memory.memories import MemoryMemories
-from backend_api.infrastructure.memory.store import MemoryStore
-from backend_api.infrastructure.memory.user_settings import MemorySettingsStore
 from backend_api.memories.application import ChangeMemories
 from backend_api.memories.capability import memories_capability
 from backend_api.memories.domain import MemoryFile
 from backend_api.memories.tools import MemoryTools
 from support.acting import call, taken_over_at
+from support.memory.memories import MemoryMemories
+from support.memory.store import MemoryStore
+from support.memory.user_settings import MemorySettingsStore
 from support.scripted import SCRIPTED, Script, ScriptedModel
 from support.stage import USER, Stage, worker_for, working
 from support.user_settings import settings_parts

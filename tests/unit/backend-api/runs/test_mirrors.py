@@ -12,8 +12,8 @@ from backend_api.application.conversation.mirror_team import MirrorTeam
 from backend_api.domain.agent.capability import Setup
 from backend_api.domain.agent.tools import Done, Tool, ToolCall, ToolSpec
 from backend_api.domain.sandbox.entity import Sandbox
-from backend_api.infrastructure.memory.sandboxes import MemorySandboxes, MemoryWorkspace
 from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource
+from support.memory.sandboxes import MemorySandboxes, MemoryWorkspace
 from support.stage import Stage, worker_for, working
 from support.teams import Played, TeamBox, does, says, spawns
 

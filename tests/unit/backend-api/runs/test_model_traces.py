@@ -43,9 +43,9 @@ from backend_api.domain.agent.threads import Threads
 from backend_api.domain.conversation.entity import Lease, SessionId
 from backend_api.domain.conversation.errors import EventBodyNotFoundError
 from backend_api.domain.errors import StoreUnavailableError
-from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
-from backend_api.infrastructure.memory.store import MemoryStore
 from support.acting import Acting, DiesAfter, Tools, hand_on, look_and_tell, looking
+from support.memory.run_ledger import MemoryRunLedger
+from support.memory.store import MemoryStore
 from support.scripted import SCRIPTED, Script, ScriptedModel
 from support.stage import USER, Stage, until, worker_for, working
 from support.tables import having

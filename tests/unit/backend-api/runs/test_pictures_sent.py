@@ -38,8 +38,8 @@ from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.errors import EventBodyNotFoundError
 from backend_api.domain.errors import UnavailableError
 from backend_api.infrastructure.llm import anthropic_input, chat_messages
-from backend_api.infrastructure.memory.sessions import MemoryEventLog
-from backend_api.infrastructure.memory.store import MemoryStore
+from support.memory.sessions import MemoryEventLog
+from support.memory.store import MemoryStore
 from support.photographs import jpeg, png
 from support.scripted import ANY, SCRIPTED, HandlerBox, OnOutput, Script, ScriptedModel
 from support.stage import Stage, worker_for, working

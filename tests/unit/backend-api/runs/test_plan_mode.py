@@ -16,12 +16,12 @@ from backend_api.domain.agent.options import Options
 from backend_api.domain.agent.plans import PlanDecision
 from backend_api.domain.agent.tools import Done, Tool
 from backend_api.domain.conversation.entity import RunId, RunStatus, SessionId
-from backend_api.infrastructure.memory.run_waits import MemoryWaits
 from backend_api.infrastructure.tools.local import MainAgentTools
 from backend_api.infrastructure.tools.plan_mode import plan_mode_tools
 from backend_api.infrastructure.tools.plan_update import PLAN_UPDATE
 from backend_api.infrastructure.tools.task import TaskTool
 from backend_api.infrastructure.tools.think import THINK
+from support.memory.run_waits import MemoryWaits
 from support.scripted import ANY, HandlerBox, ScriptedModel
 from support.stage import USER, Stage, until, worker_for, working
 

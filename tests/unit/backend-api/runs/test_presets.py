@@ -20,10 +20,10 @@ from backend_api.domain.agent.options import Options
 from backend_api.domain.agent.presets import NO_PRESET, Preset, Presets, PresetText
 from backend_api.domain.agent.tools import Done, Tool
 from backend_api.domain.conversation.entity import RunStatus, SessionId
-from backend_api.infrastructure.memory.run_waits import MemoryWaits
 from backend_api.infrastructure.tools.local import MainAgentTools
 from backend_api.infrastructure.tools.plan_mode import plan_mode_tools
 from backend_api.infrastructure.tools.task import TaskTool
+from support.memory.run_waits import MemoryWaits
 from support.scripted import HandlerBox, ScriptedModel
 from support.stage import USER, Stage, until, worker_for, working
 from support.tables import having

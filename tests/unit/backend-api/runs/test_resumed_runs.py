@@ -12,7 +12,7 @@ from backend_api.domain.agent.events import ContextOpened, RunFinished
 from backend_api.domain.agent.model import ModelRequestError, NoteTurn, TextPart, UserTurn
 from backend_api.domain.conversation.entity import RunId
 from backend_api.domain.conversation.errors import NothingToResumeError
-from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
+from backend_api.infrastructure.in_process.rate_limiter import InProcessRateLimiter
 from support.acting import STOP
 from support.scripted import ScriptedModel
 from support.stage import USER, Stage, worker_for, working
@@ -22,7 +22,9 @@ from support.stage import USER, Stage, worker_for, working
 async def test_the_model_is_sent_what_was_said_with_a_note_and_the_same_after_it(other_worker: bool) -> None:
     stage = Stage()
     session = await stage.open_session(title="named")
-    resume = ResumeRun(stage.ledger, stage.stream, stage.notifier, MemoryRateLimiter(), Limits(messages_per_minute=0))
+    resume = ResumeRun(
+        stage.ledger, stage.stream, stage.notifier, InProcessRateLimiter(), Limits(messages_per_minute=0)
+    )
     failing = [TextPart("Half"), ModelRequestError("No.")]
     model = ScriptedModel(failing, failing, [TextPart("Whole."), STOP], [TextPart("Yes."), STOP])
     worker = worker_for(stage, model)

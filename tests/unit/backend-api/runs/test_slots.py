@@ -13,8 +13,8 @@ from backend_api.domain.agent.events import MessageUser
 from backend_api.domain.agent.model import FinishPart, TextPart
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import Entry
-from backend_api.infrastructure.memory.sessions import MemoryEventLog
-from backend_api.infrastructure.memory.store import MemoryStore
+from support.memory.sessions import MemoryEventLog
+from support.memory.store import MemoryStore
 from support.scripted import ScriptedModel
 from support.stage import USER, Stage, until, worker_for, working
 

@@ -25,9 +25,9 @@ from backend_api.domain.agent.events import (
 from backend_api.domain.agent.model import TextPart, ToolTurn, UserTurn
 from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.conversation.entity import RunId, RunStatus, SessionId
-from backend_api.infrastructure.memory.run_waits import MemoryWaits
-from backend_api.infrastructure.memory.store import MemoryStore
 from support.acting import CALLS, STOP, USED, Acting, DiesAfter, Tools, asked, call, hand_on
+from support.memory.run_waits import MemoryWaits
+from support.memory.store import MemoryStore
 from support.scripted import HandlerBox, OnOutput
 from support.stage import USER, Stage, until, worker_for, working
 

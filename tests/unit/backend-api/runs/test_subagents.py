@@ -33,7 +33,6 @@ from backend_api.domain.agent.model import (
 )
 from backend_api.domain.agent.tools import Assignment, Done, Tool, ToolCall, Waits
 from backend_api.domain.conversation.entity import RunId, SessionId
-from backend_api.infrastructure.memory.store import MemoryStore
 from support.acting import (
     Acting,
     DiesAfter,
@@ -44,6 +43,7 @@ from support.acting import (
     look_and_tell,
     looking,
 )
+from support.memory.store import MemoryStore
 from support.scripted import ANY, HandlerBox
 from support.stage import Stage, until, worker_for, working
 

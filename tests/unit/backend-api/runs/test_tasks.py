@@ -29,12 +29,12 @@ from backend_api.domain.agent.model import (
 from backend_api.domain.agent.tasks import TaskBoard, with_task, without_task
 from backend_api.domain.agent.tools import Tool
 from backend_api.domain.conversation.entity import SessionId
-from backend_api.infrastructure.memory.sandboxes import MemorySandboxes, MemoryWorkspace
 from backend_api.infrastructure.tools.local import LocalTools
 from backend_api.infrastructure.tools.task import TaskTool
 from backend_api.infrastructure.tools.tasks import task_tools
 from support.acting import Acting, call, hand_on, looking, taken_over_at
 from support.backend_stores import ANNA
+from support.memory.sandboxes import MemorySandboxes, MemoryWorkspace
 from support.scripted import SCRIPTED, HandlerBox, Script, ScriptedModel
 from support.stage import Stage, worker_for, working
 

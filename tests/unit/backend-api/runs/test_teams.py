@@ -36,10 +36,10 @@ from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.team import TEAMMATE, Membership, Team
 from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.conversation.entity import Lease, RunId, RunStatus, SessionId
-from backend_api.infrastructure.memory.run_waits import MemoryWaits
-from backend_api.infrastructure.memory.sessions import MemoryEventLog
-from backend_api.infrastructure.memory.store import MemoryStore
 from support.acting import CALLS, USED, DiesAfter, call, looking
+from support.memory.run_waits import MemoryWaits
+from support.memory.sessions import MemoryEventLog
+from support.memory.store import MemoryStore
 from support.scripted import ANY, HandlerBox
 from support.stage import USER, Stage, until, worker_for, working
 from support.teams import Played, TeamBox, does, says, spawns

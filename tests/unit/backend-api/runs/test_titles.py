@@ -11,9 +11,9 @@ from backend_api.domain.conversation.entity import Lease, SessionId
 from backend_api.domain.conversation.session_changes import Changed
 from backend_api.domain.errors import StoreUnavailableError
 from backend_api.domain.identity.entity import UserId
-from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
-from backend_api.infrastructure.memory.sessions import MemorySessionRepository
-from backend_api.infrastructure.memory.store import MemoryStore
+from support.memory.run_ledger import MemoryRunLedger
+from support.memory.sessions import MemorySessionRepository
+from support.memory.store import MemoryStore
 from support.scripted import ScriptedModel
 from support.stage import USER, Stage, worker_for, working
 

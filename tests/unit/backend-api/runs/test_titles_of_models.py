@@ -31,10 +31,10 @@ from backend_api.domain.agent.presets import NO_PRESET, Preset, Presets, PresetT
 from backend_api.domain.agent.prices import Prices
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.infrastructure.llm.calls import ModelCalls, RetryPolicy
-from backend_api.infrastructure.memory.kept_calls import MemoryKeptCalls
-from backend_api.infrastructure.memory.sessions import MemoryTranscripts
-from backend_api.infrastructure.memory.store import MemoryStore, utc_now
-from backend_api.infrastructure.memory.titles import MemoryTitles
+from support.memory.kept_calls import MemoryKeptCalls
+from support.memory.sessions import MemoryTranscripts
+from support.memory.store import MemoryStore, utc_now
+from support.memory.titles import MemoryTitles
 from support.scripted import SCRIPTED, OneModel, Script, ScriptedModel
 from support.stage import USER, Stage, until, worker_for, working
 

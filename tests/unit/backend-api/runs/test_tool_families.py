@@ -35,11 +35,11 @@ from backend_api.domain.agent.model import (
 from backend_api.domain.agent.thread import Thread
 from backend_api.domain.agent.tools import Done, Tool, ToolCall
 from backend_api.domain.conversation.entity import RunStatus, SessionId
-from backend_api.infrastructure.memory.run_waits import MemoryWaits
 from backend_api.infrastructure.tools.local import Arguments, local_tool
 from backend_api.infrastructure.tools.plan_mode import plan_mode_tools
 from backend_api.infrastructure.tools.tool_families import LOAD_TOOLS, USE_TOOL_OF_FAMILY
 from support.acting import taken_over_at
+from support.memory.run_waits import MemoryWaits
 from support.scripted import SCRIPTED, HandlerBox, Script, ScriptedModel
 from support.stage import USER, Stage, until, worker_for, working
 from support.tables import having

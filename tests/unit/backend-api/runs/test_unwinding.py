@@ -18,7 +18,7 @@ from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.conversation.entity import Lease
 from backend_api.domain.errors import StoreUnavailableError
-from backend_api.infrastructure.memory.store import MemoryStore
+from support.memory.store import MemoryStore
 from support.scripted import HandlerBox, OnOutput, ScriptedModel
 from support.stage import Stage, WatchedLedger, until, worker_for, working
 

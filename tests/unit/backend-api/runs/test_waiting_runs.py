@@ -29,10 +29,10 @@ from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.conversation.entity import RunId, RunStatus, SessionId
 from backend_api.domain.conversation.session_changes import Changed
 from backend_api.domain.identity.entity import UserId
-from backend_api.infrastructure.memory.run_waits import MemoryWaits
-from backend_api.infrastructure.memory.sessions import MemorySessionRepository
 from backend_api.infrastructure.tools.ask_user import ask_user
 from backend_api.infrastructure.tools.local import LocalTools
+from support.memory.run_waits import MemoryWaits
+from support.memory.sessions import MemorySessionRepository
 from support.scripted import HandlerBox, OnOutput, ScriptedModel, call_tool
 from support.stage import USER, Stage, until, worker_for, working
 from support.tables import having

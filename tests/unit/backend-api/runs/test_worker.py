@@ -45,9 +45,9 @@ from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.conversation.entity import Lease, RunId
 from backend_api.domain.notifier import Topic
 from backend_api.domain.sandbox.errors import SandboxUnavailableError
-from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
-from backend_api.infrastructure.memory.store import MemoryStore
 from support.acting import CALLS, STOP, call
+from support.memory.run_ledger import MemoryRunLedger
+from support.memory.store import MemoryStore
 from support.scripted import HandlerBox, OnOutput, ScriptedModel
 from support.stage import USER, Stage, until, worker_for, working
 from support.tables import having

@@ -9,8 +9,8 @@ from backend_api.application.conversation.agent_files import AgentFiles
 from backend_api.application.conversation.write_transcript import WriteTranscript
 from backend_api.domain.agent.events import MessageUser, ToolFinished
 from backend_api.domain.agent.recorded import Recorded
-from backend_api.infrastructure.memory.sandboxes import MemorySandboxes, MemoryWorkspace
 from support.backend_stores import ANNA, memory_stores
+from support.memory.sandboxes import MemorySandboxes, MemoryWorkspace
 
 AT = datetime(2026, 3, 5, 6, 7, 8, 9, tzinfo=UTC)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
+from respx import MockRouter
 
 from backend_api.domain.agent.events import SandboxUpdated
 from backend_api.domain.conversation.entity import SessionId
@@ -131,13 +132,11 @@ async def test_a_problem_of_the_manager_gives_its_detail() -> None:
         await manager.client().ensure("s", "u")
 
 
-async def test_an_answer_that_is_none_of_the_managers_says_what_to_look_at() -> None:
+async def test_an_answer_that_is_none_of_the_managers_says_what_to_look_at(
+    respx_mock: MockRouter, http: httpx.AsyncClient
+) -> None:
     """Such as the page a proxy before the manager answers with."""
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        return httpx.Response(200, html="<!doctype html><title>Welcome</title>")
-
-    http = httpx.AsyncClient(transport=httpx.MockTransport(answer), base_url="http://manager")
+    respx_mock.route().respond(html="<!doctype html><title>Welcome</title>")
     client = SandboxManagerClient(http)
     known = await Manager(READY).client().ensure("s", "u")
     for call in (client.ensure("s", "u"), client.status("s"), client.renew("s"), client.token(known, list(Scope))):
@@ -145,27 +144,26 @@ async def test_an_answer_that_is_none_of_the_managers_says_what_to_look_at() -> 
             await call
 
 
-async def test_an_unreachable_manager_is_unavailable() -> None:
-    def refuse(request: httpx.Request) -> httpx.Response:
-        raise httpx.ConnectError("refused")
-
-    http = httpx.AsyncClient(transport=httpx.MockTransport(refuse), base_url="http://manager")
+async def test_an_unreachable_manager_is_unavailable(respx_mock: MockRouter, http: httpx.AsyncClient) -> None:
+    respx_mock.route().mock(side_effect=httpx.ConnectError)
     with pytest.raises(SandboxUnavailableError, match="can't be reached"):
         await SandboxManagerClient(http, reach_for_s=0.0).ensure("s", "u")
 
 
-async def test_a_manager_that_is_away_for_a_moment_is_waited_for() -> None:
-    manager = Manager(READY)
-    faults = [httpx.ConnectError("refused"), httpx.ReadError("killed in mid-call")]
-    busy = [Problem(title="Busy", status=503, detail="Its database is away.", code="registry_unavailable")]
-
-    def handle(request: httpx.Request) -> httpx.Response:
-        if faults:
-            raise faults.pop()
-        manager.problem = busy.pop() if busy else None
-        return manager.answer(request)
-
-    http = httpx.AsyncClient(transport=httpx.MockTransport(handle), base_url="http://manager")
+@pytest.mark.respx(assert_all_called=False)  # It is looked at only where it takes long.
+async def test_a_manager_that_is_away_for_a_moment_is_waited_for(
+    respx_mock: MockRouter, http: httpx.AsyncClient
+) -> None:
+    busy = Problem(title="Busy", status=503, detail="Its database is away.", code="registry_unavailable")
+    respx_mock.get("http://manager/sandboxes").respond(json={"items": []})
+    respx_mock.post("http://manager/sandboxes").mock(
+        side_effect=[
+            httpx.ReadError("killed in mid-call"),
+            httpx.ConnectError("refused"),
+            httpx.Response(503, content=busy.model_dump_json()),
+            httpx.Response(200, content=sandbox().model_dump_json()),
+        ]
+    )
     assert (await SandboxManagerClient(http).ensure("s", "u")).id == "b1"
 
 
@@ -349,12 +347,11 @@ async def test_a_start_that_is_cancelled_while_it_is_asked_for_leaves_the_line_a
     assert manager.calls.index("POST /sandboxes") < manager.calls.index("DELETE /sandboxes/b1")
 
 
-async def test_one_that_was_given_up_before_it_was_ready_is_none() -> None:
-    def answer(_: httpx.Request) -> httpx.Response:
-        given_up = sandbox(WireStatus.GONE, was_never_there=True, reason="The computer was deleted.")
-        return httpx.Response(200, content=SandboxList(items=[given_up]).model_dump_json())
-
-    http = httpx.AsyncClient(transport=httpx.MockTransport(answer), base_url="http://manager")
+async def test_one_that_was_given_up_before_it_was_ready_is_none(
+    respx_mock: MockRouter, http: httpx.AsyncClient
+) -> None:
+    given_up = sandbox(WireStatus.GONE, was_never_there=True, reason="The computer was deleted.")
+    respx_mock.get("http://manager/sandboxes").respond(content=SandboxList(items=[given_up]).model_dump_json())
     told = await SandboxManagerClient(http).status("s")
     assert (told.status, told.reason, told.expires_at) == ("none", None, None)
 
@@ -373,13 +370,11 @@ async def test_the_same_place_in_line_is_told_anew_where_it_was_given_up_in_betw
 
 
 @pytest.mark.parametrize(("header", "seconds"), [({"retry-after": "7"}, 7), ({"retry-after": "soon"}, 60), ({}, 60)])
-async def test_a_limit_of_the_manager_is_told_as_one_with_its_time(header: dict[str, str], seconds: int) -> None:
+async def test_a_limit_of_the_manager_is_told_as_one_with_its_time(
+    respx_mock: MockRouter, http: httpx.AsyncClient, header: dict[str, str], seconds: int
+) -> None:
     refused = Problem(title="t", status=429, detail="You have 3 computers.", code="quota")
-
-    def answer(_: httpx.Request) -> httpx.Response:
-        return httpx.Response(429, headers=header, content=refused.model_dump_json())
-
-    http = httpx.AsyncClient(transport=httpx.MockTransport(answer), base_url="http://manager")
+    respx_mock.route().respond(429, headers=header, content=refused.model_dump_json())
     with pytest.raises(SandboxLimitError) as raised:
         await SandboxManagerClient(http).ensure("s", "u")
     assert raised.value.detail == "You have 3 computers."

@@ -19,12 +19,12 @@ from backend_api.domain.notifier import Topic
 from backend_api.domain.schedules.entity import Schedule
 from backend_api.domain.schedules.errors import ScheduleBusyError
 from backend_api.infrastructure.cron.cron_lines import CronsimLines
-from backend_api.infrastructure.memory.notifier import MemoryNotifier
-from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
-from backend_api.infrastructure.memory.schedules import MemorySchedules
-from backend_api.infrastructure.memory.sessions import MemorySessionRepository
-from backend_api.infrastructure.memory.store import MemoryStore
+from backend_api.infrastructure.in_process.notifier import InProcessNotifier
+from backend_api.infrastructure.in_process.rate_limiter import InProcessRateLimiter
 from support.backend_stores import ANNA
+from support.memory.schedules import MemorySchedules
+from support.memory.sessions import MemorySessionRepository
+from support.memory.store import MemoryStore
 
 TEN = datetime(2026, 5, 4, 10, tzinfo=UTC)
 DAILY = {"text": "hi", "cron": "0 9 * * *", "timezone": "UTC"}
@@ -47,8 +47,8 @@ class Scene:
     """The use cases over one store."""
 
     def __init__(self, limits: Limits | None = None, clock: Callable[[], float] = TEN.timestamp) -> None:
-        store, limits, limiter = MemoryStore(lambda: TEN), limits or Limits(), MemoryRateLimiter()
-        self.schedules, self.notifier = Raced(store), MemoryNotifier()
+        store, limits, limiter = MemoryStore(lambda: TEN), limits or Limits(), InProcessRateLimiter()
+        self.schedules, self.notifier = Raced(store), InProcessNotifier()
         rules = ScheduleRules(
             lines=CronsimLines(), sessions=MemorySessionRepository(store), rules_of=self.rules_of, clock=clock
         )

@@ -21,14 +21,14 @@ from backend_api.domain.schedules.entity import Missed, Schedule, ScheduleId
 from backend_api.domain.schedules.errors import AccountDisabledError
 from backend_api.domain.schedules.ports import Fired, Firing, Upcoming
 from backend_api.infrastructure.cron.cron_lines import CronsimLines
-from backend_api.infrastructure.memory.notifier import MemoryNotifier
-from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
-from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
-from backend_api.infrastructure.memory.schedules import MemorySchedules
-from backend_api.infrastructure.memory.session_stream import MemorySessionStream
-from backend_api.infrastructure.memory.sessions import MemoryEventLog, MemorySessionRepository
-from backend_api.infrastructure.memory.store import MemoryStore
+from backend_api.infrastructure.in_process.notifier import InProcessNotifier
+from backend_api.infrastructure.in_process.rate_limiter import InProcessRateLimiter
 from support.backend_stores import ANNA, add_session
+from support.memory.run_ledger import MemoryRunLedger
+from support.memory.schedules import MemorySchedules
+from support.memory.session_stream import MemorySessionStream
+from support.memory.sessions import MemoryEventLog, MemorySessionRepository
+from support.memory.store import MemoryStore
 
 TEN = datetime(2026, 5, 4, 10, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -58,7 +58,7 @@ class Scene:
 
     store: MemoryStore
     schedules: Faulty
-    notifier: MemoryNotifier
+    notifier: InProcessNotifier
     fire: FireSchedules
     run: RunSchedule
     now: datetime = TEN
@@ -84,7 +84,7 @@ class Scene:
 def scene() -> Scene:
     made: list[Scene] = []
     store = MemoryStore(lambda: made[0].now)
-    schedules, notifier = Faulty(store, {}, unseen_most=2), MemoryNotifier()
+    schedules, notifier = Faulty(store, {}, unseen_most=2), InProcessNotifier()
     send = SendScheduled(schedules=schedules, stream=MemorySessionStream(), notifier=notifier)
     made.append(
         Scene(
@@ -92,7 +92,7 @@ def scene() -> Scene:
             schedules=schedules,
             notifier=notifier,
             fire=FireSchedules(schedules=schedules, lines=CronsimLines(), send=send, notifier=notifier),
-            run=RunSchedule(schedules=schedules, send=send, limiter=MemoryRateLimiter(), limits=Limits()),
+            run=RunSchedule(schedules=schedules, send=send, limiter=InProcessRateLimiter(), limits=Limits()),
         )
     )
     return made[0]

@@ -20,11 +20,11 @@ from backend_api.domain.mcp.sign_in import Grant, OAuthClient, binding_of
 from backend_api.domain.settings.entity import Sealed
 from backend_api.domain.settings.errors import SecretsOffError, SecretUnreadableError
 from backend_api.domain.settings.table import OPENAI_API_KEY
-from backend_api.infrastructure.memory.mcp_servers import MemoryMcpServers
-from backend_api.infrastructure.memory.mcp_sign_ins import MemorySignIns
-from backend_api.infrastructure.memory.store import MemoryStore
-from backend_api.infrastructure.memory.user_settings import MemorySettingsStore
 from backend_api.infrastructure.security.secret_box import AesSecretBox
+from support.memory.mcp_servers import MemoryMcpServers
+from support.memory.mcp_sign_ins import MemorySignIns
+from support.memory.store import MemoryStore
+from support.memory.user_settings import MemorySettingsStore
 
 OLD, NEW = "o9Zk3vXq81LmN0pRtYw7uBcD5eFgH2iJ4", "n7Qw2eRt5yUi8oP1aSd4fGh6jKl9zXc3V"
 ANNA, BERT = UserId("anna"), UserId("bert")

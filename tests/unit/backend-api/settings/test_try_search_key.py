@@ -11,9 +11,9 @@ from backend_api.domain.errors import InvalidError, LimitError
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.settings.ports import SearchTrialResult
 from backend_api.domain.settings.table import BRAVE_API_KEY, SERPER_API_KEY, KeyedSearch, Setting
-from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
-from backend_api.infrastructure.memory.store import MemoryStore
-from backend_api.infrastructure.memory.user_settings import MemorySettingsStore
+from backend_api.infrastructure.in_process.rate_limiter import InProcessRateLimiter
+from support.memory.store import MemoryStore
+from support.memory.user_settings import MemorySettingsStore
 from support.user_settings import settings_parts
 
 ANNA, BERT = UserId("anna"), UserId("bert")
@@ -30,7 +30,7 @@ class Trying:
             open_settings=self.parts.open_settings,
             trials=self._trial,
             search_keys=set(search_keys),
-            limiter=MemoryRateLimiter(),
+            limiter=InProcessRateLimiter(),
             limits=Limits(key_tests_per_minute=2),
         )
 

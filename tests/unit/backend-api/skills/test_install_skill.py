@@ -21,12 +21,12 @@ from backend_api.domain.skills.errors import SkillLimitError, SkillRefusedError,
 from backend_api.domain.skills.ports import SkillDownload
 from backend_api.infrastructure.fetch.errors import AddressRefusedError, FetchFailedError, FetchTooLargeError
 from backend_api.infrastructure.fetch.guarded_client import Fetched, FetchLimits
-from backend_api.infrastructure.memory.skills import MemorySkillStore
 from backend_api.infrastructure.skills.archives import ZipArchives
 from backend_api.infrastructure.skills.downloads import FetchedSkills
 from backend_api.infrastructure.skills.library import read_library
 from backend_api.infrastructure.tools.install_skill import install_skill
 from backend_api.infrastructure.tools.local import LocalTools, MainAgentTools
+from support.memory.skills import MemorySkillStore
 from support.scripted import ANY, call_tool
 
 ANNA, BERT = UserId("u"), UserId("bert")

@@ -10,10 +10,10 @@ from backend_api.application.skills.place_skills import PlaceSkills
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.sandbox.entity import Sandbox
 from backend_api.domain.sandbox.errors import SandboxUnavailableError
-from backend_api.infrastructure.memory.sandboxes import MemorySandboxes
-from backend_api.infrastructure.memory.skills import MemorySkillStore
 from backend_api.infrastructure.skills.archives import ZipArchives, read_zip, skill_of
 from backend_api.infrastructure.skills.library import FolderLibrary
+from support.memory.sandboxes import MemorySandboxes
+from support.memory.skills import MemorySkillStore
 
 ANNA, BEN = UserId("anna"), UserId("ben")
 NONE = FolderLibrary({})

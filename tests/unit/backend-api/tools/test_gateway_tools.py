@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
+from respx import MockRouter
 
 from backend_api.application.settings.open_settings import bound_to
 from backend_api.bootstrap.capabilities import capabilities
@@ -17,9 +18,6 @@ from backend_api.domain.identity.entity import UserId
 from backend_api.domain.sandbox.entity import Sandbox
 from backend_api.domain.sandbox.errors import FileMissingError, SandboxLostError, SandboxUnavailableError
 from backend_api.domain.settings.table import TAVILY_API_KEY
-from backend_api.infrastructure.memory.sandboxes import MemorySandboxes
-from backend_api.infrastructure.memory.store import MemoryStore
-from backend_api.infrastructure.memory.user_settings import MemorySettingsStore
 from backend_api.infrastructure.search.duckduckgo import DuckDuckGoSearch
 from backend_api.infrastructure.search.own_search import OwnSearch
 from backend_api.infrastructure.search.provider import Hit, SearchUnavailableError
@@ -32,6 +30,9 @@ from backend_api.infrastructure.tools.think import THINK
 from backend_api.infrastructure.tools.utc_now import utc_now
 from backend_api.infrastructure.tools.web_search import web_search
 from contracts.tools import BrowserDisplay, ToolResult
+from support.memory.sandboxes import MemorySandboxes
+from support.memory.store import MemoryStore
+from support.memory.user_settings import MemorySettingsStore
 from support.scripted import ANY, call_tool
 from support.user_settings import settings_parts
 
@@ -47,18 +48,6 @@ PAGE = """
 
 async def call(source: Any, name: str, **arguments: Any) -> Done:
     return await call_tool(source, name, arguments)
-
-
-def answering(*answers: httpx.Response | Exception) -> httpx.AsyncClient:
-    queue = list(answers)
-
-    def handle(request: httpx.Request) -> httpx.Response:
-        answer = queue.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    return httpx.AsyncClient(transport=httpx.MockTransport(handle))
 
 
 async def test_thinking_and_the_clock_need_no_computer() -> None:
@@ -92,27 +81,28 @@ async def test_a_link_is_made_and_its_fault_is_a_result() -> None:
     assert (missing.success, missing.output) == (False, "There is no file none.")
 
 
-async def test_duckduckgo_results_are_read_from_its_page() -> None:
-    async with answering(httpx.Response(200, text=PAGE)) as http:
-        hits = await DuckDuckGoSearch(http).search("otters", limit=5)
+async def test_duckduckgo_results_are_read_from_its_page(respx_mock: MockRouter, http: httpx.AsyncClient) -> None:
+    respx_mock.route().respond(text=PAGE)
+    hits = await DuckDuckGoSearch(http).search("otters", limit=5)
     assert hits == [Hit(title="Otters & rivers", url="https://example.com/a?b=1", snippet="They swim well.")]
 
 
-async def test_tavily_results_are_read() -> None:
+async def test_tavily_results_are_read(respx_mock: MockRouter, http: httpx.AsyncClient) -> None:
     body = {"results": [{"title": "T", "url": "https://t", "content": "c"}, {"title": "U", "url": "https://u"}]}
-    async with answering(httpx.Response(200, json=body)) as http:
-        assert await TavilySearch(http, "key").search("q", limit=1) == [Hit(title="T", url="https://t", snippet="c")]
+    respx_mock.route().respond(json=body)
+    assert await TavilySearch(http, "key").search("q", limit=1) == [Hit(title="T", url="https://t", snippet="c")]
 
 
 @pytest.mark.parametrize(
     "answer",
     [httpx.ConnectError("no"), httpx.Response(429), httpx.Response(500), httpx.Response(401), httpx.Response(202)],
 )
-async def test_a_search_that_cannot_be_made_is_a_clear_result(answer: Any) -> None:
-    for is_keyed in (True, False):
-        async with answering(answer) as http:
-            provider = TavilySearch(http, "key") if is_keyed else DuckDuckGoSearch(http)
-            outcome = await call(LocalTools([web_search(provider)]), "web_search", query="q")
+async def test_a_search_that_cannot_be_made_is_a_clear_result(
+    respx_mock: MockRouter, http: httpx.AsyncClient, answer: Any
+) -> None:
+    respx_mock.route().mock(side_effect=answer)
+    for provider in (TavilySearch(http, "key"), DuckDuckGoSearch(http)):
+        outcome = await call(LocalTools([web_search(provider)]), "web_search", query="q")
         assert not outcome.success
         assert "can't be searched" in outcome.output
 
@@ -131,27 +121,27 @@ async def test_search_results_are_shown_and_told() -> None:
     assert SearchUnavailableError.retryable
 
 
-async def test_a_users_own_key_searches_for_that_user_from_the_next_search_on() -> None:
-    store, asked = MemorySettingsStore(MemoryStore()), list[tuple[str, str | None]]()
+async def test_a_users_own_key_searches_for_that_user_from_the_next_search_on(
+    respx_mock: MockRouter, http: httpx.AsyncClient
+) -> None:
+    store = MemorySettingsStore(MemoryStore())
     parts = settings_parts(store)
-
-    def handle(request: httpx.Request) -> httpx.Response:
-        asked.append((request.url.host, request.headers.get("authorization")))
-        return httpx.Response(200, json={"results": []})
+    of_all = respx_mock.post(host="shared.example", headers={"authorization": "Bearer tvly-shared"})
+    of_user = respx_mock.post(host="api.tavily.com", headers={"authorization": "Bearer tvly-own"})
+    for route in (of_all, of_user):
+        route.respond(json={"results": []})
 
     async def key_of(user: str, key: str | None) -> None:
         sealed = key and parts.box.seal(key, bound_to=bound_to(UserId(user), TAVILY_API_KEY.name))
         await store.change(UserId(user), TAVILY_API_KEY.name, sealed)
 
-    async with httpx.AsyncClient(transport=httpx.MockTransport(handle)) as http:
-        shared = TavilySearch(http, "tvly-shared", address="https://shared.example")
-        box = LocalTools([web_search(shared, OwnSearch(parts.open_settings, http))])
-        await key_of("another", "tvly-another")
-        for key in (None, "tvly-own", None):
-            await key_of("u", key)
-            assert (await call(box, "web_search", query="q")).success
-    of_all, of_user = ("shared.example", "Bearer tvly-shared"), ("api.tavily.com", "Bearer tvly-own")
-    assert asked == [of_all, of_user, of_all]
+    shared = TavilySearch(http, "tvly-shared", address="https://shared.example")
+    box = LocalTools([web_search(shared, OwnSearch(parts.open_settings, http))])
+    await key_of("another", "tvly-another")
+    for key, asked in ((None, (1, 0)), ("tvly-own", (1, 1)), (None, (2, 1))):
+        await key_of("u", key)
+        assert (await call(box, "web_search", query="q")).success
+        assert (of_all.call_count, of_user.call_count) == asked
 
 
 async def test_the_first_source_counts_for_a_name_in_two() -> None:

@@ -11,12 +11,12 @@ import pytest
 from backend_api.application.runs.masking import Mask
 from backend_api.application.settings.open_settings import bound_to
 from backend_api.domain.identity.entity import UserId
-from backend_api.infrastructure.memory.memories import MemoryMemories
-from backend_api.infrastructure.memory.store import MemoryStore
-from backend_api.infrastructure.memory.user_settings import MemorySettingsStore
 from backend_api.memories.application import MAX_ATTEMPTS, ChangeMemories
 from backend_api.memories.domain import Memories
 from backend_api.memories.tools import MemoryTools, memory_tools
+from support.memory.memories import MemoryMemories
+from support.memory.store import MemoryStore
+from support.memory.user_settings import MemorySettingsStore
 from support.scripted import ANY, SCRIPTED, call_tool
 from support.user_settings import settings_parts
 

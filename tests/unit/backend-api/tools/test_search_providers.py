@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from typing import Any
 
 import httpx
 import pytest
+from respx import MockRouter
 
 from backend_api.application.settings.open_settings import bound_to
 from backend_api.bootstrap.runtime import plan
 from backend_api.bootstrap.settings import SettingsError, load_settings
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.settings.table import SEARCH_KEYS, KeyedSearch
-from backend_api.infrastructure.memory.store import MemoryStore
-from backend_api.infrastructure.memory.user_settings import MemorySettingsStore
 from backend_api.infrastructure.search.brave import BraveSearch
 from backend_api.infrastructure.search.custom import CustomSearch
 from backend_api.infrastructure.search.duckduckgo import DuckDuckGoSearch
@@ -38,25 +35,12 @@ from backend_api.infrastructure.search.registry import (
 from backend_api.infrastructure.search.searxng import SearxngSearch
 from backend_api.infrastructure.search.serper import SerperSearch
 from backend_api.infrastructure.search.tavily import TavilySearch
+from support.memory.store import MemoryStore
+from support.memory.user_settings import MemorySettingsStore
 from support.user_settings import settings_parts
 
 GOOD = "Zk3vXq81LmN0pRtYw7uBcD5eFgH2iJ4a"
 HIT = Hit(title="T", url="https://t", snippet="s")
-
-
-class Web:
-    """Answers each request the same, and keeps it."""
-
-    def __init__(self, answer: httpx.Response | dict[str, Any]) -> None:
-        self.answer = httpx.Response(200, json=answer) if isinstance(answer, dict) else answer
-        self.asked: list[httpx.Request] = []
-
-    def client(self) -> httpx.AsyncClient:
-        def handle(request: httpx.Request) -> httpx.Response:
-            self.asked.append(request)
-            return httpx.Response(self.answer.status_code, content=self.answer.content)
-
-        return httpx.AsyncClient(transport=httpx.MockTransport(handle))
 
 
 Build = Callable[[httpx.AsyncClient], SearchProvider]
@@ -68,38 +52,33 @@ KEYED: dict[str, Build] = {
 }
 
 
-async def test_brave_is_asked_and_read() -> None:
-    web = Web({"web": {"results": [{"title": "T", "url": "https://t", "description": "s"}]}})
-    async with web.client() as http:
-        assert await BraveSearch(http, "key-1").search("two  words " * 40, limit=3) == [HIT]
-    (asked,) = web.asked
-    assert (asked.method, asked.url.host, asked.url.path) == ("GET", "api.search.brave.com", "/res/v1/web/search")
-    assert asked.headers["x-subscription-token"] == "key-1"
-    assert (len(asked.url.params["q"].split()), asked.url.params["count"]) == (50, "3")
+async def test_brave_is_asked_and_read(respx_mock: MockRouter, http: httpx.AsyncClient) -> None:
+    asked = respx_mock.get("https://api.search.brave.com/res/v1/web/search", headers={"x-subscription-token": "key-1"})
+    asked.respond(json={"web": {"results": [{"title": "T", "url": "https://t", "description": "s"}]}})
+    assert await BraveSearch(http, "key-1").search("two  words " * 40, limit=3) == [HIT]
+    sent = asked.calls.last.request.url.params
+    assert (len(sent["q"].split()), sent["count"]) == (50, "3")
 
 
-async def test_brave_says_that_nothing_was_found_by_leaving_it_out() -> None:
-    async with Web({"type": "search"}).client() as http:
-        assert await BraveSearch(http, "key-1").search("q", limit=3) == []
+async def test_brave_says_that_nothing_was_found_by_leaving_it_out(
+    respx_mock: MockRouter, http: httpx.AsyncClient
+) -> None:
+    respx_mock.route().respond(json={"type": "search"})
+    assert await BraveSearch(http, "key-1").search("q", limit=3) == []
 
 
-async def test_serper_is_asked_and_read() -> None:
-    web = Web({"organic": [{"title": "T", "link": "https://t", "snippet": "s"}]})
-    async with web.client() as http:
-        assert await SerperSearch(http, "key-1").search("q", limit=3) == [HIT]
-    (asked,) = web.asked
-    assert (asked.method, str(asked.url)) == ("POST", "https://google.serper.dev/search")
-    assert asked.headers["x-api-key"] == "key-1"
-    assert json.loads(asked.content) == {"q": "q", "num": 3}
+async def test_serper_is_asked_and_read(respx_mock: MockRouter, http: httpx.AsyncClient) -> None:
+    respx_mock.post(
+        "https://google.serper.dev/search", headers={"x-api-key": "key-1"}, json={"q": "q", "num": 3}
+    ).respond(json={"organic": [{"title": "T", "link": "https://t", "snippet": "s"}]})
+    assert await SerperSearch(http, "key-1").search("q", limit=3) == [HIT]
 
 
-async def test_searxng_is_asked_below_its_own_address_and_read() -> None:
-    web = Web({"results": [{"title": "T", "url": "https://t", "content": "s"}] * 5})
-    async with web.client() as http:
-        assert await SearxngSearch(http, "http://searxng:8080/of/").search("a&b", limit=2) == [HIT, HIT]
-    (asked,) = web.asked
-    assert (asked.url.host, asked.url.port, asked.url.path) == ("searxng", 8080, "/of/search")
-    assert dict(asked.url.params) == {"q": "a&b", "format": "json"}
+async def test_searxng_is_asked_below_its_own_address_and_read(respx_mock: MockRouter, http: httpx.AsyncClient) -> None:
+    respx_mock.get(url="http://searxng:8080/of/search?q=a%26b&format=json").respond(
+        json={"results": [{"title": "T", "url": "https://t", "content": "s"}] * 5}
+    )
+    assert await SearxngSearch(http, "http://searxng:8080/of/").search("a&b", limit=2) == [HIT, HIT]
 
 
 RESULTS = """<input name="q" value="{query}"><a class="result__a" href="https://t">T {query}</a>
@@ -111,16 +90,20 @@ CAPTCHAS = (
 
 
 @pytest.mark.parametrize("query", ["the anomaly of the South Atlantic", "anomaly-modal__mask", "challenge-form"])
-async def test_what_is_searched_for_makes_no_captcha_of_a_page(query: str) -> None:
-    async with Web(httpx.Response(200, text=RESULTS.format(query=query))).client() as http:
-        assert [hit.url for hit in await DuckDuckGoSearch(http).search(query, limit=5)] == ["https://t"]
+async def test_what_is_searched_for_makes_no_captcha_of_a_page(
+    respx_mock: MockRouter, http: httpx.AsyncClient, query: str
+) -> None:
+    respx_mock.route().respond(text=RESULTS.format(query=query))
+    assert [hit.url for hit in await DuckDuckGoSearch(http).search(query, limit=5)] == ["https://t"]
 
 
 @pytest.mark.parametrize(("status", "page"), [(202, ""), *((200, page) for page in CAPTCHAS)])
-async def test_a_page_that_asks_for_a_captcha_is_told_as_that(status: int, page: str) -> None:
-    async with Web(httpx.Response(status, text=f"<html>{page}</html>")).client() as http:
-        with pytest.raises(SearchUnavailableError, match="captcha"):
-            await DuckDuckGoSearch(http).search("otters", limit=5)
+async def test_a_page_that_asks_for_a_captcha_is_told_as_that(
+    respx_mock: MockRouter, http: httpx.AsyncClient, status: int, page: str
+) -> None:
+    respx_mock.route().respond(status, text=f"<html>{page}</html>")
+    with pytest.raises(SearchUnavailableError, match="captcha"):
+        await DuckDuckGoSearch(http).search("otters", limit=5)
 
 
 @pytest.mark.parametrize(
@@ -131,21 +114,22 @@ async def test_a_page_that_asks_for_a_captcha_is_told_as_that(status: int, page:
         (httpx.Response(200, text="<html>"), "unexpected"),
     ],
 )
-async def test_what_is_wrong_with_a_searxng_is_said(answer: httpx.Response, words: str) -> None:
-    async with Web(answer).client() as http:
-        with pytest.raises(SearchUnavailableError, match=words):
-            await SearxngSearch(http, "http://searxng:8080").search("q", limit=2)
+async def test_what_is_wrong_with_a_searxng_is_said(
+    respx_mock: MockRouter, http: httpx.AsyncClient, answer: httpx.Response, words: str
+) -> None:
+    respx_mock.route().mock(answer)
+    with pytest.raises(SearchUnavailableError, match=words):
+        await SearxngSearch(http, "http://searxng:8080").search("q", limit=2)
 
 
 @pytest.mark.parametrize("key", ["key-1", ""])
-async def test_a_server_of_ones_own_is_asked_as_documented(key: str) -> None:
-    web = Web({"results": [{"title": "T", "url": "https://t", "snippet": "s"}]})
-    async with web.client() as http:
-        assert await CustomSearch(http, "https://search.example/find?site=a", key).search("q", limit=3) == [HIT]
-    (asked,) = web.asked
-    assert (asked.method, str(asked.url)) == ("POST", "https://search.example/find?site=a")
-    assert asked.headers.get("authorization") == ("Bearer key-1" if key else None)
-    assert json.loads(asked.content) == {"query": "q", "max_results": 3}
+async def test_a_server_of_ones_own_is_asked_as_documented(
+    respx_mock: MockRouter, http: httpx.AsyncClient, key: str
+) -> None:
+    asked = respx_mock.post("https://search.example/find?site=a", json={"query": "q", "max_results": 3})
+    asked.respond(json={"results": [{"title": "T", "url": "https://t", "snippet": "s"}]})
+    assert await CustomSearch(http, "https://search.example/find?site=a", key).search("q", limit=3) == [HIT]
+    assert asked.calls.last.request.headers.get("authorization") == ("Bearer key-1" if key else None)
 
 
 @pytest.mark.parametrize("name", KEYED)
@@ -160,22 +144,26 @@ async def test_a_server_of_ones_own_is_asked_as_documented(key: str) -> None:
         (304, SearchUnavailableError),
     ],
 )
-async def test_what_is_wrong_is_told_without_the_key(name: str, status: int, fault: type[Exception]) -> None:
-    async with Web(httpx.Response(status, text="no: key-1")).client() as http:
-        with pytest.raises(SearchUnavailableError) as told:
-            await KEYED[name](http).search("q", limit=2)
+async def test_what_is_wrong_is_told_without_the_key(
+    respx_mock: MockRouter, http: httpx.AsyncClient, name: str, status: int, fault: type[Exception]
+) -> None:
+    respx_mock.route().respond(status, text="no: key-1")
+    with pytest.raises(SearchUnavailableError) as told:
+        await KEYED[name](http).search("q", limit=2)
     assert type(told.value) is fault
     assert "key-1" not in told.value.detail
     assert "key-1" not in repr(KEYED[name](http))
 
 
-async def test_what_providers_say_of_keys_in_their_own_way_is_understood() -> None:
-    async with Web(httpx.Response(422, json={"error": {"code": "SUBSCRIPTION_TOKEN_INVALID"}})).client() as http:
-        with pytest.raises(SearchKeyError):
-            await BraveSearch(http, "key-1").search("q", limit=1)
-    async with Web(httpx.Response(400, json={"message": "Not enough credits"})).client() as http:
-        with pytest.raises(SearchLimitError):
-            await SerperSearch(http, "key-1").search("q", limit=1)
+async def test_what_providers_say_of_keys_in_their_own_way_is_understood(
+    respx_mock: MockRouter, http: httpx.AsyncClient
+) -> None:
+    respx_mock.get().respond(422, json={"error": {"code": "SUBSCRIPTION_TOKEN_INVALID"}})
+    respx_mock.post().respond(400, json={"message": "Not enough credits"})
+    with pytest.raises(SearchKeyError):
+        await BraveSearch(http, "key-1").search("q", limit=1)
+    with pytest.raises(SearchLimitError):
+        await SerperSearch(http, "key-1").search("q", limit=1)
 
 
 ALL = {
@@ -257,31 +245,33 @@ def test_users_keys_are_for_what_the_deployment_lets_choose() -> None:
     assert set(OWN) == set(SEARCH_KEYS)
 
 
-async def test_of_several_keys_of_a_user_the_first_that_is_asked_searches_for_that_user_alone() -> None:
+async def test_of_several_keys_of_a_user_the_first_that_is_asked_searches_for_that_user_alone(
+    respx_mock: MockRouter, http: httpx.AsyncClient
+) -> None:
     store = MemorySettingsStore(MemoryStore())
-    parts, web = settings_parts(store), Web({"results": [], "organic": []})
+    parts = settings_parts(store)
+    asked = respx_mock.post(headers={"x-api-key": "serper-of-anna"}).respond(json={"organic": []})
 
     async def keep(user: str, provider: KeyedSearch) -> None:
         name = SEARCH_KEYS[provider].name
         sealed = parts.box.seal(f"{provider}-of-{user}", bound_to=bound_to(UserId(user), name))
         await store.change(UserId(user), name, sealed)
 
-    async with web.client() as http:
-        own = OwnSearch(parts.open_settings, http)
-        assert await own.of("anna") is None
-        await keep("anna", "serper")
-        await keep("bert", "brave")
-        for keys in (own, OwnSearch(parts.open_settings, http, ("serper",))):
-            found = await keys.of("anna")
-            assert found is not None
-            await found.search("q", limit=1)
-        assert await OwnSearch(parts.open_settings, http, ("brave",)).of("anna") is None
-        assert await OwnSearch(parts.open_settings, http, ()).of("anna") is None
-        await keep("anna", "tavily")
-        found = await own.of("anna")
+    own = OwnSearch(parts.open_settings, http)
+    assert await own.of("anna") is None
+    await keep("anna", "serper")
+    await keep("bert", "brave")
+    for keys in (own, OwnSearch(parts.open_settings, http, ("serper",))):
+        found = await keys.of("anna")
         assert found is not None
-        assert found.name == "tavily"
-    assert [asked.headers.get("x-api-key") for asked in web.asked] == ["serper-of-anna"] * 2
+        await found.search("q", limit=1)
+    assert await OwnSearch(parts.open_settings, http, ("brave",)).of("anna") is None
+    assert await OwnSearch(parts.open_settings, http, ()).of("anna") is None
+    await keep("anna", "tavily")
+    found = await own.of("anna")
+    assert found is not None
+    assert found.name == "tavily"
+    assert asked.call_count == 2
 
 
 @pytest.mark.parametrize(
@@ -295,10 +285,11 @@ async def test_of_several_keys_of_a_user_the_first_that_is_asked_searches_for_th
     ],
 )
 @pytest.mark.parametrize("provider", SEARCH_KEYS)
-async def test_a_key_is_tried_with_one_search(provider: KeyedSearch, answer: httpx.Response, outcome: str) -> None:
-    web = Web(answer)
-    async with web.client() as http:
-        found = await SearchKeyTrials(http)(provider, "key-1")
-    assert (found.outcome, len(web.asked)) == (outcome, 1)
+async def test_a_key_is_tried_with_one_search(
+    respx_mock: MockRouter, http: httpx.AsyncClient, provider: KeyedSearch, answer: httpx.Response, outcome: str
+) -> None:
+    asked = respx_mock.route().mock(answer)
+    found = await SearchKeyTrials(http)(provider, "key-1")
+    assert (found.outcome, asked.call_count) == (outcome, 1)
     assert bool(found.detail) == (outcome != "ok")
     assert "key-1" not in found.detail

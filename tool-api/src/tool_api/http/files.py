@@ -16,7 +16,6 @@ from tool_api.errors import ConflictError, NotFoundError, PathForbiddenError
 from tool_api.files import download, listing, upload
 from tool_api.http.authorization import require
 from tool_api.http.services import Services, services_of
-from tool_api.tree_walk import TreeChangedError
 from tool_api.workspace import NotRegularError
 
 router = APIRouter(prefix="/files", dependencies=[Depends(require(Scope.FILES))], responses={403: {}, 404: {}, 409: {}})
@@ -56,8 +55,6 @@ def _explain_faults(path: str) -> Generator[None]:
             raise PathForbiddenError(f"The permissions of {path} do not allow reading it.") from error
         if isinstance(error, NotRegularError) or error.errno == errno.ENXIO:
             raise ConflictError(f"{path} is neither a file nor a folder.") from error
-        if isinstance(error, TreeChangedError):
-            raise ConflictError(f"Folders inside of {path} were moved meanwhile. Try again later.") from error
         if isinstance(error, BlockingIOError):
             raise ConflictError(f"A program has {path} locked. Try again later.") from error
         raise

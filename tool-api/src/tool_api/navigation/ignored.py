@@ -1,8 +1,10 @@
-"""What a `.gitignore` leaves out, in time linear in a path, whatever its patterns."""
+"""What a `.gitignore` leaves out."""
 
 from __future__ import annotations
 
+import fnmatch
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tool_api.glob import Glob
@@ -11,28 +13,21 @@ NAME = ".gitignore"
 MAX_BYTES = 64 * 1024
 MAX_PATTERNS = 500
 _MAX_PATTERN = 300
-_PLAIN_ENDING = re.compile(r"\*(\.[\w.-]+)")
 
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """`literal` is a name, `ending` what a name ends in, `glob` any other pattern over the path from the file on."""
+    """`is_match` is asked about the path from the file on where the rule is anchored, else about the name."""
 
     is_kept: bool
     only_folders: bool
     is_anchored: bool
-    literal: str
-    ending: str
-    glob: Glob | None
+    is_match: Callable[[str], object]
 
     def matches(self, path: str, name: str, *, is_folder: bool) -> bool:
         if self.only_folders and not is_folder:
             return False
-        if self.literal:
-            return (path if self.is_anchored else name) == self.literal
-        if self.ending:
-            return name.endswith(self.ending)
-        return self.glob is not None and self.glob.matches(path)
+        return bool(self.is_match(path if self.is_anchored else name))
 
 
 class Ignored:
@@ -63,25 +58,11 @@ def _rule(line: str) -> _Rule | None:
     pattern = re.sub(r"\\(.)", _unescape, written.rstrip("/"))
     if not pattern.lstrip("/"):
         return None
-    is_anchored = "/" in pattern
-    pattern = pattern.removeprefix("/")
-    is_literal = not any(sign in pattern for sign in "*?[")
-    ending = _PLAIN_ENDING.fullmatch(pattern) if not is_anchored else None
-    if is_literal and is_anchored and "/" in pattern:
-        is_literal = False
-    if not is_literal and ending is None and is_anchored and "/" not in pattern:
-        # A glob without a slash would match at any depth.
-        return _Rule(is_kept, only_folders, True, "", "", _TopLevelName(pattern))
-    glob = None if is_literal or ending else Glob(pattern)
-    return _Rule(is_kept, only_folders, is_anchored, pattern if is_literal else "", ending[1] if ending else "", glob)
+    if "/" in pattern:
+        anchored = Glob(pattern.removeprefix("/"), is_anchored=True)
+        return _Rule(is_kept, only_folders, True, anchored.matches)
+    return _Rule(is_kept, only_folders, False, re.compile(fnmatch.translate(pattern)).match)
 
 
 def _unescape(escaped: re.Match[str]) -> str:
     return f"[{escaped[1]}]" if escaped[1] in "*?[" else escaped[1]
-
-
-class _TopLevelName(Glob):
-    """Matches names of the first folder alone."""
-
-    def matches(self, path: str) -> bool:
-        return "/" not in path and Glob.matches(self, path)

@@ -19,7 +19,6 @@ from tool_api.navigation.places import MAX_PLACES, MAX_TEXT_CHARACTERS, Looked, 
 from tool_api.navigation.references import references_in, stands_in
 from tool_api.navigation.sources import SourceFile, source_files
 from tool_api.navigation.symbols import Symbol, symbols_of
-from tool_api.tree_walk import TreeChangedError
 
 _MOST_TOLD = 20
 _MAX_FILE_S = 4.0
@@ -30,25 +29,22 @@ def main() -> None:
     question = Question(**json.loads(sys.stdin.buffer.read()))
     until = time.monotonic() + question.within_s
     looked, room = Looked(), {True: MAX_PLACES, False: MAX_PLACES}
-    try:
-        for file in source_files(question.target, question.ignores, frozenset(question.skipped)):
-            if time.monotonic() > until:
-                looked.is_whole = False
-                break
-            looked.files += 1
-            kept: list[Place] = []
-            for place in _places(file, question, looked):
-                # Those of the very name that was asked for are not left out for others.
-                is_exact = place.name == question.name
-                if room[is_exact]:
-                    room[is_exact] -= 1
-                    kept.append(place)
-                else:
-                    looked.left_out += 1
-            if kept:
-                _print_step(Step(places=kept))
-    except TreeChangedError:
-        looked.is_whole = False
+    for file in source_files(question.target, question.ignores, frozenset(question.skipped)):
+        if time.monotonic() > until:
+            looked.is_whole = False
+            break
+        looked.files += 1
+        kept: list[Place] = []
+        for place in _places(file, question, looked):
+            # Those of the very name that was asked for are not left out for others.
+            is_exact = place.name == question.name
+            if room[is_exact]:
+                room[is_exact] -= 1
+                kept.append(place)
+            else:
+                looked.left_out += 1
+        if kept:
+            _print_step(Step(places=kept))
     _print_step(Step(looked=looked))
 
 

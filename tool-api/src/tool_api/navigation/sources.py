@@ -31,7 +31,7 @@ class SourceFile:
 
 def source_files(target: str, above: list[tuple[str, str]], skipped: frozenset[str]) -> Iterator[SourceFile]:
     """Of a folder, in the order of their paths, or the one file. `above` are the texts of `.gitignore` of the folders
-    above, each with the way from there to the target. Raises `TreeChangedError`."""
+    above, each with the way from there to the target."""
     if target != ".":
         folder = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:

@@ -25,7 +25,11 @@ class SubagentKind:
     """`description` tells the main agent what it is good for, `prompt` the agent itself how it works. `tools` names
     those it has, exactly or by globs, of all that the main agent may use; None is all; of them it is
     told those from the start that `first` names beside the usual ones. Without a `model` it is that
-    for sub-agents, else the session's."""
+    for sub-agents, else the session's.
+
+    It only takes away: its tools are some of the main agent's, whose gates judge its calls, and none reads its text.
+    Built-in ones can't be replaced, as what `explore` may do would depend on who asks.
+    """
 
     name: str
     description: str

@@ -16,8 +16,9 @@ from backend_api.domain.agent.waits import Wait
 Effect = Literal["reads", "notes", "writes"]
 """Calls that read run together, without approval, and again where a worker that died left them open. Those that note
 change nothing but what the log has of the agent itself: they are like those that read, but run in order, as each goes
-on from the one before. Those that write run in order, after an approval where the session wants it, and once: of one
-left open is reported that it may have happened."""
+on from the one before, and rules that ask say nothing of them. What they change is stored with the result, so one that
+was cut is made again and counts once. Those that write run in order, after an approval where the session wants it, and
+once: of one left open is reported that it may have happened."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

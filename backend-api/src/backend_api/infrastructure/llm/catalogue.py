@@ -8,7 +8,7 @@ from backend_api.domain.agent.catalogue import ChosenModel, Role
 from backend_api.domain.agent.model import ModelInfo, UnknownModelError
 from backend_api.domain.agent.prices import Prices
 from backend_api.infrastructure.llm.calls import ModelCalls, RetryPolicy
-from backend_api.infrastructure.llm.demo import DEMO_MODEL, DemoModel
+from backend_api.infrastructure.llm.demo.model import DEMO_MODEL, DemoModel
 from backend_api.infrastructure.llm.key_masking import KeyMask
 from backend_api.infrastructure.llm.model_facts import ModelFacts, ModelsFileError, ModelTable, read_models_file
 from backend_api.infrastructure.llm.providers import (

@@ -19,7 +19,11 @@ UNREADABLE = f"A picture was taken here. {GONE}"
 
 
 def note_text(turn: NoteTurn) -> str:
-    """Marked, so that it is told from what the person says; what it quotes, such as a summary, can't end it."""
+    """Marked, so that it is told from what the person says; what it quotes, such as a summary, can't end it.
+
+    What a tool gave is sent as it stands: marks within a result are its text, as the instructions say. Were they
+    escaped, the model would look for `< note>` in a file that has `<note>`. Nothing that protects depends on them.
+    """
     return f"<note>{_END.sub('</ ', turn.text)}</note>"
 
 

@@ -54,7 +54,8 @@ class RunEndings:
     async def finish(
         self, lease: Lease, finished: RunFinished, *, seen_seq: int, said: Sequence[Recorded] = ()
     ) -> list[Event]:
-        """End a run; a message nobody saw keeps it going, or gets a run of its own."""
+        """End a run; a message nobody saw keeps it going, or gets a run of its own. The last answer is stored in the
+        same transaction: until then it is live text, which a stop or a redirect keeps."""
         next_run = uuid.uuid4().hex
         # A message that stood there when the run began is this run's, however early it failed.
         unseen = {"$gt": ["$last_user_seq", {"$max": [seen_seq, {"$ifNull": ["$started_seq", 0]}]}]}

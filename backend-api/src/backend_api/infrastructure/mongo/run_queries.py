@@ -102,7 +102,8 @@ def claimable(run_id: RunId | None, *, but_not_of: list[str]) -> Document:
 
 
 def users_with(runs: int) -> list[Document]:
-    """Users who have so many at work."""
+    """Users who have so many at work. Workers that claim at the same moment may begin one more each, which costs nobody
+    anything; an exact count would make each claim of a user wait for the others."""
     return [
         {"$match": {"status": RunStatus.RUNNING.value}},
         {"$group": {"_id": "$user_id", "runs": {"$sum": 1}}},

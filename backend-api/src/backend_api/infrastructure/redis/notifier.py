@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from backend_api.domain.notifier import Subscription, Topic
-from backend_api.infrastructure.memory.notifier import MemoryNotifier
+from backend_api.infrastructure.in_process.notifier import InProcessNotifier
 from backend_api.infrastructure.redis.client import Redis
 from backend_api.infrastructure.redis.failures import ERRORS, count_failure
 from backend_api.infrastructure.redis.hub import Hub, Listener
@@ -25,7 +25,7 @@ class RedisNotifier:
     def __init__(self, redis: Redis, hub: Hub) -> None:
         self._redis = redis
         self._hub = hub
-        self._here = MemoryNotifier()
+        self._here = InProcessNotifier()
         self._me = uuid.uuid4().hex
 
     @asynccontextmanager

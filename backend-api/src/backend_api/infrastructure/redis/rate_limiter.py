@@ -1,11 +1,12 @@
-"""Counts in Redis, for all replicas, and in this process too: Redis may be away or emptied."""
+"""Counts in Redis, for all replicas, and in this process too: Redis may be away or emptied, which must
+not open log-in to guessing."""
 
 from __future__ import annotations
 
 import contextlib
 
 from backend_api.domain.errors import LimitError
-from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
+from backend_api.infrastructure.in_process.rate_limiter import InProcessRateLimiter
 from backend_api.infrastructure.redis.client import Redis
 from backend_api.infrastructure.redis.failures import ERRORS, count_failure
 
@@ -22,7 +23,7 @@ class RedisRateLimiter:
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
         self._hit = redis.register_script(_HIT)
-        self._own = MemoryRateLimiter()
+        self._own = InProcessRateLimiter()
 
     async def hit(self, key: str, *, limit: int, window_s: int) -> None:
         """One round trip, and none for whom this process alone refuses."""

@@ -1,4 +1,9 @@
-"""A provider's answer within bounds of bytes and time."""
+"""A provider's answer within bounds of bytes and time.
+
+A provider, or whoever answers in its place, could else hold up the worker (2 MiB of nothing but `<a>` take the parser
+of pages 9 s, and nested gzip unpacks without a bound), lead it anywhere, and tell one user from the next by a cookie.
+One that answers compressed without being asked to, or has moved to another host, is told as unavailable.
+"""
 
 from __future__ import annotations
 

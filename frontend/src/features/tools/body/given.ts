@@ -1,4 +1,3 @@
-import { printExact } from '@/api/exactNumbers'
 import { allSeen } from '@/shared/lib/unseen'
 
 /** One argument of a call as a person reads it. */
@@ -22,8 +21,8 @@ function wordsOf(value: unknown): string {
 function partsOf(value: unknown): string {
   if (typeof value === 'string') return value
   if (value === null || value === undefined) return ''
-  if (typeof value !== 'object' || Array.isArray(value)) return printExact(value)
+  if (typeof value !== 'object' || Array.isArray(value)) return JSON.stringify(value, null, 1)
   const parts = Object.values(value)
-  if (parts.some((part) => typeof part === 'object' && part !== null)) return printExact(value)
+  if (parts.some((part) => typeof part === 'object' && part !== null)) return JSON.stringify(value, null, 1)
   return parts.map(partsOf).filter(Boolean).join(' · ')
 }

@@ -8,16 +8,15 @@ import stat
 import time
 import unicodedata
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
 
 from tool_api.glob import Glob
 from tool_api.shown_names import shown_name, shown_names
-from tool_api.tree_walk import Folder, TreeChangedError, TreeCursor, walk
+from tool_api.tree_walk import DEEPEST, walk
 from tool_api.workspace import Located, Workspace
 
 MAX_ENTRIES = 1000
-_DEEPEST_FIND = 256
 _FIND_S = 10.0
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _SKIPPED = frozenset({".git", "node_modules", "__pycache__"})
 
 
@@ -38,47 +37,27 @@ def list_folder(place: Located) -> tuple[list[str], bool]:
 def find_files(place: Located, pattern: str) -> tuple[list[str], bool]:
     """Paths below a folder that match a glob; and whether the search was cut short."""
     glob = Glob(unicodedata.normalize("NFC", pattern))
-    search = _Search(glob, "" if place.path == "." else f"{place.path}/", time.monotonic() + _FIND_S)
-    # What led to the folder and to those it lies in.
-    states: list[int] = []
+    prefix = "" if place.path == "." else f"{place.path}/"
+    until = time.monotonic() + _FIND_S
+    found: list[str] = []
+    is_cut = False
     with closing(walk(place.open_folder())) as folders:
-        try:
-            for folder in folders:
-                del states[folder.depth :]
-                states.append(glob.follow(states[-1], f"{_compared(folder.name)}/") if folder.depth else glob.start)
-                if not search.look_into(folder, states[-1]):
-                    return search.found[:MAX_ENTRIES], True
-        except TreeChangedError:
-            return search.found, True
-    return search.found, search.is_cut
-
-
-@dataclass(slots=True)
-class _Search:
-    glob: Glob
-    prefix: str
-    until: float
-    found: list[str] = field(default_factory=list[str])
-    is_cut: bool = False
-
-    def look_into(self, folder: Folder, state: int) -> bool:
-        """Take what matches in a folder; False when there was too much of it, or no time left."""
-        if not state:
-            folder.folders.clear()
-            return True
-        folder.folders[:] = [name for name in folder.folders if name not in _SKIPPED]
-        below = f"{folder.path}/" if folder.depth else ""
-        for name in sorted([*folder.files, *folder.folders]):
-            if self.glob.accepts(self.glob.follow(state, _compared(name))):
-                self.found.append(f"{self.prefix}{shown_name(below)}{shown_name(name)}")
-                if len(self.found) > MAX_ENTRIES:
-                    return False
-            if time.monotonic() > self.until:
-                return False
-        if folder.depth >= _DEEPEST_FIND and folder.folders:
-            self.is_cut = True
-            folder.folders.clear()
-        return True
+        for folder in folders:
+            places = glob.places_after(_compared(folder.path))
+            if not places:
+                folder.folders.clear()
+                continue
+            folder.folders[:] = [name for name in folder.folders if name not in _SKIPPED]
+            below = f"{folder.path}/" if folder.depth else ""
+            for name in sorted([*folder.files, *folder.folders]):
+                if time.monotonic() > until:
+                    return found, True
+                if glob.accepts(glob.follow(places, _compared(name))):
+                    if len(found) == MAX_ENTRIES:
+                        return found, True
+                    found.append(f"{prefix}{shown_name(below)}{shown_name(name)}")
+            is_cut |= folder.depth >= DEEPEST and bool(folder.folders)
+    return found, is_cut
 
 
 def _compared(name: str) -> str:
@@ -113,38 +92,30 @@ def _rename(source: Located, target: Located, *, overwrite: bool) -> str:
 
 
 def delete(place: Located, *, recursive: bool, until: float) -> None:
-    """Delete a file, a link, an empty folder, or with `recursive` any folder, however deep; until some time of
-    `time.monotonic()`, as somebody inside may make more as fast as it goes."""
+    """Delete a file, a link, an empty folder, or with `recursive` any folder; until some time of `time.monotonic()`."""
     if not stat.S_ISDIR(place.stat().st_mode):
         os.unlink(place.name, dir_fd=place.folder)
         return
     if recursive:
-        _delete_files(place.open_folder(), until)
+        _empty_folder(place.open_folder(), until, DEEPEST)
     os.rmdir(place.name, dir_fd=place.folder)
 
 
-def _delete_files(fd: int, until: float) -> None:
-    with TreeCursor(fd) as cursor:
-        left = [_without_files(cursor.fd, until)]
-        while left:
-            if left[-1]:
-                cursor.enter(left[-1].pop())
-                left.append(_without_files(cursor.fd, until))
+def _empty_folder(fd: int, until: float, levels: int) -> None:
+    """Takes over the descriptor; so many levels of folders may be inside."""
+    try:
+        with os.scandir(fd) as entries:
+            found = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+        for name, is_folder in found:
+            if time.monotonic() > until:
+                raise TimeoutError(errno.ETIMEDOUT, "there was no time to delete all of it")
+            if not is_folder:
+                with suppress(FileNotFoundError):
+                    os.unlink(name, dir_fd=fd)
+            elif levels:
+                _empty_folder(os.open(name, _FOLDER, dir_fd=fd), until, levels - 1)
+                os.rmdir(name, dir_fd=fd)
             else:
-                left.pop()
-                if left:
-                    name = cursor.leave()
-                    os.rmdir(name, dir_fd=cursor.fd)
-
-
-def _without_files(fd: int, until: float) -> list[str]:
-    """Delete what is no folder; answers the folders."""
-    with os.scandir(fd) as entries:
-        found = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
-    for name, is_folder in found:
-        if time.monotonic() > until:
-            raise TimeoutError(errno.ETIMEDOUT, "there was no time to delete all of it")
-        if not is_folder:
-            with suppress(FileNotFoundError):
-                os.unlink(name, dir_fd=fd)
-    return [name for name, is_folder in found if is_folder]
+                raise OSError(errno.ENAMETOOLONG, "folders lie too deep in it, delete it by a command")
+    finally:
+        os.close(fd)

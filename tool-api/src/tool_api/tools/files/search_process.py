@@ -1,7 +1,6 @@
 """Regular-expression search where ripgrep is missing; its arguments: `<pattern> <target> <i or nothing>`.
 
-Prints as ripgrep does: the path, NUL, `number:text`; exit code 1 for no match, 2 for a bad pattern, or when folders
-were moved meanwhile.
+Prints as ripgrep does: the path, NUL, `number:text`; exit code 1 for no match, 2 for a bad pattern.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import sys
 from collections.abc import Generator
 
 from tool_api.text_encoding import encoding_of_file
-from tool_api.tree_walk import TreeChangedError, walk
+from tool_api.tree_walk import walk
 
 _SKIPPED = {".git", "node_modules"}
 _MAX_COLUMNS = 500
@@ -74,9 +73,6 @@ def main() -> int:
         sys.stderr.write(f"{error}\n")
         return 2
     has_match = False
-    try:
-        for path, fd in _files(target):
-            has_match |= _search(path, fd, compiled)
-    except TreeChangedError:
-        return 2
+    for path, fd in _files(target):
+        has_match |= _search(path, fd, compiled)
     return 0 if has_match else 1
