@@ -10,6 +10,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from pydantic_settings import BaseSettings
 
 from backend_api.bootstrap import settings as gateway
+from backend_api.bootstrap.modules import MODULES
 from house.tracked import ROOT, report
 from sandbox_manager.bootstrap import settings as manager
 
@@ -54,7 +55,8 @@ def named_in_compose() -> set[str]:
 def main() -> int:
     example = (ROOT / ".env.example").read_text(encoding="utf-8")
     written = set(re.findall(r"^(\w+)=", example, flags=re.MULTILINE))
-    settings = settings_of(gateway) | settings_of(manager)
+    of_modules = {name for module in MODULES for name in names_of(module.settings)}
+    settings = settings_of(gateway) | settings_of(manager) | of_modules
     status = report("is a setting that .env.example lacks", sorted((settings | compose_variables()) - written))
     status |= report(
         "is a setting that docker-compose.yml passes to nobody", sorted(settings - named_in_compose() - NOT_IN_COMPOSE)

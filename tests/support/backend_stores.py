@@ -27,7 +27,6 @@ from backend_api.domain.conversation.ports import (
 from backend_api.domain.conversation.spending import Spending
 from backend_api.domain.conversation.titles import Titles
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.memories.ports import MemoriesStore
 from backend_api.domain.notifier import Notifier
 from backend_api.domain.previews.ports import OpenedPorts
 from backend_api.domain.schedules.ports import Schedules
@@ -43,7 +42,6 @@ from backend_api.infrastructure.mongo.event_log import MongoEventLog
 from backend_api.infrastructure.mongo.kept_calls import MongoKeptCalls
 from backend_api.infrastructure.mongo.mcp_servers import MongoMcpServers
 from backend_api.infrastructure.mongo.mcp_sign_ins import MongoSignIns
-from backend_api.infrastructure.mongo.memories import MongoMemories
 from backend_api.infrastructure.mongo.opened_ports import MongoOpenedPorts
 from backend_api.infrastructure.mongo.read_markers import MongoReadMarkers
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
@@ -60,6 +58,8 @@ from backend_api.infrastructure.redis.client import connect_redis
 from backend_api.infrastructure.redis.hub import Hub
 from backend_api.infrastructure.redis.notifier import RedisNotifier
 from backend_api.infrastructure.redis.session_stream import RedisSessionStream
+from backend_api.memories.mongo import MongoMemories
+from backend_api.memories.ports import MemoriesStore
 from support.memory.deletions import MemoryDeletions
 from support.memory.run_ledger import MemoryRunLedger
 from support.memory.run_waits import MemoryWaits
@@ -69,6 +69,7 @@ from support.memory.sessions import (
     MemoryTranscripts,
 )
 from support.memory.store import MemoryStore, utc_now
+from support.modules import MODULE_DOCUMENTS
 
 ANNA = UserId("anna")
 BERT = UserId("bert")
@@ -160,7 +161,7 @@ async def mongo_stores(
     sessions_most: int = 0,
 ) -> AsyncGenerator[MongoStores]:
     """On a real mongod."""
-    async with connect(uri, name) as database:
+    async with connect(uri, name, documents=MODULE_DOCUMENTS) as database:
 
         async def disable(user_id: UserId) -> None:
             await database["users"].update_one({"_id": user_id}, {"$set": {"is_active": False}}, upsert=True)
@@ -192,7 +193,7 @@ async def mongo_stores(
 
 async def _unnamed_fields(database: Database) -> dict[str, set[str]]:
     unnamed: dict[str, set[str]] = {}
-    for document in DOCUMENTS:
+    for document in (*DOCUMENTS, *MODULE_DOCUMENTS):
         named = {"_id", *document.model_fields}
         name = document.get_settings().name or ""
         async for stored in database[name].find():

@@ -17,7 +17,6 @@ from backend_api.application.identity.limits import Limits
 from backend_api.application.mcp.own_servers import ServersOfUsers
 from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
 from backend_api.application.mcp.user_tokens import UserTokens
-from backend_api.application.memories.change_memories import ChangeMemories
 from backend_api.application.previews.open_port import PreviewPolicy
 from backend_api.application.runs.masking import Mask
 from backend_api.application.skills.own_skills import OwnSkills
@@ -26,6 +25,7 @@ from backend_api.bootstrap.assembly import assemble
 from backend_api.bootstrap.background_tasks import background_task
 from backend_api.bootstrap.gateway_ports import Policy, Ports
 from backend_api.bootstrap.listening import server_for
+from backend_api.bootstrap.modules import MODULES
 from backend_api.bootstrap.user_settings import UserSettingsParts
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.agent.presets import Presets
@@ -48,7 +48,6 @@ from backend_api.infrastructure.mongo.database import Database
 from backend_api.infrastructure.mongo.event_log import MongoEventLog
 from backend_api.infrastructure.mongo.mcp_servers import MongoMcpServers
 from backend_api.infrastructure.mongo.mcp_sign_ins import MongoSignIns
-from backend_api.infrastructure.mongo.memories import MongoMemories
 from backend_api.infrastructure.mongo.opened_ports import MongoOpenedPorts
 from backend_api.infrastructure.mongo.read_markers import MongoReadMarkers
 from backend_api.infrastructure.mongo.refresh_tokens import MongoRefreshTokens
@@ -74,6 +73,7 @@ from backend_api.infrastructure.security.passwords import Argon2Passwords
 from backend_api.infrastructure.security.tokens import JwtAccessTokens, JwtFileLinks, JwtPreviewTokens
 from backend_api.infrastructure.skills.library import read_library
 from backend_api.interfaces.http.use_cases import UseCases, WebOptions
+from backend_api.kit.module import Module, open_modules
 from support.backend_stores import redis_channels
 from support.listening import on_loopback
 from support.memory.sandbox_commands import MemorySandboxCommands
@@ -81,6 +81,7 @@ from support.memory.sandboxes import MemorySandboxes, MemoryScreens, MemoryWorks
 from support.memory.skills import MemorySkillDownloads
 from support.memory.snapshots import MemorySnapshots
 from support.memory.store import utc_now
+from support.modules import MODULE_DOCUMENTS
 from support.tls import NO_TLS
 from support.user_settings import settings_parts
 
@@ -117,7 +118,7 @@ class NoApps:
         yield
 
 
-_idle: defaultdict[WebOptions, list[tuple[FastAPI, list[Wire]]]] = defaultdict(list)
+_idle: defaultdict[tuple[WebOptions, tuple[str, ...]], list[tuple[FastAPI, list[Wire]]]] = defaultdict(list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,6 +180,7 @@ async def run_gateway(
     computers: MemorySandboxes | None = None,
     apps: SandboxApps | None = None,
     clock: Callable[[], float] = time.time,
+    modules: Sequence[Module] = MODULES,
 ) -> AsyncGenerator[Gateway]:
     """On a free loopback port; `is_local` of the options decides the mode. `files` replace those in memory,
     `own` the models there are for everybody; `downloads` are skills by their addresses. With `mcp_hosts` MCP servers at
@@ -189,11 +191,16 @@ async def run_gateway(
     redis = connect_redis(redis_uri, connect_s=1, reads_for_s=1)
     sandboxes, workspace = computers or MemorySandboxes(), MemoryWorkspace(max_bytes=options.max_upload_bytes)
     async with (
-        connect(mongo_uri, database_name) as database,
+        connect(mongo_uri, database_name, documents=MODULE_DOCUMENTS) as database,
         redis_channels(redis_uri) as live,
         MongoSessionFeed(database) as feed,
         httpx.AsyncClient(transport=httpx.MockTransport(_searched)) as search,
         _mcp_network(mcp_hosts) as networks,
+        open_modules(
+            modules,
+            {module.name: module.settings() for module in modules},
+            {"mask": Mask(), "open_settings": own.open_settings},
+        ) as opened,
     ):
         sign_ins, authorizer = SignInsOfUsers(MongoSignIns(), own.box), OAuthAuthorizer(networks)
         if mcp_hosts:
@@ -245,7 +252,7 @@ async def run_gateway(
             skill_downloads=MemorySkillDownloads(downloads),
             search_trials=SearchKeyTrials(search),
             own=own,
-            memories=ChangeMemories(store=MongoMemories(), mask=Mask(), open_settings=own.open_settings),
+            modules=dict(opened.ports),
             mcp_servers=ServersOfUsers(MongoMcpServers(), own.box, shared_mcp),
             mcp_connections=mcp_connections or NoMcpServers(),
             mcp_sign_ins=sign_ins,
@@ -273,7 +280,7 @@ async def run_gateway(
                 yield use_cases
 
         async with (
-            _application(wire, options) as app,
+            _application(wire, options, modules) as app,
             on_loopback(server_for(app, graceful_s=1, trusted_proxies=trusted_proxies)) as url,
             httpx.AsyncClient(base_url=url, timeout=10, verify=NO_TLS) as client,
         ):
@@ -299,14 +306,15 @@ async def _mcp_network(hosts: Sequence[str]) -> AsyncGenerator[Networks]:
 
 
 @asynccontextmanager
-async def _application(wire: Wire, options: WebOptions) -> AsyncGenerator[FastAPI]:
+async def _application(wire: Wire, options: WebOptions, modules: Sequence[Module]) -> AsyncGenerator[FastAPI]:
     """One that was built for a gateway before, as the framework works out each route at its first call."""
-    app, wires = _idle[options].pop() if _idle[options] else _build(options)
+    idle = _idle[options, tuple(module.name for module in modules)]
+    app, wires = idle.pop() if idle else _build(options, modules)
     wires[:] = [wire]
     yield app
-    _idle[options].append((app, wires))
+    idle.append((app, wires))
 
 
-def _build(options: WebOptions) -> tuple[FastAPI, list[Wire]]:
+def _build(options: WebOptions, modules: Sequence[Module]) -> tuple[FastAPI, list[Wire]]:
     wires: list[Wire] = []
-    return create_app(lambda: wires[0](), options), wires
+    return create_app(lambda: wires[0](), options, modules), wires

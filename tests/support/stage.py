@@ -36,7 +36,6 @@ from backend_api.domain.conversation.entity import InboxMessage, Lease, Run, Run
 from backend_api.domain.conversation.kept_calls import KeptCalls
 from backend_api.domain.conversation.ports import EventLog
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.memories.entity import MemoryFile
 from backend_api.domain.notifier import Subscription, Topic
 from backend_api.infrastructure.in_process.notifier import InProcessNotifier
 from backend_api.infrastructure.in_process.rate_limiter import InProcessRateLimiter
@@ -205,11 +204,6 @@ async def until(is_so: Callable[[], bool], *, within_s: float = 30.0) -> None:
             await asyncio.sleep(0.001)
 
 
-async def _no_memories(user_id: UserId) -> Sequence[MemoryFile]:
-    del user_id
-    return ()
-
-
 def worker_for(
     stage: Stage,
     model: ChatModel,
@@ -233,7 +227,7 @@ def worker_for(
     secrets: Sequence[str] = (),
     keep_sandbox: KeepSandbox = no_sandbox,
     kept_calls: KeptCalls | None = None,
-    memories_of: Callable[[UserId], Awaitable[Sequence[MemoryFile]]] | None = None,
+    of_modules: Sequence[Capability] = (),
     kinds: KindsOfUsers | None = None,
     mcp: McpServers | None = None,
     **bounds: int,
@@ -255,7 +249,9 @@ def worker_for(
         notifier=stage.notifier,
         sessions=stage.sessions,
         catalogue=OneModel(chat=calls, info=info, roles=roles or {}),
-        capabilities=table(tools or HandlerBox(), approval_timeout_s=approval_timeout_s, **bounds),
+        capabilities=table(
+            tools or HandlerBox(), approval_timeout_s=approval_timeout_s, of_modules=of_modules, **bounds
+        ),
         options=options or RunOptions(),
         clock=clock,
         new_id=lambda kind: f"{kind}_{name}_{next(ids)}",
@@ -266,7 +262,6 @@ def worker_for(
         keep_sandbox_every_s=0.01,
         defaults=defaults or Options(max_turns=max_turns),
         presets=presets or Presets(),
-        memories_of=memories_of or _no_memories,
         kinds=kinds or KindsOfUsers(),
         mcp_tools=mcp.of_run if mcp is not None else no_mcp_tools,
     )

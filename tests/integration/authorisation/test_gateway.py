@@ -15,12 +15,12 @@ import websockets
 from jose import jwt
 from websockets.typing import Subprotocol
 
+from backend_api.bootstrap.app import describe_app
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.sandbox.tickets import FileLink
 from backend_api.infrastructure.mongo.subagent_kinds import MongoSubagentKinds
 from backend_api.infrastructure.mongo.user_settings import MongoSettingsStore
 from backend_api.infrastructure.security.tokens import JwtFileLinks
-from backend_api.interfaces.app import build_app
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.use_cases import WebOptions
 from backend_api.interfaces.http.worker_app import build_worker_app
@@ -127,7 +127,7 @@ def sign(claims: dict[str, Any]) -> str:
 
 
 def test_every_route_has_a_rule_and_every_rule_a_route(tmp_path: Path) -> None:
-    app = build_app(WebOptions(frontend=tmp_path))
+    app = describe_app(WebOptions(frontend=tmp_path))
     assert without_rule(app, GATEWAY) == set(), "say in tests/support/route_rules.py who may call these"
     assert set(GATEWAY) - set(routes_of(app)) == set()
     worker = build_worker_app({}, {})
@@ -136,7 +136,7 @@ def test_every_route_has_a_rule_and_every_rule_a_route(tmp_path: Path) -> None:
 
 
 def test_a_route_without_a_rule_is_found() -> None:
-    app = build_app(WebOptions())
+    app = describe_app(WebOptions())
     known = without_rule(app, GATEWAY)
     app.get("/api/secrets")(lambda: "all")
     app.websocket("/api/feed")(lambda: None)
@@ -183,7 +183,7 @@ async def headers_of_nobody(house: House, things: dict[str, str]) -> dict[str, d
 
 def test_one_check_of_tokens_stands_before_every_route_that_asks_for_one() -> None:
     """So that a few routes show for all which tokens it refuses."""
-    assert set(named(*ASKS_FOR_TOKEN)) - routes_behind(build_app(WebOptions()), CHECK) == {OWN_CHECK}
+    assert set(named(*ASKS_FOR_TOKEN)) - routes_behind(describe_app(WebOptions()), CHECK) == {OWN_CHECK}
 
 
 async def test_who_has_no_token_that_holds_is_nobody(house: House) -> None:

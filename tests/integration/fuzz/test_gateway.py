@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from backend_api.interfaces.app import build_app
+from backend_api.bootstrap.app import describe_app
 from backend_api.interfaces.http.use_cases import WebOptions
 from support.background import in_background
 from support.fuzzing import fuzz
@@ -61,6 +61,6 @@ def test_no_call_breaks_the_gateway_or_its_word(
         read = _do(_things(gateway, anna))
         # No worker runs here, so nobody ends a run.
         may_say = frozenset({"run_takes_too_long"})
-        wrong = fuzz(build_app(options).openapi(), gateway.url, opened, may_say=may_say)
+        wrong = fuzz(describe_app(options).openapi(), gateway.url, opened, may_say=may_say)
         assert not wrong, "\n\n".join(wrong)
         assert _do(gateway.client.get("/healthz")).json() == {"status": "ok"}

@@ -19,7 +19,6 @@ from backend_api.application.conversation.write_result import WriteResult
 from backend_api.application.conversation.write_transcript import WriteTranscript
 from backend_api.application.files.link_file import LinkFile
 from backend_api.application.mcp.run_servers import McpServers
-from backend_api.application.memories.change_memories import ChangeMemories
 from backend_api.application.runs.histories import Histories
 from backend_api.application.runs.masking import Mask
 from backend_api.application.runs.run_services import RunOptions, RunServices
@@ -32,6 +31,7 @@ from backend_api.application.skills.skill_offers import SkillOffers
 from backend_api.bootstrap.agent_ports import AgentPorts
 from backend_api.bootstrap.background import background_tools, foreground_specs
 from backend_api.bootstrap.capabilities import capabilities
+from backend_api.bootstrap.modules import MODULES
 from backend_api.bootstrap.settings import Settings
 from backend_api.bootstrap.skills import NO_SKILLS, skill_reading
 from backend_api.bootstrap.web import known_web_tools, search_settings, web_tools
@@ -40,7 +40,6 @@ from backend_api.domain.agent.presets import Presets
 from backend_api.domain.agent.tools import Tool, ToolSpec
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.memories.entity import MemoryFile
 from backend_api.infrastructure.llm.catalogue import Catalogue
 from backend_api.infrastructure.skills.archives import ZipArchives
 from backend_api.infrastructure.tools.ask_user import ask_user
@@ -49,7 +48,6 @@ from backend_api.infrastructure.tools.download_url import LinkSigner, SignedLink
 from backend_api.infrastructure.tools.install_skill import install_skill
 from backend_api.infrastructure.tools.local import LocalTools, MainAgentTools
 from backend_api.infrastructure.tools.mcp import McpTools
-from backend_api.infrastructure.tools.memories import MemoryTools, memory_tools
 from backend_api.infrastructure.tools.plan_mode import plan_mode_tools
 from backend_api.infrastructure.tools.plan_update import PLAN_UPDATE
 from backend_api.infrastructure.tools.ports import PortTools, port_tools
@@ -62,6 +60,7 @@ from backend_api.infrastructure.tools.think import THINK
 from backend_api.infrastructure.tools.todos import todo_tools
 from backend_api.infrastructure.tools.tool_families import LOAD_TOOLS, USE_TOOL_OF_FAMILY
 from backend_api.infrastructure.tools.utc_now import utc_now
+from backend_api.kit.module import Module
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,12 +101,13 @@ async def open_agent(
             LocalTools(todo_tools()),
             LocalTools(task_tools(mirror_tasks)),
             TeamTools(settings.max_teammates),
-            MemoryTools(users.memories),
+            *ports.modules.tools,
             SandboxToolSource(foreground_specs(specs), sandbox.sandboxes, sandbox.tools, place_skills=place_skills),
             background_tools(ports.look_at_command, specs, settings.background_timeout, place_skills),
             PortTools(ports.open_port, ports.close_port),
             LocalTools(ports.custom_tools),
             McpTools(),
+            of_modules=ports.modules.capabilities,
             max_tokens=settings.max_token_budget,
             max_output_tokens=settings.max_output_tokens,
             max_cost=settings.max_run_cost,
@@ -152,7 +152,6 @@ async def open_agent(
             mirror_tasks=mirror_tasks,
             mirror_team=MirrorTeam(mirrored),
             skills=SkillOffers(users.skills),
-            memories_of=_memories_of(users.memories),
             request_end_of_commands=ports.look_at_command.commands.request_end,
             want_title=title_sessions.want,
             mcp_tools=McpServers(
@@ -182,7 +181,7 @@ async def open_agent(
         )
 
 
-def known_tools() -> list[ToolSpec]:
+def known_tools(modules: Sequence[Module] = MODULES) -> list[ToolSpec]:
     """All of the product that an agent may have here, also those for which something is not set."""
     local = _local_tools(lambda: datetime.now(UTC), _no_links, known_web_tools())
     own = (
@@ -193,7 +192,7 @@ def known_tools() -> list[ToolSpec]:
         *task_tools(),
         *team_tools(),
         *skill_tools(NO_SKILLS),
-        *memory_tools(None),
+        *(tool for module in modules for tool in module.tools),
         *port_tools(),
     )
     return [*(tool.spec for tool in own), *manifest_tools()]
@@ -217,13 +216,6 @@ def _main_agent_tools(install: InstallSkill | None) -> list[Tool]:
 
 async def _no_links(session_id: str, user_id: str, path: str, *, expires_s: int) -> SignedLink:
     raise NotImplementedError
-
-
-def _memories_of(memories: ChangeMemories):
-    async def of(user_id: UserId) -> list[MemoryFile]:
-        return (await memories.read(user_id)).files if memories.is_enabled else []
-
-    return of
 
 
 def _link_signer(link_file: LinkFile, origin: str):

@@ -11,7 +11,6 @@ from backend_api.application.background.look_at_command import LookAtCommand
 from backend_api.application.files.link_file import LinkFile
 from backend_api.application.mcp.own_servers import ServersOfUsers
 from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
-from backend_api.application.memories.change_memories import ChangeMemories
 from backend_api.application.previews.open_port import ClosePort, OpenPort
 from backend_api.application.settings.effective_settings import OpenEffectiveSettings
 from backend_api.application.skills.install_skill import InstallSkill
@@ -25,6 +24,7 @@ from backend_api.domain.conversation.titles import Titles
 from backend_api.domain.mcp.ports import McpConnector
 from backend_api.domain.notifier import Notifier
 from backend_api.infrastructure.fetch.guarded_client import GuardedClient
+from backend_api.kit.module import Parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,6 @@ class OfUsers:
 
     effective_settings: OpenEffectiveSettings
     kinds: KindsOfUsers
-    memories: ChangeMemories
     skills: OwnSkills
     install_skill: InstallSkill
 
@@ -59,6 +58,7 @@ class AgentPorts:
     conversations: Conversations
     users: OfUsers
     sandbox: SandboxPorts
+    modules: Parts
     look_at_command: LookAtCommand
     """At commands in the background."""
     link_file: LinkFile

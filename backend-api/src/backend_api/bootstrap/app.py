@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from fastapi import FastAPI
 
-from backend_api.interfaces.app import build_app
+from backend_api.bootstrap.modules import MODULES
+from backend_api.interfaces.app import Lifespan, build_app
 from backend_api.interfaces.http.use_cases import UseCases, WebOptions
+from backend_api.kit.module import Module
 
 Wire = Callable[[], AbstractAsyncContextManager[UseCases]]
 
 
-def create_app(wire: Wire, options: WebOptions) -> FastAPI:
+def create_app(wire: Wire, options: WebOptions, modules: Sequence[Module] = MODULES) -> FastAPI:
     """The gateway; tests pass another `wire`."""
 
     @asynccontextmanager
@@ -22,4 +24,15 @@ def create_app(wire: Wire, options: WebOptions) -> FastAPI:
             app.state.use_cases = use_cases
             yield
 
-    return build_app(options, lifespan)
+    return _with_modules(options, modules, lifespan)
+
+
+def describe_app(options: WebOptions, modules: Sequence[Module] = MODULES) -> FastAPI:
+    """The gateway with nothing behind it, for what can be known of its routes."""
+    return _with_modules(options, modules, None)
+
+
+def _with_modules(options: WebOptions, modules: Sequence[Module], lifespan: Lifespan | None) -> FastAPI:
+    routers = [router for module in modules for router in module.routes]
+    tags = [{"name": module.name, "description": module.description} for module in modules if module.routes]
+    return build_app(options, lifespan, routers, tags)

@@ -199,7 +199,7 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
             limiter=limiter,
             limits=limits,
         ),
-        change_memories=ports.memories,
+        ports=ports.modules,
         change_mcp_servers=ChangeMcpServers(
             servers=ports.mcp_servers,
             connector=ports.mcp_connections,

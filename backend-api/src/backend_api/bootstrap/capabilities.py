@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from backend_api.domain.agent.capabilities.approval import approval
 from backend_api.domain.agent.capabilities.background import BACKGROUND
 from backend_api.domain.agent.capabilities.budget import budget
@@ -12,7 +14,6 @@ from backend_api.domain.agent.capabilities.denied_tools import DENIED_TOOLS
 from backend_api.domain.agent.capabilities.folder_instructions import FOLDER_INSTRUCTIONS
 from backend_api.domain.agent.capabilities.identity import IDENTITY
 from backend_api.domain.agent.capabilities.instructions import INSTRUCTIONS
-from backend_api.domain.agent.capabilities.memories import MEMORIES
 from backend_api.domain.agent.capabilities.old_results import old_results
 from backend_api.domain.agent.capabilities.pictures import PICTURES
 from backend_api.domain.agent.capabilities.plan_mode import PLAN_MODE
@@ -42,6 +43,7 @@ APPROVAL_TIMEOUT_S = 300.0
 
 def capabilities(
     *sources: ToolSource,
+    of_modules: Sequence[Capability] = (),
     max_tokens: int = MAX_TOKEN_BUDGET,
     max_output_tokens: int = MAX_OUTPUT_TOKENS,
     max_cost: float | None = None,
@@ -50,7 +52,7 @@ def capabilities(
     compact_threshold: float = COMPACT_THRESHOLD,
     approval_timeout_s: float = APPROVAL_TIMEOUT_S,
 ) -> tuple[Capability, ...]:
-    """The deployment's, with the tools of these sources."""
+    """The deployment's, with the tools of these sources and the capabilities of modules."""
     return (
         IDENTITY,
         SANDBOX,
@@ -71,7 +73,7 @@ def capabilities(
         old_results(min_tokens=micro_compact_min_tokens),
         CURRENT_DATE,
         FOLDER_INSTRUCTIONS,
-        MEMORIES,
+        *of_modules,
         DENIED_TOOLS,
         approval(expires_s=approval_timeout_s),
         compaction(threshold=compact_threshold),

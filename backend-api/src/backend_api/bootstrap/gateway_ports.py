@@ -11,7 +11,6 @@ from backend_api.application.background.look_at_command import LookAtCommand
 from backend_api.application.identity.limits import Limits
 from backend_api.application.mcp.own_servers import ServersOfUsers
 from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
-from backend_api.application.memories.change_memories import ChangeMemories
 from backend_api.application.previews.open_port import PreviewPolicy
 from backend_api.application.skills.own_skills import OwnSkills
 from backend_api.bootstrap.user_settings import UserSettingsParts
@@ -91,7 +90,8 @@ class Ports:
     own_skills: OwnSkills
     skill_downloads: SkillDownloads
     search_trials: SearchKeyTrials
-    memories: ChangeMemories
+    modules: Mapping[str, object]
+    """What modules have for their own routes, by name."""
     mcp_servers: ServersOfUsers
     mcp_connections: McpConnector
     mcp_sign_ins: SignInsOfUsers

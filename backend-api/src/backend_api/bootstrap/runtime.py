@@ -6,6 +6,8 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from pydantic_settings import BaseSettings
+
 from backend_api.application.background.look_at_command import LookAtCommand
 from backend_api.application.conversation.expire_waits import ExpireWaits
 from backend_api.application.conversation.finish_deletions import FinishDeletions
@@ -15,7 +17,6 @@ from backend_api.application.mcp.own_servers import ServersOfUsers
 from backend_api.application.mcp.reseal_servers import ResealMcpServers
 from backend_api.application.mcp.reseal_sign_ins import ResealSignIns
 from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
-from backend_api.application.memories.change_memories import ChangeMemories
 from backend_api.application.previews.open_port import ClosePort, OpenPort
 from backend_api.application.runs.masking import Mask
 from backend_api.application.schedules.fire_schedules import FireSchedules, SendScheduled
@@ -27,10 +28,18 @@ from backend_api.bootstrap.background import look_at_commands
 from backend_api.bootstrap.background_tasks import background_task
 from backend_api.bootstrap.mcp import McpParts, deployment_servers, open_mcp_connections
 from backend_api.bootstrap.models import build_catalogue, build_user_catalogues
+from backend_api.bootstrap.modules import MODULES
 from backend_api.bootstrap.presets import build_presets
 from backend_api.bootstrap.previews import preview_policy
 from backend_api.bootstrap.sandboxes import SandboxPorts, open_sandboxes
-from backend_api.bootstrap.settings import Settings, SettingsError, sealing_secrets, secrets_of, signing_secret
+from backend_api.bootstrap.settings import (
+    Settings,
+    SettingsError,
+    read_settings,
+    sealing_secrets,
+    secrets_of,
+    signing_secret,
+)
 from backend_api.bootstrap.skills import skill_installer
 from backend_api.bootstrap.stores import Stores, open_stores
 from backend_api.bootstrap.subagent_kinds import build_kinds
@@ -52,7 +61,6 @@ from backend_api.infrastructure.mongo.event_log import MongoEventLog
 from backend_api.infrastructure.mongo.kept_calls import MongoKeptCalls
 from backend_api.infrastructure.mongo.mcp_servers import MongoMcpServers
 from backend_api.infrastructure.mongo.mcp_sign_ins import MongoSignIns
-from backend_api.infrastructure.mongo.memories import MongoMemories
 from backend_api.infrastructure.mongo.opened_ports import MongoOpenedPorts
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
 from backend_api.infrastructure.mongo.run_waits import MongoWaits
@@ -72,6 +80,7 @@ from backend_api.infrastructure.skills.downloads import FetchedSkills
 from backend_api.infrastructure.skills.library import FolderLibrary, read_library
 from backend_api.infrastructure.tools.custom_tools import read_custom_tools
 from backend_api.interfaces.http.use_cases import Probe
+from backend_api.kit.module import Module, Parts, open_modules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +88,8 @@ class Plan:
     """Settings that were looked at, so that a start with wrong ones is refused before anything is opened."""
 
     settings: Settings
+    modules: Sequence[Module]
+    module_settings: Mapping[str, BaseSettings]
     secret: str
     catalogue: Catalogue
     presets: Presets
@@ -108,7 +119,7 @@ class Runtime:
     own_skills: OwnSkills
     skill_downloads: FetchedSkills
     search_trials: SearchKeyTrials
-    memories: ChangeMemories
+    modules: Parts
     mcp_servers: ServersOfUsers
     opened_ports: MongoOpenedPorts
     mcp: McpParts
@@ -125,13 +136,14 @@ class Runtime:
         return {"redis": self.stores.probe_redis, "sandbox_manager": self.sandboxes.probe}
 
 
-def plan(settings: Settings) -> Plan:
+def plan(settings: Settings, modules: Sequence[Module] = MODULES) -> Plan:
     """Raises `SettingsError`."""
+    module_settings = {module.name: read_settings(module.settings) for module in modules}
     secret, box = signing_secret(settings), AesSecretBox(sealing_secrets(settings))
     try:
         check_search(search_settings(settings))
         catalogue = build_catalogue(settings)
-        product = known_tools()
+        product = known_tools(modules)
         custom = read_custom_tools(settings.tools_dir, [tool.name for tool in product])
         presets = build_presets(settings, catalogue.models(), [*product, *(tool.spec for tool in custom)])
         mcp_servers = deployment_servers(settings)
@@ -143,6 +155,8 @@ def plan(settings: Settings) -> Plan:
     links = JwtFileLinks(secret, algorithm=settings.jwt_algorithm, clock=clock)
     return Plan(
         settings=settings,
+        modules=modules,
+        module_settings=module_settings,
         secret=secret,
         catalogue=catalogue,
         presets=presets,
@@ -175,7 +189,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
     """The stores are closed last."""
     settings = planned.settings
     async with (
-        open_stores(settings) as stores,
+        open_stores(settings, [one for module in planned.modules for one in module.documents]) as stores,
         build_user_catalogues(settings, planned.catalogue) as catalogues,
         open_fetcher(settings) as fetcher,
         search_http() as search,
@@ -183,7 +197,11 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
         database, own = stores.database, _user_settings(planned, catalogues)
         own_skills, downloads = OwnSkills(MongoSkillStore(database), planned.library), FetchedSkills(fetcher)
         sessions, log = MongoSessionRepository(database), MongoEventLog(database)
+        shared = (secret for target in planned.mcp_servers for secret in target.secrets())
+        secrets = (*secrets_of(settings), planned.secret, *shared)
+        given = {"mask": Mask(secrets), "open_settings": own.open_settings}
         async with (
+            open_modules(planned.modules, planned.module_settings, given) as modules,
             open_sandboxes(settings, MongoChangeCursor(), log, stores.stream) as sandboxes,
             open_mcp_connections(
                 settings, planned.mcp_servers, SignInsOfUsers(MongoSignIns(), own.box), sandboxes.mcp_programs
@@ -207,14 +225,6 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
             look_at_command = look_at_commands(stores, sandboxes, planned.clock)
             mcp_store, opened_ports = MongoMcpServers(), MongoOpenedPorts(database)
             mcp_servers = ServersOfUsers(mcp_store, planned.box, planned.mcp_servers)
-            shared = (secret for target in planned.mcp_servers for secret in target.secrets())
-            secrets = (*secrets_of(settings), planned.secret, *shared)
-            memories = ChangeMemories(
-                store=MongoMemories(),
-                mask=Mask(secrets),
-                open_settings=own.open_settings,
-                is_enabled=settings.enable_memory,
-            )
             ports = AgentPorts(
                 conversations=Conversations(
                     ledger=ledger,
@@ -229,11 +239,11 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 users=OfUsers(
                     effective_settings=own.open_effective_settings,
                     kinds=own.kinds_of_users,
-                    memories=memories,
                     skills=own_skills,
                     install_skill=skill_installer(own_skills, downloads),
                 ),
                 sandbox=sandboxes,
+                modules=modules,
                 look_at_command=look_at_command,
                 link_file=LinkFile(
                     OwnSandbox(sessions, sandboxes.sandboxes, queue_s=None), sandboxes.workspace, planned.links
@@ -282,7 +292,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     own_skills=own_skills,
                     skill_downloads=downloads,
                     search_trials=SearchKeyTrials(search),
-                    memories=memories,
+                    modules=modules,
                     mcp_servers=mcp_servers,
                     opened_ports=opened_ports,
                     mcp=mcp,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import socket
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
@@ -34,6 +34,8 @@ from service_kit.loopback import is_loopback
 _DEFAULT_LOOKING = ("change", "secret", "default", "example", "your-", "your_", "password", "insecure", "xxx", "todo")
 _LIMITS, _RETRY = Limits(), RetryPolicy()
 """Their defaults are those of the settings."""
+
+S = TypeVar("S", bound=BaseSettings)
 
 
 class SettingsError(Exception):
@@ -153,7 +155,6 @@ class Settings(BaseSettings):
     llm_retry_max_delay: float = Field(default=_RETRY.max_delay_s, ge=0)
     max_concurrent_runs: int = Field(default=50, ge=1)
     use_background_jobs: bool = False
-    enable_memory: bool = True
     metrics_token: SecretStr = SecretStr("")
     worker_port: int = Field(default=0, ge=0, le=65535)
     search_provider: str = "auto"
@@ -305,13 +306,18 @@ def named_hosts(settings: Settings) -> tuple[str, ...]:
     return tuple(name for name in found if name)
 
 
-def load_settings() -> Settings:
-    """Raises `SettingsError` that names what is wrong."""
+def read_settings(kind: type[S]) -> S:
+    """Those of the gateway or of a module, from the environment. Raises `SettingsError` that names what is wrong."""
     try:
-        settings = Settings()
+        return kind()
     except ValidationError as error:
         named = "; ".join(f"{str(entry['loc'][0]).upper()}: {entry['msg']}" for entry in error.errors())
         raise SettingsError(f"Not valid: {named}") from error
+
+
+def load_settings() -> Settings:
+    """Raises `SettingsError` that names what is wrong."""
+    settings = read_settings(Settings)
     if settings.is_local and not all(is_loopback(host) for host in settings.host):
         raise SettingsError(
             "AUTH_MODE=local has no login, so HOST must be a loopback address such as 127.0.0.1. "

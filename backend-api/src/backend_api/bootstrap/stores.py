@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+
+from beanie import Document
 
 from backend_api.bootstrap.background_tasks import background_task
 from backend_api.bootstrap.settings import Settings
@@ -39,9 +41,9 @@ class Stores:
 
 
 @asynccontextmanager
-async def open_stores(settings: Settings) -> AsyncGenerator[Stores]:
-    """Connected, and closed after everything that uses them."""
-    async with connect(settings.mongo_uri, settings.mongo_db_name) as database:
+async def open_stores(settings: Settings, documents: Sequence[type[Document]]) -> AsyncGenerator[Stores]:
+    """Connected, with these documents of modules, and closed after everything that uses them."""
+    async with connect(settings.mongo_uri, settings.mongo_db_name, documents=documents) as database:
         redis = connect_redis(settings.redis_address, connect_s=COMMAND_S, reads_for_s=COMMAND_S)
         listener = connect_redis(settings.redis_address, connect_s=COMMAND_S, reads_for_s=None)
         hub = Hub(listener)

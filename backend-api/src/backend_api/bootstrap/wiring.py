@@ -180,7 +180,7 @@ def _ports(runtime: Runtime, feed: SessionFeed, planned: Plan, access_tokens: Jw
         own_skills=runtime.own_skills,
         skill_downloads=runtime.skill_downloads,
         search_trials=runtime.search_trials,
-        memories=runtime.memories,
+        modules=runtime.modules.ports,
         mcp_servers=runtime.mcp_servers,
         mcp_connections=runtime.mcp.connections,
         mcp_sign_ins=runtime.mcp.sign_ins,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
 from backend_api.interfaces.http import (
@@ -20,7 +20,6 @@ from backend_api.interfaces.http import (
     jobs,
     mcp,
     mcp_sign_in,
-    memories,
     messages,
     ports,
     sandbox,
@@ -84,18 +83,23 @@ _TAGS: list[dict[str, Any]] = [
     {"name": "mcp", "description": "MCP servers, of everybody and of the caller."},
     {"name": "agents", "description": "Kinds of sub-agents, of everybody and of the caller."},
     {"name": "settings", "description": "What each user has set, over what the deployment has."},
-    {"name": "memories", "description": "What the agent remembers of its user from session to session."},
     {"name": "health", "description": "Open inside the deployment."},
 ]
 
 
-def build_app(options: WebOptions, lifespan: Lifespan | None = None) -> FastAPI:
-    """The application; `app.state.use_cases` must be set before the first request."""
+def build_app(
+    options: WebOptions,
+    lifespan: Lifespan | None = None,
+    routers: Sequence[APIRouter] = (),
+    tags: Sequence[dict[str, Any]] = (),
+) -> FastAPI:
+    """The application with the routes of modules, which `tags` describe; `app.state.use_cases` must be set before the
+    first request."""
     app = FastAPI(
         title="Agent gateway",
         version="1",
         description=_DESCRIPTION,
-        openapi_tags=_TAGS,
+        openapi_tags=[*_TAGS, *tags],
         lifespan=lifespan,
         redirect_slashes=False,
         openapi_url=None,
@@ -120,7 +124,6 @@ def build_app(options: WebOptions, lifespan: Lifespan | None = None) -> FastAPI:
         catalogue.router,
         settings.router,
         skills.router,
-        memories.router,
         agents.router,
         mcp.router,
         mcp_sign_in.router,
@@ -129,6 +132,7 @@ def build_app(options: WebOptions, lifespan: Lifespan | None = None) -> FastAPI:
         health.router,
         screen.router,
         session_socket.router,
+        *routers,
     ):
         app.include_router(router)
     describe = app.openapi

@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.memories.entity import Memories
-from backend_api.domain.memories.ports import MemoriesStore
 from backend_api.infrastructure.mongo.connection import connect
-from backend_api.infrastructure.mongo.memories import MongoMemories
+from backend_api.memories.domain import Memories
+from backend_api.memories.mongo import MemoriesDocument, MongoMemories
+from backend_api.memories.ports import MemoriesStore
 from support.servers import Server, emptied_database_name
 
 __all__ = ["emptied_database_name"]
@@ -22,7 +22,7 @@ ANNA, BERT = UserId("anna"), UserId("bert")
 
 @pytest.fixture
 async def store(mongo_server: Server, mongo_database_name: str) -> AsyncGenerator[MemoriesStore]:
-    async with connect(mongo_server.uri, mongo_database_name):
+    async with connect(mongo_server.uri, mongo_database_name, documents=[MemoriesDocument]):
         yield MongoMemories()
 
 

@@ -59,7 +59,7 @@ async def test_what_does_not_fit_is_refused(gateway: Gateway) -> None:
 async def test_a_server_that_keeps_none_says_so(gateway: Gateway) -> None:
     http, anna = gateway.client, await gateway.user("anna")
     calls = gateway.use_cases
-    object.__setattr__(calls, "change_memories", replace(calls.change_memories, is_enabled=False))
+    calls.ports["memories"] = replace(calls.ports["memories"], is_enabled=False)
     assert (await http.get("/api/memories", headers=anna)).json()["is_enabled"] is False
     for answer in (
         await http.get(TEA, headers=anna),

@@ -32,10 +32,11 @@ from backend_api.domain.agent.tools import Done
 from backend_api.domain.conversation.entity import Claimant, SessionId
 from backend_api.domain.conversation.ports import SessionStream
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.memories.entity import MemoryFile
 from backend_api.infrastructure.in_process.rate_limiter import InProcessRateLimiter
 from backend_api.infrastructure.mongo.user_settings import MongoSettingsStore
 from backend_api.infrastructure.skills.library import read_library
+from backend_api.memories.capability import memories_capability
+from backend_api.memories.domain import MemoryFile
 from support.backend_stores import ANNA, ConversationStores, mongo_stores
 from support.memory.sandboxes import MemorySandboxes, MemoryWorkspace
 from support.memory.session_stream import MemorySessionStream
@@ -129,14 +130,13 @@ async def conversation(
             notifier=notifier,
             sessions=stores.sessions,
             catalogue=OneModel(chat=ScriptedModel(said, *called, said)),
-            capabilities=capabilities(tools),
+            capabilities=capabilities(tools, of_modules=[memories_capability(memories_of)]),
             options=RunOptions(heartbeat_s=30),
             clock=lambda: datetime.now(UTC),
             new_id=lambda kind: f"{kind}_{next(ids)}",
             effective_settings=settings_parts(MongoSettingsStore(), SCRIPTED).open_effective_settings,
             kinds=KindsOfUsers(own=stores.kinds),
             skills=SkillOffers(OwnSkills(stores.skills, read_library())),
-            memories_of=memories_of,
         )
         worker = Worker(name="worker", services=services, poll_s=600, announces=announces)
         announced = AnnouncedSlots(notifier, stores.ledger, model="m")

@@ -38,10 +38,12 @@ from backend_api.domain.agent.team import Membership, Team
 from backend_api.domain.agent.tool_families import ToolSet, families_of
 from backend_api.domain.agent.tools import Done
 from backend_api.domain.conversation.entity import RunStatus, SessionId
-from backend_api.domain.memories.entity import MemoryFile
 from backend_api.infrastructure.llm.providers import PROVIDERS
-from backend_api.infrastructure.tools.memories import memory_tools
 from backend_api.infrastructure.tools.think import THINK
+from backend_api.memories.capability import memories_capability
+from backend_api.memories.domain import MemoryFile
+from backend_api.memories.tools import memory_tools
+from support.modules import nothing_loaded
 from support.photographs import png
 from support.scripted import ANY, SCRIPTED, HandlerBox, Script, ScriptedModel
 from support.stage import Stage, until, worker_for, working
@@ -56,6 +58,9 @@ def call(tool: str, used: int = 0, **arguments: Any) -> Script:
     return [*usage, ToolCallPart(ToolRequest(call_id="c", name=tool, arguments=arguments)), CALLS]
 
 
+OF_MODULES = [memories_capability(nothing_loaded)]
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """The deployment's, or what is left of it without one."""
@@ -63,7 +68,9 @@ class Table:
     without: str = ""
 
     def __call__(self, *sources: Any, **bounds: Any) -> Sequence[Capability]:
-        return [one for one in capabilities(*sources, **bounds) if one.name != self.without]
+        return [
+            one for one in capabilities(*sources, **(bounds | {"of_modules": OF_MODULES})) if one.name != self.without
+        ]
 
     def prompt(self, setup: Setup = ANY) -> str:
         return Capabilities(self(), setup).system_prompt()
@@ -206,7 +213,7 @@ async def folder_instructions(table: Table) -> None:
 
 async def memories(table: Table) -> None:
     tools = [spec for spec in (one.spec for one in memory_tools(None)) if spec.name == "memory_view"]
-    setup = replace(ANY, tools=tools, memories=[MemoryFile(path="tea.md", content="Likes tea")])
+    setup = replace(ANY, tools=tools, loaded={"memories": [MemoryFile(path="tea.md", content="Likes tea")]})
     told = Capabilities(table(), setup)
     assert "memories of this person that last" in told.system_prompt()
     conversation = Conversation(turns=[], seen_seq=1, next_turn=1, is_answered=False)
@@ -277,7 +284,7 @@ SHOWN_BY: dict[str, Callable[[Table], Awaitable[None]]] = {
 
 
 def in_the_table() -> set[str]:
-    return {one.name for one in capabilities()}
+    return {one.name for one in capabilities(of_modules=OF_MODULES)}
 
 
 def test_each_capability_has_a_test_of_its_own() -> None:

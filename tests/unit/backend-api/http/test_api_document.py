@@ -9,12 +9,12 @@ import httpx
 import pytest
 from jsonschema import Draft202012Validator
 
-from backend_api.interfaces.app import build_app
+from backend_api.bootstrap.app import describe_app
 from backend_api.interfaces.http.event_schema import EVENT_SCHEMA_PATH, event_schema
 from backend_api.interfaces.http.examples import EXAMPLES
 from backend_api.interfaces.http.use_cases import WebOptions
 
-DOCUMENT: dict[str, Any] = build_app(WebOptions()).openapi()
+DOCUMENT: dict[str, Any] = describe_app(WebOptions()).openapi()
 
 
 def operations() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -58,7 +58,7 @@ def test_no_example_is_of_a_route_that_there_is_not() -> None:
 async def test_the_schema_of_events_has_an_address_that_the_document_names() -> None:
     assert EVENT_SCHEMA_PATH in DOCUMENT["paths"]
     assert EVENT_SCHEMA_PATH in DOCUMENT["info"]["description"]
-    transport = httpx.ASGITransport(app=build_app(WebOptions()))
+    transport = httpx.ASGITransport(app=describe_app(WebOptions()))
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         answer = await client.get(EVENT_SCHEMA_PATH)
     assert (answer.status_code, answer.headers["content-type"]) == (200, "application/schema+json")

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import httpx
 import pytest
 
-from backend_api.interfaces.app import build_app
+from backend_api.bootstrap.app import describe_app
 from backend_api.interfaces.http import health
 from backend_api.interfaces.http.use_cases import WebOptions
 from backend_api.interfaces.http.worker_app import build_worker_app
@@ -63,7 +63,7 @@ def gateway(token: str = "", peer: str = "127.0.0.1") -> httpx.AsyncClient:
     async def counted() -> bytes:
         return b"agent_runs_waiting 0.0\n"
 
-    app = build_app(WebOptions(metrics_token=token))
+    app = describe_app(WebOptions(metrics_token=token))
     app.state.use_cases = SimpleNamespace(metrics=counted)
     return httpx.AsyncClient(transport=httpx.ASGITransport(app, client=(peer, 4000)), base_url="http://127.0.0.1")
 

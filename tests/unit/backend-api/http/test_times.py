@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from backend_api.interfaces.app import build_app
+from backend_api.bootstrap.app import describe_app
 from backend_api.interfaces.http.schemas import Time
 from backend_api.interfaces.http.use_cases import WebOptions
 
@@ -37,7 +37,7 @@ def references(form: Any) -> Iterator[str]:
 
 
 def test_no_answer_has_a_time_in_another_form() -> None:
-    forms = answered(build_app(WebOptions()).openapi())
+    forms = answered(describe_app(WebOptions()).openapi())
     assert len(forms) > 50
     assert [name for name, form in forms.items() if "'format': 'date-time'" in str(form)] == [], "`Time` of schemas.py"
 

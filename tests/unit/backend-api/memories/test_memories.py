@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.memories.entity import MAX_FILE_BYTES, Memories
-from backend_api.domain.memories.errors import (
+from backend_api.memories.domain import MAX_FILE_BYTES, Memories
+from backend_api.memories.errors import (
     MemoryChangedError,
     MemoryExistsError,
     MemoryInvalidError,
     MemoryNotFoundError,
     MemoryTooLargeError,
 )
-from backend_api.domain.memories.listing import MAX_LISTED, listed, numbered, overview
+from backend_api.memories.listing import MAX_LISTED, listed, numbered, overview
 
 NONE = Memories(user_id=UserId("anna"))
 TEA = NONE.created("/memories/likes/tea.md", "Likes green tea\nNo sugar")

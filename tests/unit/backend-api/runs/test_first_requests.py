@@ -22,11 +22,13 @@ from backend_api.domain.agent.subagent_kinds import BUILT_IN, MAIN, SubagentKind
 from backend_api.domain.agent.team import LEAD, TEAMMATE, Membership, Team
 from backend_api.domain.agent.tool_families import DESKTOP, PAIR, choose_told
 from backend_api.domain.agent.tools import Done, Tool, ToolCall, ToolSpec
-from backend_api.domain.memories.entity import MemoryFile
 from backend_api.infrastructure.llm import anthropic_computer, chat_messages, openai_computer
 from backend_api.infrastructure.presets.preset_files import read_presets
 from backend_api.infrastructure.tools.task import TaskTool, task_tool
 from backend_api.infrastructure.tools.team import TeamTools, team_tools
+from backend_api.memories.capability import memories_capability
+from backend_api.memories.domain import MemoryFile
+from support.modules import nothing_loaded
 
 MOST_BYTES, MOST_TOOLS = 24_000, 30
 PRESETS = {preset.id: preset for preset in read_presets()}
@@ -66,7 +68,7 @@ class Shipped:
         return [*own, *await TaskTool().tools(setup), *await TeamTools(5).tools(setup), *setup.mcp_tools]
 
 
-TABLE = capabilities(Shipped())
+TABLE = capabilities(Shipped(), of_modules=[memories_capability(nothing_loaded)])
 
 
 def agents(preset: Preset) -> Iterator[tuple[str, Setup]]:
@@ -122,7 +124,7 @@ async def test_what_a_person_has_of_their_own_makes_it_no_larger() -> None:
     memories = [MemoryFile(path=f"note-{number}.md", content="What they like. " * 10) for number in range(60)]
     for preset in PRESETS.values():
         setup = Setup(now=lambda: datetime(2026, 1, 1, tzinfo=UTC), preset=preset)
-        setup = replace(setup, skills=skills, kinds=kinds, memories=memories, mcp_tools=SERVERS)
+        setup = replace(setup, skills=skills, kinds=kinds, loaded={"memories": memories}, mcp_tools=SERVERS)
         request = await first_request(setup)
         assert len(request.tools) <= MOST_TOOLS
         assert max(sizes(request).values()) <= MOST_BYTES, (preset.id, sizes(request))

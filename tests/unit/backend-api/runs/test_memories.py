@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from backend_api.application.memories.change_memories import ChangeMemories
 from backend_api.application.runs.masking import Mask
 from backend_api.domain.agent.events import ContextNote, ToolFinished
 from backend_api.domain.agent.model import FinishPart, TextPart
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.memories.entity import MemoryFile
 from backend_api.domain.settings.entity import StoredSettings
-from backend_api.infrastructure.tools.memories import MemoryTools
+from backend_api.memories.application import ChangeMemories
+from backend_api.memories.capability import memories_capability
+from backend_api.memories.domain import MemoryFile
+from backend_api.memories.tools import MemoryTools
 from support.acting import call, taken_over_at
 from support.memory.memories import MemoryMemories
 from support.memory.store import MemoryStore
@@ -56,7 +57,7 @@ async def notes_of(*listings: list[MemoryFile]) -> list[str]:
         return left.pop(0)
 
     model = ScriptedModel(*[[TextPart("Done."), FinishPart("stop")]] * len(listings))
-    worker = worker_for(stage, model, MemoryTools(made()), memories_of=of)
+    worker = worker_for(stage, model, MemoryTools(made()), of_modules=[memories_capability(of)])
     async with working(worker):
         session = await stage.open_session(title="named")
         for _ in listings:

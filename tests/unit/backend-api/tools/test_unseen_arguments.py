@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from backend_api.application.memories.change_memories import ChangeMemories
 from backend_api.application.runs.masking import Mask
 from backend_api.domain.agent.tools import Done
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.tools.ask_user import ask_user
 from backend_api.infrastructure.tools.local import LocalTools
-from backend_api.infrastructure.tools.memories import memory_tools
 from backend_api.infrastructure.tools.plan_update import PLAN_UPDATE
 from backend_api.infrastructure.tools.task import task_tool
 from backend_api.infrastructure.tools.tasks import task_tools
 from backend_api.infrastructure.tools.team import team_tools
 from backend_api.infrastructure.tools.todos import todo_tools
+from backend_api.memories.application import ChangeMemories
+from backend_api.memories.tools import memory_tools
 from support.memory.memories import MemoryMemories
 from support.memory.store import MemoryStore
 from support.memory.user_settings import MemorySettingsStore

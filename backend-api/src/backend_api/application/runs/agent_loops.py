@@ -31,6 +31,7 @@ from backend_api.domain.agent.tool_families import DESKTOP, ToolSet, choose_told
 from backend_api.domain.agent.tool_runner import ToolRunner
 from backend_api.domain.agent.tools import Assignment, Done, ToolCall, Waits
 from backend_api.domain.conversation.entity import Lease
+from backend_api.domain.identity.entity import UserId
 
 UNREADABLE_CODE = "secret_unreadable"
 UNREADABLE = "A key of yours can't be read with the SECRETS_KEY that the server has now."
@@ -49,7 +50,8 @@ async def agent_loop(services: RunServices, lease: Lease, journal: RunJournal) -
         preset, options, below = services.presets.layered(defaults, lease.options)
         model = await _choose(options.model, journal, effective)
         tools = await stack.enter_async_context(services.mcp_tools(lease, journal, preset, model.info.context_window))
-        # Who has skills, memories or kinds of sub-agents has settings, too: nobody else costs the store a look.
+        # Who has skills, kinds of sub-agents or anything that is loaded has settings, too: nobody else costs the store
+        # a look.
         user_id, has_own = lease.run.user_id, lease.has_settings
         setup = Setup(
             now=services.clock,
@@ -59,7 +61,7 @@ async def agent_loop(services: RunServices, lease: Lease, journal: RunJournal) -
             mode=options.mode,
             kinds=await services.kinds(user_id) if has_own else services.kinds.shared,
             skills=await services.skills(user_id) if has_own else services.skills.shared,
-            memories=await services.memories_of(user_id) if has_own else (),
+            loaded=await _loaded(services.capabilities, user_id) if has_own else {},
             mcp_tools=tools,
         )
         loops = _Loops(
@@ -205,6 +207,10 @@ class _Loops:
         is_another = other is not None and other.info.id != model.info.id
         fallback = partial(loop, other, "fallback") if other is not None and is_another else None
         return loop(model, _role_of(setup), fallback)
+
+
+async def _loaded(capabilities: Sequence[Capability], user_id: UserId) -> dict[str, object]:
+    return {one.name: await one.load(user_id) for one in capabilities if one.load is not None}
 
 
 def _choose_told(capabilities: Sequence[Capability], setup: Setup, model: ModelInfo) -> ToolSet:

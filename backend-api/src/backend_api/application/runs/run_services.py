@@ -29,7 +29,6 @@ from backend_api.domain.conversation.entity import Lease, SessionId
 from backend_api.domain.conversation.kept_calls import KeptCalls, KeptCallsOfSession
 from backend_api.domain.conversation.ports import EventLog, RunLedger, SessionRepository, SessionStream
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.memories.entity import MemoryFile
 from backend_api.domain.notifier import Notifier
 
 
@@ -56,12 +55,6 @@ async def _no_tasks(session_id: SessionId, user_id: UserId, board: TaskBoard) ->
 async def _no_result(session_id: SessionId, user_id: UserId, called: ToolCalled, output: str) -> None:
     """Nobody writes any."""
     del session_id, user_id, called, output
-
-
-async def _no_memories(user_id: UserId) -> Sequence[MemoryFile]:
-    """Nobody keeps any."""
-    del user_id
-    return ()
 
 
 @asynccontextmanager
@@ -115,7 +108,6 @@ class RunServices:
     """Asked for as a run ends that was stopped: what it began in the background after the stop came ends, too."""
     want_title: Callable[[SessionId], None] = _no_title
     """Told where a run ended whose session is to have a better title."""
-    memories_of: Callable[[UserId], Awaitable[Sequence[MemoryFile]]] = _no_memories
     mcp_tools: Callable[[Lease, RunJournal, Preset, int], AbstractAsyncContextManager[Sequence[Tool]]] = no_mcp_tools
     """Those of MCP servers that a run's agents have by this preset; connections are open for the length of a block."""
     keep_sandbox: KeepSandbox = no_sandbox

@@ -6,7 +6,7 @@ A capability keeps nothing: what it must remember is in the log, so that another
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -24,7 +24,7 @@ from backend_api.domain.agent.subagent_kinds import BUILT_IN, MAIN, SubagentKind
 from backend_api.domain.agent.team import Membership
 from backend_api.domain.agent.tool_families import PAIR, Family, ToolSet
 from backend_api.domain.agent.tools import Tool, ToolSpec
-from backend_api.domain.memories.entity import MemoryFile
+from backend_api.domain.identity.entity import UserId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +32,9 @@ class Setup:
     """What an agent works with. `options` are those of all layers together, `below` those below the session's, and
     `preset` is the one among these layers; `tools` are all that it may use, empty while they are asked for, and
     `tool_set` what it is told of them; `context_window` is that of its model, in tokens, and `count_tokens` counts as
-    that does; `kinds` are those that sub-agents may be of, and `kind` names its own; `skills` and `memories` are its
-    user's, the latter as the run began, and `mcp_tools` those that its MCP servers offer; `membership` is who it is in
+    that does; `kinds` are those that sub-agents may be of, and `kind` names its own; `skills` are its user's;
+    `loaded` is what each capability, by its name, loaded of the user as the run began; `mcp_tools` are those that its
+    MCP servers offer; `membership` is who it is in
     the run's team, where it has one."""
 
     now: Callable[[], datetime]
@@ -48,7 +49,7 @@ class Setup:
     count_tokens: CountTokens = count_estimated
     tool_set: ToolSet | None = None
     skills: Sequence[SkillOffer] = ()
-    memories: Sequence[MemoryFile] = ()
+    loaded: Mapping[str, object] = field(default_factory=dict[str, object])
     mcp_tools: Sequence[Tool] = ()
     membership: Membership | None = None
 
@@ -211,13 +212,14 @@ class Projection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capability:
-    """`sections` of the system prompt and `tools`, both frozen at an opening; which of all tools it `offers` the model;
-    `notes` told before an answer; `projections` of the history; what of it is `kept` with a summary, word for word; a
-    `gate` that judges each call; a `brake` that may end the run before a turn, make that the last one, or put it off; a
-    `closing` that may go on with an answer. What it has none of is None. The order of capabilities is that of what they
-    say, and of two tools of one name the first one's counts."""
+    """What it `load`s of a user as a run of theirs begins; `sections` of the system prompt and `tools`, both frozen at
+    an opening; which of all tools it `offers` the model; `notes` told before an answer; `projections` of the history;
+    what of it is `kept` with a summary, word for word; a `gate` that judges each call; a `brake` that may end the run
+    before a turn, make that the last one, or put it off; a `closing` that may go on with an answer. What it has none of
+    is None. The order of capabilities is that of what they say, and of two tools of one name the first one's counts."""
 
     name: str
+    load: Callable[[UserId], Awaitable[object]] | None = None
     tools: Callable[[Setup], Awaitable[Sequence[Tool]]] | None = None
     offers: Callable[[Setup, Sequence[ToolSpec]], Sequence[ToolSpec]] | None = None
     gate: Callable[[Setup, ProposedCall], Verdict] | None = None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, suppress
 
-from beanie import init_beanie  # pyright: ignore[reportUnknownVariableType] -- its database is untyped
+from beanie import Document, init_beanie  # pyright: ignore[reportUnknownVariableType] -- its database is untyped
 from pymongo import AsyncMongoClient
 from pymongo.errors import OperationFailure, PyMongoError
 from pymongo.read_concern import ReadConcern
@@ -32,9 +32,11 @@ LOOK_AGAIN_S = 5.0
 
 
 @asynccontextmanager
-async def connect(uri: str, name: str, *, wait_s: float = 30.0) -> AsyncGenerator[Database]:
-    """A database whose documents and indexes exist, of this program's version. Raises `StoreUnavailableError` when it
-    does not answer in time, or holds data of a later version."""
+async def connect(
+    uri: str, name: str, *, documents: Sequence[type[Document]] = (), wait_s: float = 30.0
+) -> AsyncGenerator[Database]:
+    """A database of this program's version, whose documents and indexes exist, with those of modules. Raises
+    `StoreUnavailableError` when it does not answer in time, or holds data of a later version."""
     client: Client = AsyncMongoClient(
         uri, tz_aware=True, serverSelectionTimeoutMS=5000, timeoutMS=None, maxPoolSize=100, appname="backend-api"
     )
@@ -43,7 +45,8 @@ async def connect(uri: str, name: str, *, wait_s: float = 30.0) -> AsyncGenerato
         database = client.get_database(name, read_concern=DURABLE_READS)
         await migrate(database)
         try:
-            await init_beanie(database=database.with_options(write_concern=DURABLE), document_models=list(DOCUMENTS))
+            durable = database.with_options(write_concern=DURABLE)
+            await init_beanie(database=durable, document_models=[*DOCUMENTS, *documents])
         except PyMongoError as error:
             raise StoreUnavailableError("The database refused the indexes.") from error
         logger.info("database is open", extra={"version": len(MIGRATIONS)})

@@ -172,17 +172,6 @@ class SkillDocument(Document):
         indexes: ClassVar = [IndexModel([("user_id", ASCENDING), ("name", ASCENDING)])]
 
 
-class MemoriesDocument(Document):
-    """What the agent remembers of a user: path and content of each file."""
-
-    id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- the user
-    version: int
-    files: list[dict[str, str]] = Field(default_factory=list[dict[str, str]])
-
-    class Settings:
-        name = "memories"
-
-
 class SubagentKindsDocument(Document):
     """The kinds of sub-agents that a user wrote: name, description, prompt, tools and model of each."""
 
@@ -481,7 +470,6 @@ DOCUMENTS = [
     SessionDocument,
     UserSettingsDocument,
     SkillDocument,
-    MemoriesDocument,
     SubagentKindsDocument,
     McpServersDocument,
     McpSignInDocument,

@@ -47,7 +47,6 @@ from backend_api.application.jobs.get_job import GetJob
 from backend_api.application.mcp.change_servers import ChangeMcpServers
 from backend_api.application.mcp.list_tools import ListMcpTools
 from backend_api.application.mcp.sign_in_server import SignInMcpServer
-from backend_api.application.memories.change_memories import ChangeMemories
 from backend_api.application.previews.issue_address import IssueAddress
 from backend_api.application.previews.open_port import ClosePort, OpenPort
 from backend_api.application.previews.reach_port import ReachPort
@@ -155,7 +154,8 @@ class UseCases:
     add_skill: AddSkill
     install_skill: InstallSkill
     delete_skill: DeleteSkill
-    change_memories: ChangeMemories
+    ports: Mapping[str, object]
+    """Of the modules, by which their routes know them."""
     change_mcp_servers: ChangeMcpServers
     sign_in_mcp_server: SignInMcpServer
     list_mcp_tools: ListMcpTools

@@ -10,15 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.memories.errors import (
+from backend_api.domain.unseen import TAGS
+from backend_api.memories.errors import (
     MemoryChangedError,
     MemoryExistsError,
     MemoryInvalidError,
     MemoryNotFoundError,
     MemoryTooLargeError,
 )
-from backend_api.domain.memories.paths import ROOT, checked_path
-from backend_api.domain.unseen import TAGS
+from backend_api.memories.paths import ROOT, checked_path
 
 MAX_FILE_BYTES = 4_096
 MAX_USER_BYTES = 64 * 1024

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.memories.entity import Memories
+from backend_api.memories.domain import Memories
 
 
 class MemoriesStore(Protocol):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import cast
 
 from backend_api.domain.agent.capability import Capability, Setup
 from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import ContextNote
-from backend_api.domain.memories.listing import MAX_TOLD_CHARACTERS, listed
+from backend_api.domain.identity.entity import UserId
+from backend_api.memories.domain import MemoryFile
+from backend_api.memories.listing import MAX_TOLD_CHARACTERS, listed
 
 VIEW = "memory_view"
-KIND = "memories"
+NAME = KIND = "memories"
 
 _SECTION = """\
 You have memories of this person that last from session to session, kept by the tools memory_*. They are notes of the \
@@ -31,10 +34,13 @@ def _sections(setup: Setup) -> Sequence[str]:
 
 def _notes(setup: Setup, conversation: Conversation) -> Sequence[ContextNote]:
     """Recorded in the log, and told again only where they are others than those it knows: what was sent stays."""
-    if not setup.has_tool(VIEW) or not (setup.memories or KIND in conversation.notes):
+    memories = cast("Sequence[MemoryFile]", setup.loaded.get(NAME, ()))
+    if not setup.has_tool(VIEW) or not (memories or KIND in conversation.notes):
         return ()
-    told = listed(setup.memories, characters=MAX_TOLD_CHARACTERS)
-    return [ContextNote(kind=KIND, text=_LISTED.format(lines=told) if setup.memories else _NONE)]
+    told = listed(memories, characters=MAX_TOLD_CHARACTERS)
+    return [ContextNote(kind=KIND, text=_LISTED.format(lines=told) if memories else _NONE)]
 
 
-MEMORIES = Capability(name="memories", sections=_sections, notes=_notes)
+def memories_capability(load: Callable[[UserId], Awaitable[Sequence[MemoryFile]]]) -> Capability:
+    """`load` tells what is remembered of a user now."""
+    return Capability(name=NAME, load=load, sections=_sections, notes=_notes)

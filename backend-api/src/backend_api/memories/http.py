@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Path, Response
+from fastapi import APIRouter, Depends, Header, Path, Response
 from pydantic import Field
 
-from backend_api.domain.memories.entity import MAX_FILE_BYTES, MAX_USER_BYTES, Memories
-from backend_api.domain.memories.errors import MemoryChangedError, MemoryDisabledError
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.schemas import AnswerBody, RequestBody
-from backend_api.interfaces.http.use_cases import Calls
+from backend_api.kit.http import port
+from backend_api.memories.application import ChangeMemories
+from backend_api.memories.domain import MAX_FILE_BYTES, MAX_USER_BYTES, Memories
+from backend_api.memories.errors import MemoryChangedError, MemoryDisabledError
 
 router = APIRouter(prefix="/api/memories", tags=["memories"])
 Name = Annotated[str, Path(max_length=300, description="Below `/memories/`, with slashes.")]
 IfMatch = Annotated[str | None, Header(max_length=100, description="The `etag` it was read with.")]
+Change = Annotated[ChangeMemories, Depends(port("memories"))]
 ANY = "*"
 
 
@@ -50,19 +52,19 @@ class WriteMemoryBody(RequestBody):
 
 
 @router.get("")
-async def list_memories(caller: CurrentCaller, calls: Calls) -> MemoryListBody:
+async def list_memories(caller: CurrentCaller, memories: Change) -> MemoryListBody:
     """List all memories by name."""
     try:
-        present = await calls.change_memories.read(caller.user.id)
+        present = await memories.read(caller.user.id)
     except MemoryDisabledError:
         return _list_body(None)
     return _list_body(present)
 
 
 @router.get("/{path:path}")
-async def get_memory(path: Name, caller: CurrentCaller, calls: Calls, response: Response) -> MemoryBody:
+async def get_memory(path: Name, caller: CurrentCaller, memories: Change, response: Response) -> MemoryBody:
     """Return one, with its ETag."""
-    return _answer(await calls.change_memories.read(caller.user.id), path, response)
+    return _answer(await memories.read(caller.user.id), path, response)
 
 
 @router.put("/{path:path}", responses={409: {}, 412: {}, 413: {}})
@@ -70,7 +72,7 @@ async def write_memory(
     path: Name,
     body: WriteMemoryBody,
     caller: CurrentCaller,
-    calls: Calls,
+    memories: Change,
     response: Response,
     if_match: IfMatch = None,
 ) -> MemoryBody:
@@ -83,11 +85,11 @@ async def write_memory(
             return present.created(path, body.content)
         return present.written(path, body.content, _resolve_etag(present, path, etag))
 
-    return _answer(await calls.change_memories(caller.user.id, change), path, response)
+    return _answer(await memories(caller.user.id, change), path, response)
 
 
 @router.delete("/{path:path}", status_code=204, responses={412: {}})
-async def delete_memory(path: Name, caller: CurrentCaller, calls: Calls, if_match: IfMatch = None) -> Response:
+async def delete_memory(path: Name, caller: CurrentCaller, memories: Change, if_match: IfMatch = None) -> Response:
     """Delete one as it was read, which If-Match says: 412 where somebody changed it."""
     etag = _etag(if_match)
 
@@ -97,7 +99,7 @@ async def delete_memory(path: Name, caller: CurrentCaller, calls: Calls, if_matc
             raise MemoryChangedError("Say by If-Match as which ETag it was read, or * to delete it as it is.")
         return present.deleted(path, _resolve_etag(present, path, etag))
 
-    await calls.change_memories(caller.user.id, change)
+    await memories(caller.user.id, change)
     return Response(status_code=204)
 
 

@@ -11,16 +11,16 @@ from functools import partial
 
 from pydantic import Field
 
-from backend_api.application.memories.change_memories import ChangeMemories, MemoryChange
 from backend_api.domain.agent.capability import Setup
 from backend_api.domain.agent.tools import Done, Tool, ToolCall
 from backend_api.domain.errors import ConflictError, InvalidError, NotFoundError, TooLargeError
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.memories.entity import MAX_FILE_BYTES, MAX_USER_BYTES, MemoryFile
-from backend_api.domain.memories.errors import MemoryChangedError, MemoryExistsError
-from backend_api.domain.memories.listing import listed, numbered, overview
-from backend_api.domain.memories.paths import ROOT, checked_path
 from backend_api.infrastructure.tools.local import Arguments, Line, local_tool
+from backend_api.memories.application import ChangeMemories, MemoryChange
+from backend_api.memories.domain import MAX_FILE_BYTES, MAX_USER_BYTES, MemoryFile
+from backend_api.memories.errors import MemoryChangedError, MemoryExistsError
+from backend_api.memories.listing import listed, numbered, overview
+from backend_api.memories.paths import ROOT, checked_path
 
 DEADLINE_MS = 15_000
 MAX_LINES = 5_000

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from beanie import Document
+from pydantic import Field
 from pymongo.errors import DuplicateKeyError
 
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.memories.entity import Memories
 from backend_api.infrastructure.mongo.beanie_updates import find_one_and_update
-from backend_api.infrastructure.mongo.documents import MemoriesDocument
 from backend_api.infrastructure.mongo.transactions import store_errors
 from backend_api.infrastructure.mongo.user_settings import notify_of_settings
+from backend_api.memories.domain import Memories
+
+
+class MemoriesDocument(Document):
+    """What the agent remembers of a user: path and content of each file."""
+
+    id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- the user
+    version: int
+    files: list[dict[str, str]] = Field(default_factory=list[dict[str, str]])
+
+    class Settings:
+        name = "memories"
 
 
 class MongoMemories:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from backend_api.domain.memories.entity import MAX_USER_BYTES, Memories, MemoryFile
-from backend_api.domain.memories.paths import ROOT
+from backend_api.memories.domain import MAX_USER_BYTES, Memories, MemoryFile
+from backend_api.memories.paths import ROOT
 
 MAX_LISTED = 60
 MAX_LINE_CHARACTERS = 100

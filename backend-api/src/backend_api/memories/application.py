@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from backend_api.application.runs.masking import Mask
 from backend_api.application.settings.open_settings import OpenSettings
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.memories.entity import Memories
-from backend_api.domain.memories.errors import MemoryBusyError, MemoryDisabledError, MemoryInvalidError
-from backend_api.domain.memories.ports import MemoriesStore
+from backend_api.memories.domain import Memories, MemoryFile
+from backend_api.memories.errors import MemoryBusyError, MemoryDisabledError, MemoryInvalidError
+from backend_api.memories.ports import MemoriesStore
 
 MAX_ATTEMPTS = 20
 MemoryChange = Callable[[Memories], Memories]
@@ -31,6 +31,10 @@ class ChangeMemories:
         if not self.is_enabled:
             raise MemoryDisabledError
         return await self.store.get(user_id)
+
+    async def files(self, user_id: UserId) -> Sequence[MemoryFile]:
+        """All of a user's; none where no memories are kept."""
+        return (await self.read(user_id)).files if self.is_enabled else ()
 
     async def __call__(self, user_id: UserId, change: MemoryChange) -> Memories:
         """Made of what is there by then, however often somebody else is first. Raises what `change` raises, and

@@ -1,4 +1,4 @@
-"""Write the schema files of the wire into a folder: `python -m backend_api.interfaces.schema [contracts]`."""
+"""Write the schema files of the wire into a folder: `python -m backend_api.bootstrap.schema [contracts]`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from backend_api.interfaces.app import build_app
+from backend_api.bootstrap.app import describe_app
 from backend_api.interfaces.http.event_schema import event_schema
 from backend_api.interfaces.http.use_cases import WebOptions
 
@@ -21,7 +21,7 @@ def schema_files() -> dict[str, str]:
     """Name and text of each file."""
     return {
         "events.schema.json": render(event_schema()),
-        "openapi.json": render(build_app(WebOptions()).openapi()),
+        "openapi.json": render(describe_app(WebOptions()).openapi()),
     }
 
 

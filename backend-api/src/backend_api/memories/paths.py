@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from backend_api.domain.memories.errors import MemoryInvalidError
 from backend_api.domain.unseen import is_blank
+from backend_api.memories.errors import MemoryInvalidError
 
 ROOT = "/memories"
 MAX_PATH_CHARACTERS = 120

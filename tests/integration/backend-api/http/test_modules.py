@@ -1,0 +1,35 @@
+"""A module that is taken out of the list is missing, and nothing else is."""
+
+from __future__ import annotations
+
+import pytest
+from fastapi.routing import APIRoute
+
+from backend_api.bootstrap.app import describe_app
+from backend_api.bootstrap.modules import MODULES
+from backend_api.interfaces.http.use_cases import WebOptions
+from backend_api.kit.module import Module
+from support.gateway import run_gateway
+from support.servers import Server
+
+
+def routes_of(module: Module) -> list[APIRoute]:
+    return [route for router in module.routes for route in router.routes if isinstance(route, APIRoute)]
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.name)
+async def test_its_routes_answer_404_and_all_others_go_on(
+    module: Module, mongo_server: Server, redis_server: Server, mongo_database_name: str
+) -> None:
+    left = [one for one in MODULES if one is not module]
+    async with run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri, modules=left) as gateway:
+        anna = await gateway.user("anna")
+        await gateway.session(anna)
+        for route in routes_of(module):
+            for method in route.methods:
+                answer = await gateway.client.request(method, route.path.replace("{path:path}", "x"), headers=anna)
+                assert answer.status_code == 404, (method, route.path)
+    whole, rest = (describe_app(WebOptions(), modules).openapi()["paths"] for modules in (MODULES, left))
+    own = {route.path_format for route in routes_of(module)}
+    assert own
+    assert rest == {path: operations for path, operations in whole.items() if path not in own}
