@@ -20,6 +20,8 @@ from support.model_server import Answer, Call, ModelServer
 from support.scripted_stack import FORMS, model_settings
 from support.stack import run_stack
 
+pytestmark = pytest.mark.thorough
+
 PAGE = {"path": "red.html", "content": "<body style='background:#c00'><h1>Red</h1></body>"}
 
 

@@ -9,7 +9,7 @@ import pytest
 from support.managers import Manager, manager_over, run
 from support.servers import Server
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(300)]
 ASK = {"session_id": "s1", "user_id": "u1"}
 
 

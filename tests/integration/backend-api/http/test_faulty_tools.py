@@ -15,6 +15,8 @@ from support.model_server import ModelServer
 from support.scripted import HandlerBox
 from support.scripted_stack import FORMS, SAID, call, calls, of_type
 
+pytestmark = pytest.mark.thorough
+
 SECRET = "detail of the inside"
 
 

@@ -20,6 +20,8 @@ from support.backend_stores import mongo_stores
 from support.gateway import run_gateway
 from support.servers import Server, run_mongod
 
+pytestmark = pytest.mark.thorough
+
 BOUND_S = DEADLINE_S + 4
 """The rest is for a machine with other things to do."""
 MESSAGES = 12

@@ -22,6 +22,8 @@ from service_kit.migrations import Migration
 from support.servers import Server, free_port, run_mongod
 from support.sources import python_path
 
+pytestmark = pytest.mark.thorough
+
 LONG_RESULTS = 3_000
 LONG_RESULT = (
     '{"type":"tool.finished","call_id":"c","success":true,"preview":"long","body":{"size":4,"media_type":"text/plain"}}'

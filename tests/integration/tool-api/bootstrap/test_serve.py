@@ -18,6 +18,8 @@ from contracts.sandboxes import UNCLAIMED
 from support.endpoint import KeyPair, await_true, endpoint_environment, processes_with, running_endpoint
 from support.tls import NO_TLS
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.mark.parametrize(
     ("setting", "value"),

@@ -13,7 +13,7 @@ import pytest_asyncio
 from contracts.tools import FileDisplay
 from support.browsers import Browser, display_of, index_of, open_browser, until
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [pytest.mark.thorough, pytest.mark.asyncio(loop_scope="module")]
 ROOM = 5_000_000
 
 UPLOAD = """<title>Upload</title><label>File <input type=file id=f style="display:none"

@@ -14,7 +14,7 @@ import pytest_asyncio
 from contracts.tools import ToolResult
 from support.browsers import Browser, display_of, index_of, open_browser, until
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [pytest.mark.thorough, pytest.mark.asyncio(loop_scope="module")]
 
 DIALOGS = """<title>Dialogs</title>
 <button onclick="document.title = confirm('Delete all?') ? 'Deleted' : 'Kept'">Delete</button>
