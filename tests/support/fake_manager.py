@@ -8,8 +8,8 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from sandbox_manager.bootstrap.serve import serve
 from sandbox_manager.bootstrap.settings import Settings
 from sandbox_manager.bootstrap.wiring import wire_over
-from sandbox_manager.infrastructure.runtimes.fake import FakeRuntime
 from sandbox_manager.interfaces.http.use_cases import UseCases
+from support.memory_manager.runtime import FakeRuntime
 
 
 def wire_fake(settings: Settings) -> AbstractAsyncContextManager[UseCases]:

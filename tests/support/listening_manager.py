@@ -11,8 +11,8 @@ from pydantic import SecretStr
 from sandbox_manager.bootstrap.app import create_app
 from sandbox_manager.bootstrap.settings import RegistrySettings, Settings
 from sandbox_manager.bootstrap.wiring import wire_over
-from sandbox_manager.infrastructure.runtimes.fake import FakeRuntime
 from support.listening import on_loopback
+from support.memory_manager.runtime import FakeRuntime
 
 
 @asynccontextmanager

@@ -11,10 +11,10 @@ from sandbox_manager.domain.admission import Limits, Room
 from sandbox_manager.domain.clocks import Clocks
 from sandbox_manager.domain.disk import DiskLimit
 from sandbox_manager.domain.sandbox import Sandbox
-from sandbox_manager.infrastructure.memory.leases import MemoryLeases
-from sandbox_manager.infrastructure.memory.registry import MemoryRegistry
-from sandbox_manager.infrastructure.memory.workspaces import MemoryWorkspaces
-from sandbox_manager.infrastructure.runtimes.fake import FakeRuntime
+from support.memory_manager.leases import MemoryLeases
+from support.memory_manager.registry import MemoryRegistry
+from support.memory_manager.runtime import FakeRuntime
+from support.memory_manager.workspaces import MemoryWorkspaces
 from support.sandboxes import KEYS
 
 IDLE = timedelta(minutes=60)

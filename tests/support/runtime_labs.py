@@ -17,7 +17,6 @@ import docker
 from sandbox_manager.bootstrap.assembly import Runtime
 from sandbox_manager.domain.sandbox import Identity, Started
 from sandbox_manager.infrastructure.runtimes.docker.runtime import docker_runtime
-from sandbox_manager.infrastructure.runtimes.fake import FakeRuntime
 from sandbox_manager.infrastructure.runtimes.process.launch import MARK, mark_of
 from sandbox_manager.infrastructure.runtimes.process.processes import marked
 from sandbox_manager.infrastructure.runtimes.process.runtime import process_runtime
@@ -25,6 +24,7 @@ from sandbox_manager.infrastructure.runtimes.process.store import Store
 from sandbox_manager.infrastructure.runtimes.sandbox_profile import SandboxProfile
 from support.engine import of_stack, remove_stack
 from support.engine_filters import engine_filter
+from support.memory_manager.runtime import FakeRuntime
 from support.sandboxes import docker_options, process_options, run_inside
 
 

@@ -13,7 +13,7 @@ from sandbox_manager.bootstrap.app import create_app
 from sandbox_manager.bootstrap.settings import Settings
 from sandbox_manager.bootstrap.wiring import wire_over
 from sandbox_manager.domain.errors import EngineUnavailableError, StartFailedError
-from sandbox_manager.infrastructure.runtimes.fake import FakeRuntime
+from support.memory_manager.runtime import FakeRuntime
 from support.servers import Server
 
 TOKEN = "t" * 40

@@ -9,8 +9,8 @@ import pytest
 from sandbox_manager.domain.admission import Room
 from sandbox_manager.domain.errors import EngineUnavailableError, SandboxNotFoundError, StartFailedError
 from sandbox_manager.domain.sandbox import Sandbox, Status
-from sandbox_manager.infrastructure.memory.registry import MemoryRegistry
 from support.manager_harness import HARD, ManagerHarness
+from support.memory_manager.registry import MemoryRegistry
 
 _LONG = timedelta(minutes=10)
 

@@ -24,8 +24,8 @@ from sandbox_manager.domain.workspace import (
     Workspace,
     WorkspaceBusyError,
 )
-from sandbox_manager.infrastructure.memory.workspaces import MemoryWorkspaces
 from support.manager_harness import ManagerHarness
+from support.memory_manager.workspaces import MemoryWorkspaces
 
 WHO = ("s1", "u1")
 BOUNDS = ArchiveBounds(max_bytes=100)

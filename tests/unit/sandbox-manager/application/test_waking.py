@@ -10,8 +10,8 @@ import pytest
 from sandbox_manager.domain.admission import Room
 from sandbox_manager.domain.errors import ElsewhereError, SandboxNotReadyError
 from sandbox_manager.domain.sandbox import Sandbox, Status
-from sandbox_manager.infrastructure.runtimes.fake import FakeRuntime
 from support.manager_harness import ManagerHarness
+from support.memory_manager.runtime import FakeRuntime
 
 NO_ROOM = Room(free=200, need=300, reserve=250)
 SOME_ROOM = Room(free=250, need=300, reserve=250)

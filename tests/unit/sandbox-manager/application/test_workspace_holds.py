@@ -13,10 +13,10 @@ import pytest
 from sandbox_manager.application.workspace_work import WorkspaceWork
 from sandbox_manager.domain.errors import EngineUnavailableError, RegistryUnavailableError
 from sandbox_manager.domain.workspace import Work, WorkKind, Workspace
-from sandbox_manager.infrastructure.memory.workspaces import MemoryWorkspaces
-from sandbox_manager.infrastructure.runtimes.fake_archives import FakeArchives
 from sandbox_manager.infrastructure.runtimes.threads import threads
 from support.manager_harness import ManagerHarness
+from support.memory_manager.archives import FakeArchives
+from support.memory_manager.workspaces import MemoryWorkspaces
 
 WHO = ("s1", "u1")
 PATIENT_S = 10

@@ -9,7 +9,7 @@ from dataclasses import replace
 from sandbox_manager.domain.errors import DomainError, EngineUnavailableError, WorkspaceExistsError
 from sandbox_manager.domain.ports import Found, Report, SandboxSpec, Usage
 from sandbox_manager.domain.sandbox import Identity, Started, pool_session
-from sandbox_manager.infrastructure.runtimes.fake_archives import FakeArchives
+from support.memory_manager.archives import FakeArchives
 
 
 class FakeRuntime:

@@ -1,1 +1,0 @@
-"""Fakes that live in this process."""
