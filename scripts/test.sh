@@ -141,7 +141,7 @@ run_tests() {
     SELECTED="not quiet" run_side_by_side storm outages
     kinds=()
   elif wanted gate; then
-    SELECTED="not quiet and not thorough" run_side_by_side integration gate-stacks hostile gate-page contract unit docker frontend
+    SELECTED="not quiet and not thorough" run_side_by_side integration hostile gate-stacks unit contract gate-page frontend docker
     kinds=()
   fi
   for kind in ${kinds[@]+"${kinds[@]}"}; do try_kind "$kind"; done
