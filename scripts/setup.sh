@@ -96,16 +96,25 @@ write_source_paths() {
   if cmp -s "$site/workspace.pth.new" "$site/workspace.pth"; then rm "$site/workspace.pth.new"; else mv "$site/workspace.pth.new" "$site/workspace.pth"; fi
 }
 
+# ensure_environments LOCK...: all three side by side, that of the services by one of these locks. Each is a group of its own,
+# so that an interrupted set-up leaves nothing that goes on installing.
+ensure_environments() (
+  local task tasks=()
+  set -m
+  ensure_environment .venv "$@" </dev/null & tasks+=($!)
+  ensure_environment .venv-sandbox tool-api </dev/null & tasks+=($!)
+  ensure_environment .venv-kernels kernels </dev/null & tasks+=($!)
+  set +m
+  # shellcheck disable=SC2064 # the groups of now
+  trap "kill -- ${tasks[*]/#/-} 2>/dev/null || true" EXIT
+  for task in "${tasks[@]}"; do wait "$task" || fail "The Python environments could not be set up."; done
+)
+
 ensure_python() {
   { mkdir -p "$ROOT/.cache" && [ -w "$ROOT/.cache" ]; } 2>/dev/null ||
     fail "$ROOT is not yours to write. Use a checkout of your own."
   [ -x "$ROOT/.venv/bin/python" ] || require_venv
-  local locks=(local dev) task tasks=()
-  if [ "${1:-local}" = dev ]; then locks=(dev); fi
-  ensure_environment .venv "${locks[@]}" & tasks+=($!)
-  ensure_environment .venv-sandbox tool-api & tasks+=($!)
-  ensure_environment .venv-kernels kernels & tasks+=($!)
-  for task in "${tasks[@]}"; do wait "$task" || fail "The Python environments could not be set up."; done
+  if [ "${1:-local}" = dev ]; then ensure_environments dev; else ensure_environments local dev; fi
   # Packages that the agent installs for its user are to be found by its kernels, too.
   sed -i 's/^include-system-site-packages = false/include-system-site-packages = true/' "$ROOT/.venv-kernels/pyvenv.cfg"
   write_source_paths

@@ -52,7 +52,7 @@ run_kind() {
       (cd "$ROOT/frontend" && npm test --silent -- --reporter=default --reporter=json \
         --outputFile.json="$REPORTS/frontend.vitest.report")
       ;;
-    *) fail "no such kind of test: $1 (unit contract integration e2e hostile docker chaos quiet frontend gate all)" ;;
+    *) fail "no such kind of test: $1 (unit contract integration e2e page stacks hostile docker chaos quiet frontend gate all)" ;;
   esac
 }
 
