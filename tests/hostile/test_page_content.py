@@ -16,7 +16,7 @@ from playwright.async_api import Page, Route, expect
 
 from backend_api.infrastructure.tool_api.endpoints import Endpoints
 from backend_api.infrastructure.tool_api.workspace import ToolApiWorkspace
-from backend_api.interfaces.http.use_cases import WebOptions
+from backend_api.kit.http import WebOptions
 from support.endpoint_victim import FixedTokens
 from support.gateway import Gateway, run_gateway
 from support.hostile_endpoint import Wire, head, hostile_endpoint

@@ -26,6 +26,7 @@ from backend_api.bootstrap.background_tasks import background_task
 from backend_api.bootstrap.gateway_ports import Policy, Ports
 from backend_api.bootstrap.listening import server_for
 from backend_api.bootstrap.modules import MODULES
+from backend_api.bootstrap.use_cases import UseCases
 from backend_api.bootstrap.user_settings import UserSettingsParts
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.agent.presets import Presets
@@ -72,7 +73,7 @@ from backend_api.infrastructure.search.own_search import SearchKeyTrials
 from backend_api.infrastructure.security.passwords import Argon2Passwords
 from backend_api.infrastructure.security.tokens import JwtAccessTokens, JwtFileLinks, JwtPreviewTokens
 from backend_api.infrastructure.skills.library import read_library
-from backend_api.interfaces.http.use_cases import UseCases, WebOptions
+from backend_api.kit.http import WebOptions
 from backend_api.kit.module import Module, open_modules
 from support.backend_stores import redis_channels
 from support.listening import on_loopback

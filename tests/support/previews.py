@@ -23,7 +23,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from backend_api.infrastructure.tool_api.endpoints import Endpoints
 from backend_api.infrastructure.tool_api.port_tunnels import PortTunnels
 from backend_api.infrastructure.tool_api.sandbox_apps import ToolApiSandboxApps
-from backend_api.interfaces.http.use_cases import WebOptions
+from backend_api.kit.http import WebOptions
 from support.endpoint import RunningEndpoint, running_endpoint
 from support.endpoint_tokens import FixedTokens
 from support.gateway import Gateway, run_gateway

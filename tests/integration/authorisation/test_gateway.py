@@ -22,8 +22,8 @@ from backend_api.infrastructure.mongo.subagent_kinds import MongoSubagentKinds
 from backend_api.infrastructure.mongo.user_settings import MongoSettingsStore
 from backend_api.infrastructure.security.tokens import JwtFileLinks
 from backend_api.interfaces.http.caller import CurrentCaller
-from backend_api.interfaces.http.use_cases import WebOptions
 from backend_api.interfaces.http.worker_app import build_worker_app
+from backend_api.kit.http import WebOptions
 from support.forged_tokens import forged
 from support.gateway import MODEL, PLAIN, SECRET, Gateway, run_gateway
 from support.route_rules import GATEWAY, WORKER, Kind, Rule, path_of, routes_behind, routes_of, without_rule

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import pytest
 
 from backend_api.bootstrap.app import describe_app
-from backend_api.interfaces.http.use_cases import WebOptions
+from backend_api.kit.http import WebOptions
 from support.background import in_background
 from support.fuzzing import fuzz
 from support.gateway import Gateway, run_gateway

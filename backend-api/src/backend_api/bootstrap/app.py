@@ -8,8 +8,9 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from fastapi import FastAPI
 
 from backend_api.bootstrap.modules import MODULES
+from backend_api.bootstrap.use_cases import UseCases, ports_by_name
 from backend_api.interfaces.app import Lifespan, build_app
-from backend_api.interfaces.http.use_cases import UseCases, WebOptions
+from backend_api.kit.http import WebOptions
 from backend_api.kit.module import Module
 
 Wire = Callable[[], AbstractAsyncContextManager[UseCases]]
@@ -21,7 +22,7 @@ def create_app(wire: Wire, options: WebOptions, modules: Sequence[Module] = MODU
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
         async with wire() as use_cases:
-            app.state.use_cases = use_cases
+            app.state.ports = ports_by_name(use_cases)
             yield
 
     return _with_modules(options, modules, lifespan)

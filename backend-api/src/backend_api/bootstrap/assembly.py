@@ -64,10 +64,10 @@ from backend_api.application.subagents.change_kind import ChangeKind
 from backend_api.application.subagents.read_kinds import ReadKinds
 from backend_api.bootstrap.gateway_ports import Policy, Ports
 from backend_api.bootstrap.skills import skill_installer
+from backend_api.bootstrap.use_cases import UseCases
 from backend_api.domain.settings.table import DEFAULT_MODEL
 from backend_api.infrastructure.mcp.config_file import own_server
 from backend_api.infrastructure.tools.team import team_tools
-from backend_api.interfaces.http.use_cases import UseCases
 
 
 def assemble(ports: Ports, policy: Policy) -> UseCases:

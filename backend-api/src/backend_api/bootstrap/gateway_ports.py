@@ -48,7 +48,7 @@ from backend_api.domain.sandbox.tickets import FileLinks, Tickets
 from backend_api.domain.schedules.ports import CronLines, Schedules
 from backend_api.domain.settings.ports import SearchKeyTrials
 from backend_api.domain.skills.ports import SkillDownloads
-from backend_api.interfaces.http.use_cases import Metrics, Probe, no_metrics
+from backend_api.kit.http import Metrics, Probe, no_metrics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

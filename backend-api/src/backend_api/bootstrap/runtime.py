@@ -79,7 +79,7 @@ from backend_api.infrastructure.security.tokens import JwtFileLinks
 from backend_api.infrastructure.skills.downloads import FetchedSkills
 from backend_api.infrastructure.skills.library import FolderLibrary, read_library
 from backend_api.infrastructure.tools.custom_tools import read_custom_tools
-from backend_api.interfaces.http.use_cases import Probe
+from backend_api.kit.http import Probe
 from backend_api.kit.module import Module, Parts, open_modules
 
 

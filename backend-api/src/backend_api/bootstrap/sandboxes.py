@@ -27,7 +27,7 @@ from backend_api.infrastructure.tool_api.sandbox_tools import ToolApiSandboxTool
 from backend_api.infrastructure.tool_api.screens import ToolApiScreens
 from backend_api.infrastructure.tool_api.skill_folders import ToolApiSkillFolders
 from backend_api.infrastructure.tool_api.workspace import ToolApiWorkspace
-from backend_api.interfaces.http.use_cases import Probe
+from backend_api.kit.http import Probe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

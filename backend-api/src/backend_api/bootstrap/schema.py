@@ -9,7 +9,7 @@ from typing import Any
 
 from backend_api.bootstrap.app import describe_app
 from backend_api.interfaces.http.event_schema import event_schema
-from backend_api.interfaces.http.use_cases import WebOptions
+from backend_api.kit.http import WebOptions
 
 
 def render(document: dict[str, Any]) -> str:

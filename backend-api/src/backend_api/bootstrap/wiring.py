@@ -20,6 +20,7 @@ from backend_api.bootstrap.gateway_ports import Policy, Ports
 from backend_api.bootstrap.previews import preview_policy
 from backend_api.bootstrap.runtime import Plan, Runtime, open_runtime, plan
 from backend_api.bootstrap.settings import Settings, named_hosts
+from backend_api.bootstrap.use_cases import UseCases
 from backend_api.domain.agent.presets import Presets
 from backend_api.domain.conversation.feed import SessionFeed
 from backend_api.domain.conversation.ports import Slots
@@ -37,7 +38,7 @@ from backend_api.infrastructure.redis.rate_limiter import RedisRateLimiter
 from backend_api.infrastructure.redis.tickets import RedisTickets
 from backend_api.infrastructure.security.passwords import Argon2Passwords
 from backend_api.infrastructure.security.tokens import JwtAccessTokens, JwtPreviewTokens
-from backend_api.interfaces.http.use_cases import UseCases, WebOptions
+from backend_api.kit.http import WebOptions
 from service_kit.tracing import follows_callers
 
 DRAIN_S = 6.0

@@ -37,9 +37,9 @@ from backend_api.interfaces.http.event_schema import EVENT_SCHEMA_PATH
 from backend_api.interfaces.http.examples import add_examples
 from backend_api.interfaces.http.page import page_router
 from backend_api.interfaces.http.request_rules import request_rules
-from backend_api.interfaces.http.use_cases import WebOptions
 from backend_api.interfaces.preview.app import PreviewHosts
 from backend_api.interfaces.ws import screen, session_socket
+from backend_api.kit.http import WebOptions
 from service_kit.problems import install_problems
 from service_kit.requests import NO_TELEMETRY, RequestMiddleware
 

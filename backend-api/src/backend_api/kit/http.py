@@ -1,17 +1,65 @@
-"""How the routes of a module get to its ports."""
+"""How routes get to what they call: ports by name, the options of the edge."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, cast
 
-from fastapi.requests import HTTPConnection
+from fastapi import Depends
+from starlette.requests import HTTPConnection
+
+Probe = Callable[[], Awaitable[None]]
+"""Returns when the dependency answers; raises when it does not."""
+
+Metrics = Callable[[], Awaitable[bytes]]
+"""The metrics of this process in Prometheus' text format."""
 
 
-def port(name: str) -> Callable[[HTTPConnection], Any]:
-    """A dependency that is the port of this name, of the gateway that answers."""
+async def no_metrics() -> bytes:
+    """An empty exposition, for a process without a registry."""
+    return b""
 
-    def of_gateway(connection: HTTPConnection) -> Any:
-        return connection.app.state.use_cases.ports[name]
 
-    return of_gateway
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebOptions:
+    """Settings of the edge."""
+
+    is_local: bool = False
+    allowed_hosts: tuple[str, ...] = ()
+    cors_origins: tuple[str, ...] = ()
+    user_content_origin: str = ""
+    public_url: str = ""
+    preview_domain: str = ""
+    metrics_token: str = ""
+    follows_traces: bool = False
+    max_body_bytes: int = 2 * 1024 * 1024
+    max_upload_bytes: int = 10 * 1024 * 1024
+    max_files: int = 50
+    max_skill_bytes: int = 8 * 1024 * 1024
+    frontend: Path | None = None
+    heartbeat_s: float = 15.0
+    run_wait_s: float = 3600.0
+
+
+def ports_of(app: Any) -> Mapping[str, Any]:
+    """The ports of the gateway that answers, by name."""
+    return cast("Mapping[str, Any]", app.state.ports)
+
+
+def port(name: str) -> Any:
+    """A dependency of a route: `sessions: Annotated[SessionRepository, port("sessions")]` is the port of this name."""
+
+    # A coroutine, as the framework calls plain functions in a thread.
+    async def of_gateway(connection: HTTPConnection) -> Any:
+        return ports_of(connection.app)[name]
+
+    return Depends(of_gateway)
+
+
+async def _options(connection: HTTPConnection) -> WebOptions:
+    return cast("WebOptions", connection.app.state.options)
+
+
+Options = Annotated[WebOptions, Depends(_options)]

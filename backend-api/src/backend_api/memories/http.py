@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Path, Response
+from fastapi import APIRouter, Header, Path, Response
 from pydantic import Field
 
 from backend_api.interfaces.http.caller import CurrentCaller
@@ -17,7 +17,7 @@ from backend_api.memories.errors import MemoryChangedError, MemoryDisabledError
 router = APIRouter(prefix="/api/memories", tags=["memories"])
 Name = Annotated[str, Path(max_length=300, description="Below `/memories/`, with slashes.")]
 IfMatch = Annotated[str | None, Header(max_length=100, description="The `etag` it was read with.")]
-Change = Annotated[ChangeMemories, Depends(port("memories"))]
+Change = Annotated[ChangeMemories, port("memories")]
 ANY = "*"
 
 

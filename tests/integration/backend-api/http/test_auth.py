@@ -9,7 +9,7 @@ import pytest
 from jose import jwt
 
 from backend_api.application.identity.limits import Limits
-from backend_api.interfaces.http.use_cases import WebOptions
+from backend_api.kit.http import WebOptions
 from support.gateway import SECRET, Gateway, run_gateway
 from support.servers import Server
 

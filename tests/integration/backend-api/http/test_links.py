@@ -17,7 +17,7 @@ from backend_api.domain.sandbox.errors import SandboxLostError
 from backend_api.infrastructure.tool_api.endpoints import Endpoints
 from backend_api.infrastructure.tool_api.workspace import ToolApiWorkspace
 from backend_api.infrastructure.tools.download_url import SignedLink, generate_download_url
-from backend_api.interfaces.http.use_cases import WebOptions
+from backend_api.kit.http import WebOptions
 from support.endpoint import RunningEndpoint, running_endpoint
 from support.endpoint_tokens import FixedTokens
 from support.gateway import Gateway, run_gateway

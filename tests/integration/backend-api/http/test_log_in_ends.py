@@ -11,7 +11,7 @@ import websockets
 from websockets.asyncio.client import ClientConnection
 
 from backend_api.infrastructure.security.tokens import JwtAccessTokens
-from backend_api.interfaces.http.use_cases import WebOptions
+from backend_api.kit.http import WebOptions
 from support.gateway import SECRET, Gateway, run_gateway
 from support.servers import Server
 from support.streams import reading

@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from backend_api.domain.mcp.entity import McpServer, McpTarget
 from backend_api.domain.mcp.sign_in import digest_of
-from backend_api.interfaces.http.use_cases import WebOptions
+from backend_api.kit.http import WebOptions
 from support.gateway import Gateway, run_gateway
 from support.oauth_servers import METADATA, MORE, OAuthServers, oauth_servers
 from support.servers import Server

@@ -7,7 +7,7 @@ from fastapi.routing import APIRoute
 
 from backend_api.bootstrap.app import describe_app
 from backend_api.bootstrap.modules import MODULES
-from backend_api.interfaces.http.use_cases import WebOptions
+from backend_api.kit.http import WebOptions
 from backend_api.kit.module import Module
 from support.gateway import run_gateway
 from support.servers import Server

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from backend_api.application.identity.limits import Limits
-from backend_api.interfaces.http.use_cases import WebOptions
+from backend_api.kit.http import WebOptions
 from support.gateway import Gateway, run_gateway
 from support.servers import Server
 

@@ -13,7 +13,7 @@ from backend_api.bootstrap.capabilities import capabilities
 from backend_api.domain.agent.capability import tools_of
 from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.infrastructure.tools.ports import PortTools
-from backend_api.interfaces.http.use_cases import WebOptions
+from backend_api.kit.http import WebOptions
 from support.gateway import Gateway, run_gateway
 from support.scripted import ANY
 from support.servers import Server, emptied_database_name

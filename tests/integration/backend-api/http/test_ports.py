@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from backend_api.infrastructure.mongo.deletions import remove_contents
-from backend_api.interfaces.http.use_cases import WebOptions
+from backend_api.kit.http import WebOptions
 from support.gateway import Gateway, run_gateway
 from support.servers import Server, emptied_database_name
 from support.streams import reading

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from backend_api.bootstrap.app import describe_app
 from backend_api.interfaces.http.event_schema import EVENT_SCHEMA_PATH, event_schema
 from backend_api.interfaces.http.examples import EXAMPLES
-from backend_api.interfaces.http.use_cases import WebOptions
+from backend_api.kit.http import WebOptions
 
 DOCUMENT: dict[str, Any] = describe_app(WebOptions()).openapi()
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from types import SimpleNamespace
 
 import httpx
 import pytest
 
 from backend_api.bootstrap.app import describe_app
 from backend_api.interfaces.http import health
-from backend_api.interfaces.http.use_cases import WebOptions
 from backend_api.interfaces.http.worker_app import build_worker_app
+from backend_api.kit.http import WebOptions
 
 
 async def fine() -> None:
@@ -64,7 +63,7 @@ def gateway(token: str = "", peer: str = "127.0.0.1") -> httpx.AsyncClient:
         return b"agent_runs_waiting 0.0\n"
 
     app = describe_app(WebOptions(metrics_token=token))
-    app.state.use_cases = SimpleNamespace(metrics=counted)
+    app.state.ports = {"metrics": counted}
     return httpx.AsyncClient(transport=httpx.ASGITransport(app, client=(peer, 4000)), base_url="http://127.0.0.1")
 
 

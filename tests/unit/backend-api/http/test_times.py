@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from backend_api.bootstrap.app import describe_app
 from backend_api.interfaces.http.schemas import Time
-from backend_api.interfaces.http.use_cases import WebOptions
+from backend_api.kit.http import WebOptions
 
 
 def answered(document: dict[str, Any]) -> dict[str, Any]:

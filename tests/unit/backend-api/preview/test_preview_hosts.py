@@ -18,8 +18,8 @@ from backend_api.domain.previews.entity import (
     port_id_from,
 )
 from backend_api.interfaces.http.preview_hosts import port_of, preview_address, preview_label
-from backend_api.interfaces.http.use_cases import WebOptions
 from backend_api.interfaces.preview.cookies import cookie_header, read_cookies
+from backend_api.kit.http import WebOptions
 from contracts import ports as wire
 
 ROOT = Path(__file__).resolve().parents[4]

@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, status
 from pydantic import Field
 
-from backend_api.application.subagents.read_kinds import ShownKind
+from backend_api.application.subagents.change_kind import ChangeKind
+from backend_api.application.subagents.read_kinds import ReadKinds, ShownKind
 from backend_api.domain.agent.subagent_kinds import (
     MAX_DESCRIPTION_CHARACTERS,
     MAX_PROMPT_CHARACTERS,
@@ -17,7 +18,7 @@ from backend_api.domain.agent.subagent_kinds import (
 )
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.schemas import AnswerBody, RequestBody, Words
-from backend_api.interfaces.http.use_cases import Calls
+from backend_api.kit.http import port
 
 router = APIRouter(prefix="/api/agents", tags=["agents"])
 Name = Annotated[str, Path(max_length=100)]
@@ -61,13 +62,19 @@ def _body_of(shown: ShownKind) -> AgentBody:
 
 
 @router.get("")
-async def list_agents(caller: CurrentCaller, calls: Calls) -> list[AgentBody]:
+async def list_agents(caller: CurrentCaller, read_kinds: Annotated[ReadKinds, port("read_kinds")]) -> list[AgentBody]:
     """List the kinds of sub-agents that the caller's conversations have."""
-    return [_body_of(shown) for shown in await calls.read_kinds(caller.user.id)]
+    return [_body_of(shown) for shown in await read_kinds(caller.user.id)]
 
 
 @router.put("/{name}", responses={409: {}})
-async def put_agent(name: Name, body: ChangeAgentBody, caller: CurrentCaller, calls: Calls) -> AgentBody:
+async def put_agent(
+    name: Name,
+    body: ChangeAgentBody,
+    caller: CurrentCaller,
+    change_kind: Annotated[ChangeKind, port("change_kind")],
+    read_kinds: Annotated[ReadKinds, port("read_kinds")],
+) -> AgentBody:
     """Write one of the caller's own, or replace it; it acts from the next run on."""
     wanted = SubagentKind(
         name=name,
@@ -76,11 +83,13 @@ async def put_agent(name: Name, body: ChangeAgentBody, caller: CurrentCaller, ca
         tools=None if body.tools is None else frozenset(body.tools),
         model=body.model,
     )
-    kept = await calls.change_kind.put(caller.user.id, wanted)
-    return _body_of(calls.read_kinds.shown(kept))
+    kept = await change_kind.put(caller.user.id, wanted)
+    return _body_of(read_kinds.shown(kept))
 
 
 @router.delete("/{name}", status_code=status.HTTP_204_NO_CONTENT)
-async def delete_agent(name: Name, caller: CurrentCaller, calls: Calls) -> None:
+async def delete_agent(
+    name: Name, caller: CurrentCaller, change_kind: Annotated[ChangeKind, port("change_kind")]
+) -> None:
     """Delete one of the caller's own."""
-    await calls.change_kind.delete(caller.user.id, name)
+    await change_kind.delete(caller.user.id, name)

@@ -8,9 +8,10 @@ from typing import Annotated
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
+from backend_api.application.conversation.answer_slots import AnswerSlots
 from backend_api.application.identity.authenticate import Caller
-from backend_api.interfaces.http.use_cases import Calls, use_cases_of
 from backend_api.interfaces.trust import trust_peer
+from backend_api.kit.http import port, ports_of
 from service_kit.listening.peers import address_key
 
 _bearer = HTTPBearer(auto_error=False, description="Access token of POST /api/auth/login.")
@@ -25,7 +26,7 @@ async def _token(
 async def _caller(
     request: Request, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 ) -> Caller:
-    caller = await use_cases_of(request).authenticate(credentials.credentials if credentials else None)
+    caller = await ports_of(request.app)["authenticate"](credentials.credentials if credentials else None)
     trust_peer(request)
     return caller
 
@@ -34,9 +35,11 @@ Bearer = Annotated[str | None, Depends(_token)]
 CurrentCaller = Annotated[Caller, Depends(_caller)]
 
 
-async def _answer_place(calls: Calls, caller: CurrentCaller) -> AsyncGenerator[None]:
+async def _answer_place(
+    answer_slots: Annotated[AnswerSlots, port("answer_slots")], caller: CurrentCaller
+) -> AsyncGenerator[None]:
     """For routes with long answers: so many of a user at once and no more, until they were sent."""
-    async with calls.answer_slots.claim_slot(caller.user.id):
+    async with answer_slots.claim_slot(caller.user.id):
         yield
 
 

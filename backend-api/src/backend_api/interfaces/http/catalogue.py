@@ -6,15 +6,19 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 
-from backend_api.application.mcp.list_tools import OfferedMcpTool
+from backend_api.application.conversation.session_rules import OptionRules
+from backend_api.application.mcp.list_tools import ListMcpTools, OfferedMcpTool
+from backend_api.application.settings.effective_settings import OpenEffectiveSettings
 from backend_api.domain.agent.options import NO_OPTIONS, stored_options
 from backend_api.domain.agent.presets import Preset
 from backend_api.domain.agent.tool_families import kind_of
+from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.conversation.ports import SessionRepository
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.mcp import McpCode, code_of
 from backend_api.interfaces.http.schemas import AnswerBody
-from backend_api.interfaces.http.use_cases import Calls
+from backend_api.kit.http import port
 
 router = APIRouter(prefix="/api", tags=["catalogue"])
 
@@ -95,17 +99,22 @@ class PresetBody(PresetTextBody):
 
 @router.get("/tools", responses={404: {}})
 async def tools(
-    caller: CurrentCaller, calls: Calls, session_id: Annotated[str | None, Query(max_length=200)] = None
+    caller: CurrentCaller,
+    tools: Annotated[tuple[ToolSpec, ...], port("tools")],
+    list_mcp_tools: Annotated[ListMcpTools, port("list_mcp_tools")],
+    sessions: Annotated[SessionRepository, port("sessions")],
+    rules: Annotated[OptionRules, port("rules")],
+    session_id: Annotated[str | None, Query(max_length=200)] = None,
 ) -> list[ToolBody]:
     """List the tools of the agent, with those of the caller's MCP servers behind them; with `session_id` those that the
     session's preset leaves it. An MCP server has five seconds to tell its tools: one that does not, or can't be asked,
     is one entry named by a glob, such as `mcp__wiki__*`, with the reason in `error`."""
     if session_id is None:
-        own, preset = calls.tools, None
+        own, preset = tools, None
     else:
-        session = await calls.sessions.get(SessionId(session_id), caller.user.id)
-        own, preset = calls.rules.tools_of(session), calls.rules.preset_of(session)
-    offered = await calls.list_mcp_tools.of(caller.user.id, preset.may_have if preset is not None else _any)
+        session = await sessions.get(SessionId(session_id), caller.user.id)
+        own, preset = rules.tools_of(session), rules.preset_of(session)
+    offered = await list_mcp_tools.of(caller.user.id, preset.may_have if preset is not None else _any)
     return [
         *(ToolBody.model_validate(tool).model_copy(update={"family": _family_of(tool.name)}) for tool in own),
         *(
@@ -134,17 +143,19 @@ def _any(prefix: str) -> bool:
 
 
 @router.get("/models")
-async def models(caller: CurrentCaller, calls: Calls) -> list[ModelBody]:
+async def models(
+    caller: CurrentCaller, effective_settings: Annotated[OpenEffectiveSettings, port("effective_settings")]
+) -> list[ModelBody]:
     """List the models the caller's sessions can use, the default first."""
-    async with calls.effective_settings(caller.user.id) as effective:
+    async with effective_settings(caller.user.id) as effective:
         return [ModelBody.model_validate(model) for model in effective.catalogue.models()]
 
 
 @router.get("/presets")
-async def presets(caller: CurrentCaller, calls: Calls) -> list[PresetBody]:
+async def presets(caller: CurrentCaller, option_rules: Annotated[OptionRules, port("rules")]) -> list[PresetBody]:
     """List the presets a session can have, the default first."""
     del caller
-    rules = calls.rules
+    rules = option_rules
     default = rules.presets.layered(rules.defaults, NO_OPTIONS)[0]
     ordered = sorted(rules.presets.all, key=lambda preset: preset.id != default.id)
     return [

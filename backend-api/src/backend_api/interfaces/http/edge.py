@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from backend_api.interfaces.http.hosts import KnownHosts, host_name
-from backend_api.interfaces.http.use_cases import WebOptions
+from backend_api.kit.http import WebOptions
 from service_kit.bounded_json import has_at_most
 from service_kit.problems import problem
 

@@ -9,8 +9,14 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Header, Query, Response
 from pydantic import Field
 
+from backend_api.application.conversation.answer_slots import AnswerSlots
 from backend_api.application.conversation.event_json import dump, dump_bytes, event_fields
+from backend_api.application.conversation.follow_events import FollowEvents
+from backend_api.application.conversation.follow_sessions import FollowSessions
+from backend_api.application.conversation.read_model_request import ReadModelRequest
+from backend_api.application.conversation.stream_slots import StreamSlots
 from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.conversation.ports import EventLog, SessionRepository
 from backend_api.domain.errors import InvalidError
 from backend_api.domain.sandbox.content import HEAD_BYTES
 from backend_api.interfaces.http.caller import ONE_PLACE, CurrentCaller
@@ -18,8 +24,8 @@ from backend_api.interfaces.http.event_schema import EVENT_SCHEMA_PATH, event_sc
 from backend_api.interfaces.http.event_stream import EventStream, event_frame
 from backend_api.interfaces.http.feed_frames import feed_frame, feed_schema
 from backend_api.interfaces.http.schemas import AnswerBody
-from backend_api.interfaces.http.use_cases import Calls, Options
 from backend_api.interfaces.http.user_content import content_headers
+from backend_api.kit.http import Options, port
 
 router = APIRouter(prefix="/api", tags=["events"])
 
@@ -55,7 +61,7 @@ def start_of(after: int | None, last_event_id: str | None) -> int | None:
 
 
 async def _page_place(
-    calls: Calls,
+    answer_slots: Annotated[AnswerSlots, port("answer_slots")],
     caller: CurrentCaller,
     format: Annotated[Literal["sse", "json"], Query()] = "sse",  # noqa: A002 -- as on the wire
 ) -> AsyncGenerator[None]:
@@ -63,7 +69,7 @@ async def _page_place(
     if format == "sse":
         yield
     else:
-        async with calls.answer_slots.claim_slot(caller.user.id):
+        async with answer_slots.claim_slot(caller.user.id):
             yield
 
 
@@ -76,7 +82,10 @@ async def _page_place(
 async def events(
     session_id: str,
     caller: CurrentCaller,
-    calls: Calls,
+    follow_events: Annotated[FollowEvents, port("follow_events")],
+    sessions: Annotated[SessionRepository, port("sessions")],
+    stream_slots: Annotated[StreamSlots, port("stream_slots")],
+    log: Annotated[EventLog, port("log")],
     options: Options,
     after: After = None,
     before: Annotated[int | None, Query(ge=0, le=_MAX_SEQ)] = None,
@@ -86,15 +95,15 @@ async def events(
 ) -> Response:
     """Follow from `Last-Event-ID` or `after` on. With `format=json` one page of what is stored: the first events after
     `after`, or the last ones before `before`, at most `limit` and about 2 MB."""
-    session = await calls.sessions.get(SessionId(session_id), caller.user.id)
+    session = await sessions.get(SessionId(session_id), caller.user.id)
     if format == "sse":
-        followed = calls.follow_events(session.id, caller.user.id, start_of(after, last_event_id) or 0)
-        slot = calls.stream_slots.claim_slot(caller.claims, "sse")
+        followed = follow_events(session.id, caller.user.id, start_of(after, last_event_id) or 0)
+        slot = stream_slots.claim_slot(caller.claims, "sse")
         return EventStream(followed, event_frame, slot=slot, heartbeat_s=options.heartbeat_s)
     if before is not None:
-        page = await calls.log.read_back(session.id, before=before, limit=limit, most=PAGE_BYTES)
+        page = await log.read_back(session.id, before=before, limit=limit, most=PAGE_BYTES)
     else:
-        page = await calls.log.read(session.id, after=after or 0, limit=limit, most=PAGE_BYTES)
+        page = await log.read(session.id, after=after or 0, limit=limit, most=PAGE_BYTES)
     last_seq = max([session.last_seq, *(event.seq or 0 for event in page)])
     first, last = (page[0].seq or 0, page[-1].seq or 0) if page else (1, last_seq)
     # Numbers have no holes, so the ends of a page say whether there is more, whatever bounded it.
@@ -109,10 +118,16 @@ async def events(
     dependencies=[ONE_PLACE],
     responses={200: {"content": {"*/*": {"schema": {"type": "string", "format": "binary"}}}}},
 )
-async def event_body(session_id: str, seq: int, caller: CurrentCaller, calls: Calls) -> Response:
+async def event_body(
+    session_id: str,
+    seq: int,
+    caller: CurrentCaller,
+    sessions: Annotated[SessionRepository, port("sessions")],
+    log: Annotated[EventLog, port("log")],
+) -> Response:
     """Return the complete body of an event that shows only a part of it."""
-    session = await calls.sessions.get(SessionId(session_id), caller.user.id)
-    body = await calls.log.body(session.id, seq if 0 < seq < _MAX_SEQ else 0)
+    session = await sessions.get(SessionId(session_id), caller.user.id)
+    body = await log.body(session.id, seq if 0 < seq < _MAX_SEQ else 0)
     return Response(body.content, headers=content_headers(f"body-{seq}", body.content[:HEAD_BYTES]))
 
 
@@ -122,10 +137,15 @@ async def event_body(session_id: str, seq: int, caller: CurrentCaller, calls: Ca
     dependencies=[ONE_PLACE],
     responses={200: {"content": {"application/json": {"schema": {"type": "object"}}}}},
 )
-async def model_request(session_id: str, seq: int, caller: CurrentCaller, calls: Calls) -> Response:
+async def model_request(
+    session_id: str,
+    seq: int,
+    caller: CurrentCaller,
+    read_model_request: Annotated[ReadModelRequest, port("read_model_request")],
+) -> Response:
     """Return the whole of what a model was sent: an `llm.request` with all the turns before those it has itself."""
     number = seq if 0 < seq < _MAX_SEQ else 0
-    whole = await calls.read_model_request(SessionId(session_id), caller.user.id, number)
+    whole = await read_model_request(SessionId(session_id), caller.user.id, number)
     return Response(whole, media_type="application/json", headers={"Cache-Control": "no-store"})
 
 
@@ -135,11 +155,16 @@ async def model_request(session_id: str, seq: int, caller: CurrentCaller, calls:
     response_class=Response,
 )
 async def feed(
-    caller: CurrentCaller, calls: Calls, options: Options, after: After = None, last_event_id: LastEventId = None
+    caller: CurrentCaller,
+    follow_sessions: Annotated[FollowSessions, port("follow_sessions")],
+    stream_slots: Annotated[StreamSlots, port("stream_slots")],
+    options: Options,
+    after: After = None,
+    last_event_id: LastEventId = None,
 ) -> Response:
     """What changes of all own sessions, from `Last-Event-ID` or `after` on; without either from now on."""
-    followed = calls.follow_sessions(caller.user.id, start_of(after, last_event_id))
-    slot = calls.stream_slots.claim_slot(caller.claims, "sse")
+    followed = follow_sessions(caller.user.id, start_of(after, last_event_id))
+    slot = stream_slots.claim_slot(caller.claims, "sse")
     return EventStream(followed, feed_frame, slot=slot, heartbeat_s=options.heartbeat_s)
 
 

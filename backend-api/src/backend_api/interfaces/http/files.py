@@ -7,14 +7,19 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response, StreamingResponse
 
+from backend_api.application.files.link_file import LinkFile
+from backend_api.application.files.own_sandbox import OwnSandbox
+from backend_api.application.files.upload_files import UploadFiles
 from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.conversation.ports import SessionRepository
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.sandbox.content import HEAD_BYTES
 from backend_api.domain.sandbox.errors import FileMissingError
-from backend_api.domain.sandbox.ports import Download
+from backend_api.domain.sandbox.ports import Download, Workspace
+from backend_api.domain.sandbox.tickets import FileLinks
 from backend_api.interfaces.http.caller import ONE_PLACE, CurrentCaller, address_of
 from backend_api.interfaces.http.content_origin import is_content_origin
 from backend_api.interfaces.http.file_schemas import (
@@ -26,8 +31,8 @@ from backend_api.interfaces.http.file_schemas import (
 )
 from backend_api.interfaces.http.forms import uploaded_files
 from backend_api.interfaces.http.own_origin import own_origin
-from backend_api.interfaces.http.use_cases import Calls, Options, UseCases
 from backend_api.interfaces.http.user_content import content_headers
+from backend_api.kit.http import Options, port
 
 router = APIRouter(prefix="/api", tags=["files"])
 
@@ -36,50 +41,95 @@ _OUTSIDE: dict[int | str, dict[str, Any]] = {403: {}}
 _BYTES = {200: {"content": {"*/*": {"schema": {"type": "string", "format": "binary"}}}}} | _OUTSIDE
 
 
+@dataclass(frozen=True, slots=True)
+class _Opening:
+    """Opens files of a workspace for download."""
+
+    own_sandbox: OwnSandbox
+    workspace: Workspace
+    links: FileLinks
+
+    async def file(self, session_id: SessionId, user_id: UserId, path: str, opening: AsyncExitStack) -> _File:
+        sandbox = await self.own_sandbox(session_id, user_id)
+        return _File(await opening.enter_async_context(self.workspace.download(sandbox, path)))
+
+    async def linked(self, token: str, opening: AsyncExitStack) -> _File:
+        """A file that became a folder since its link was made is none."""
+        link = self.links.read(token)
+        file = await self.file(SessionId(link.session_id), UserId(link.user_id), link.path, opening)
+        if file.download.is_folder and not link.is_folder:
+            raise FileMissingError("The path of this link is a folder now, not a file.")
+        return file
+
+
+# A coroutine, as the framework calls a class in a thread.
+async def _opening(
+    own_sandbox: Annotated[OwnSandbox, port("own_sandbox")],
+    workspace: Annotated[Workspace, port("workspace")],
+    links: Annotated[FileLinks, port("links")],
+) -> _Opening:
+    return _Opening(own_sandbox, workspace, links)
+
+
+_Files = Annotated[_Opening, Depends(_opening)]
+
+
 @router.get("/sessions/{session_id}/files", responses=_OUTSIDE, dependencies=[ONE_PLACE])
-async def list_files(session_id: str, caller: CurrentCaller, calls: Calls, path: Path = "") -> list[FileEntryBody]:
+async def list_files(
+    session_id: str,
+    caller: CurrentCaller,
+    own_sandbox: Annotated[OwnSandbox, port("own_sandbox")],
+    workspace: Annotated[Workspace, port("workspace")],
+    path: Path = "",
+) -> list[FileEntryBody]:
     """List a folder of the workspace."""
-    sandbox = await calls.own_sandbox(SessionId(session_id), caller.user.id)
-    return [FileEntryBody.model_validate(entry) for entry in await calls.workspace.list(sandbox, path)]
+    sandbox = await own_sandbox(SessionId(session_id), caller.user.id)
+    return [FileEntryBody.model_validate(entry) for entry in await workspace.list(sandbox, path)]
 
 
 @router.get("/sessions/{session_id}/files/content", responses=_OUTSIDE, dependencies=[ONE_PLACE])
-async def preview_file(session_id: str, caller: CurrentCaller, calls: Calls, path: Path) -> FilePreviewBody:
+async def preview_file(
+    session_id: str,
+    caller: CurrentCaller,
+    own_sandbox: Annotated[OwnSandbox, port("own_sandbox")],
+    workspace: Annotated[Workspace, port("workspace")],
+    path: Path,
+) -> FilePreviewBody:
     """Return the text of a file, truncated at 100 KB; null for a binary file."""
-    sandbox = await calls.own_sandbox(SessionId(session_id), caller.user.id)
-    return FilePreviewBody.model_validate(await calls.workspace.preview(sandbox, path))
+    sandbox = await own_sandbox(SessionId(session_id), caller.user.id)
+    return FilePreviewBody.model_validate(await workspace.preview(sandbox, path))
 
 
 @router.get("/sessions/{session_id}/files/download", response_class=Response, responses=_BYTES)
-async def download_file(session_id: str, caller: CurrentCaller, calls: Calls, path: Path = "") -> Response:
+async def download_file(session_id: str, caller: CurrentCaller, files: _Files, path: Path = "") -> Response:
     """Download a file, or a folder as a zip archive; the whole workspace without a path."""
     async with AsyncExitStack() as opening:
-        file = await _open(calls, SessionId(session_id), caller.user.id, path, opening)
+        file = await files.file(SessionId(session_id), caller.user.id, path, opening)
         headers = await file.headers()
         return _Closing(file.sent(opening.pop_all()), headers=headers)
 
 
 @router.get("/files/{token}", response_class=Response, responses=_BYTES)
-async def open_link(token: str, request: Request, calls: Calls, options: Options, download: bool = False) -> Response:
+async def open_link(token: str, request: Request, files: _Files, options: Options, download: bool = False) -> Response:
     """The one file of a signed link; open to whoever has it.
 
     Shown where links have an origin of their own, unless it is to be downloaded; an attachment elsewhere.
     """
     is_own = is_content_origin(options.user_content_origin, request.headers.get("host", ""))
     async with AsyncExitStack() as opening:
-        file = await _open_link(calls, token, opening)
+        file = await files.linked(token, opening)
         headers = await file.headers(shown=is_own and not download, has_own_origin=is_own)
         return _Closing(file.sent(opening.pop_all()), headers=headers)
 
 
 @router.head("/files/{token}", response_class=Response, include_in_schema=False)
 async def look_at_link(
-    token: str, request: Request, calls: Calls, options: Options, download: bool = False
+    token: str, request: Request, files: _Files, options: Options, download: bool = False
 ) -> Response:
     """What opening the link would say of the file."""
     is_own = is_content_origin(options.user_content_origin, request.headers.get("host", ""))
     async with AsyncExitStack() as opening:
-        file = await _open_link(calls, token, opening)
+        file = await files.linked(token, opening)
         headers = await file.headers(shown=is_own and not download, has_own_origin=is_own)
     answer = Response(headers=headers)
     if "Content-Length" not in headers:
@@ -89,16 +139,19 @@ async def look_at_link(
 
 @router.post("/sessions/{session_id}/files/link")
 async def link_file(
-    session_id: str, body: LinkBody, request: Request, caller: CurrentCaller, calls: Calls, options: Options
+    session_id: str,
+    body: LinkBody,
+    request: Request,
+    caller: CurrentCaller,
+    link_file: Annotated[LinkFile, port("link_file")],
+    options: Options,
 ) -> SignedLinkBody:
     """A signed link to one file that is there, or to a folder where one is asked for.
 
     Its address is that of USER_CONTENT_ORIGIN or PUBLIC_URL, or the one this request came to where that is known to be
     the server's own; else it begins with a slash, and is one of this server.
     """
-    link = await calls.link_file(
-        SessionId(session_id), caller.user.id, body.path, body.expires_s, is_folder=body.folder
-    )
+    link = await link_file(SessionId(session_id), caller.user.id, body.path, body.expires_s, is_folder=body.folder)
     origin = options.user_content_origin or options.public_url or own_origin(request.scope, options)
     return SignedLinkBody(url=f"{origin}/api/files/{link.token}", expires_at=link.expires_at)
 
@@ -126,7 +179,8 @@ async def upload_files(
     session_id: str,
     request: Request,
     caller: CurrentCaller,
-    calls: Calls,
+    sessions: Annotated[SessionRepository, port("sessions")],
+    upload_files: Annotated[UploadFiles, port("upload_files")],
     options: Options,
     subdir: Path = "",
     *,
@@ -137,12 +191,12 @@ async def upload_files(
     A name that is taken gets a number, such as `image (2).png`, so that no file is lost. With `replace=true` a file
     takes the place of the one that has its name.
     """
-    await calls.sessions.get(SessionId(session_id), caller.user.id)
+    await sessions.get(SessionId(session_id), caller.user.id)
     async with (
-        calls.upload_files.admitted(caller.user.id, address_of(request)),
+        upload_files.admitted(caller.user.id, address_of(request)),
         uploaded_files(request, max_files=options.max_files, max_file_bytes=options.max_upload_bytes) as files,
     ):
-        paths = await calls.upload_files(SessionId(session_id), caller.user.id, subdir, files, replaces=replace)
+        paths = await upload_files(SessionId(session_id), caller.user.id, subdir, files, replaces=replace)
     return UploadedBody(uploaded=paths)
 
 
@@ -168,20 +222,6 @@ class _File:
                 yield self._begin
             async for chunk in self.download.chunks:
                 yield chunk
-
-
-async def _open(calls: UseCases, session_id: SessionId, user_id: UserId, path: str, opening: AsyncExitStack) -> _File:
-    sandbox = await calls.own_sandbox(session_id, user_id)
-    return _File(await opening.enter_async_context(calls.workspace.download(sandbox, path)))
-
-
-async def _open_link(calls: UseCases, token: str, opening: AsyncExitStack) -> _File:
-    """A file that became a folder since its link was made is none."""
-    link = calls.links.read(token)
-    file = await _open(calls, SessionId(link.session_id), UserId(link.user_id), link.path, opening)
-    if file.download.is_folder and not link.is_folder:
-        raise FileMissingError("The path of this link is a folder now, not a file.")
-    return file
 
 
 async def _head(chunks: AsyncIterator[bytes]) -> bytes:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from fastapi import APIRouter
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from backend_api.interfaces.http.schemas import AnswerBody
-from backend_api.interfaces.http.use_cases import Calls, Metrics, Options, Probe
+from backend_api.kit.http import Metrics, Options, Probe, port
 from service_kit.scraping import check_scraper
 
 router = APIRouter(tags=["health"])
@@ -37,9 +37,12 @@ class ReadinessBody(AnswerBody):
 
 
 @router.get("/readyz", responses={200: {"model": ReadinessBody}, 503: {"model": ReadinessBody}})
-async def readyz(calls: Calls) -> JSONResponse:
+async def readyz(
+    required: Annotated[Mapping[str, Probe], port("required")],
+    optional: Annotated[Mapping[str, Probe], port("optional")],
+) -> JSONResponse:
     """Readiness: the state of each dependency; 503 when a required one does not respond."""
-    return await readiness(calls.required, calls.optional)
+    return await readiness(required, optional)
 
 
 async def readiness(required: Mapping[str, Probe], optional: Mapping[str, Probe]) -> JSONResponse:
@@ -86,10 +89,10 @@ def _forget(asked: asyncio.Future[None]) -> None:
     response_class=Response,
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}, 401: {}, 404: {}},
 )
-async def metrics(request: Request, calls: Calls, options: Options) -> Response:
+async def metrics(request: Request, metrics: Annotated[Metrics, port("metrics")], options: Options) -> Response:
     """Prometheus text: with METRICS_TOKEN, or without one for this machine itself, never through a proxy."""
     check_scraper(request, options.metrics_token)
-    return await metrics_answer(calls.metrics)
+    return await metrics_answer(metrics)
 
 
 async def metrics_answer(metrics: Metrics) -> Response:

@@ -7,11 +7,13 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
+from backend_api.application.jobs.cancel_job import CancelJob
+from backend_api.application.jobs.get_job import GetJob
 from backend_api.domain.conversation.entity import Run, RunId
-from backend_api.domain.conversation.jobs import JobStatus, job_status
+from backend_api.domain.conversation.jobs import JobStatus, RunRecords, job_status
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.schemas import Time
-from backend_api.interfaces.http.use_cases import Calls
+from backend_api.kit.http import port
 
 router = APIRouter(prefix="/api/jobs", tags=["runs"])
 
@@ -57,23 +59,25 @@ class JobPageBody(BaseModel):
 @router.get("")
 async def list_jobs(
     caller: CurrentCaller,
-    calls: Calls,
+    run_records: Annotated[RunRecords, port("run_records")],
     status: JobStatus | None = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     cursor: Annotated[str | None, Query(max_length=200)] = None,
 ) -> JobPageBody:
     """List the caller's jobs, newest first."""
-    page = await calls.run_records.page(caller.user.id, status=status, limit=limit, cursor=cursor)
+    page = await run_records.page(caller.user.id, status=status, limit=limit, cursor=cursor)
     return JobPageBody(items=[JobBody.of(run) for run in page.items], next_cursor=page.next_cursor)
 
 
 @router.get("/{job_id}")
-async def get_job(job_id: str, caller: CurrentCaller, calls: Calls) -> JobBody:
+async def get_job(job_id: str, caller: CurrentCaller, get_job: Annotated[GetJob, port("get_job")]) -> JobBody:
     """Return one job."""
-    return JobBody.of(await calls.get_job(RunId(job_id), caller.user.id))
+    return JobBody.of(await get_job(RunId(job_id), caller.user.id))
 
 
 @router.post("/{job_id}/cancel", status_code=202, responses={409: {}})
-async def cancel_job(job_id: str, caller: CurrentCaller, calls: Calls) -> JobBody:
+async def cancel_job(
+    job_id: str, caller: CurrentCaller, cancel_job: Annotated[CancelJob, port("cancel_job")]
+) -> JobBody:
     """Cancel a queued or running job; a running one ends within half a second. 409 when it has ended."""
-    return JobBody.of(await calls.cancel_job(RunId(job_id), caller.user.id))
+    return JobBody.of(await cancel_job(RunId(job_id), caller.user.id))

@@ -7,12 +7,12 @@ from typing import Annotated, Any, Literal, cast
 from fastapi import APIRouter, Path, Query, status
 from pydantic import Field
 
-from backend_api.application.mcp.change_servers import ShownMcpServer
+from backend_api.application.mcp.change_servers import ChangeMcpServers, ShownMcpServer
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.mcp.ports import McpCause
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.schemas import AnswerBody, RequestBody, Time
-from backend_api.interfaces.http.use_cases import Calls
+from backend_api.kit.http import port
 
 router = APIRouter(prefix="/api/mcp", tags=["mcp"])
 Name = Annotated[str, Path(max_length=100)]
@@ -124,29 +124,41 @@ def _body_of(shown: ShownMcpServer) -> McpServerBody:
 
 
 @router.get("")
-async def list_mcp_servers(caller: CurrentCaller, calls: Calls) -> list[McpServerBody]:
+async def list_mcp_servers(
+    caller: CurrentCaller, change_mcp_servers: Annotated[ChangeMcpServers, port("change_mcp_servers")]
+) -> list[McpServerBody]:
     """List the MCP servers whose tools the caller's conversations have."""
-    return [_body_of(shown) for shown in await calls.change_mcp_servers.read(caller.user.id)]
+    return [_body_of(shown) for shown in await change_mcp_servers.read(caller.user.id)]
 
 
 @router.put("/{server}")
-async def put_mcp_server(server: Name, body: ChangeMcpServerBody, caller: CurrentCaller, calls: Calls) -> McpServerBody:
+async def put_mcp_server(
+    server: Name,
+    body: ChangeMcpServerBody,
+    caller: CurrentCaller,
+    change_mcp_servers: Annotated[ChangeMcpServers, port("change_mcp_servers")],
+) -> McpServerBody:
     """Add one of the caller's own, or replace it; it acts from the next run on."""
     said: dict[str, Any] = body.model_dump(mode="json", exclude_none=False)
-    return _body_of(await calls.change_mcp_servers.put(caller.user.id, server, said))
+    return _body_of(await change_mcp_servers.put(caller.user.id, server, said))
 
 
 @router.delete("/{server}", status_code=status.HTTP_204_NO_CONTENT)
-async def delete_mcp_server(server: Name, caller: CurrentCaller, calls: Calls) -> None:
+async def delete_mcp_server(
+    server: Name, caller: CurrentCaller, change_mcp_servers: Annotated[ChangeMcpServers, port("change_mcp_servers")]
+) -> None:
     """Delete one of the caller's own."""
-    await calls.change_mcp_servers.delete(caller.user.id, server)
+    await change_mcp_servers.delete(caller.user.id, server)
 
 
 @router.post("/{server}/test")
 async def try_mcp_server(
-    server: Name, caller: CurrentCaller, calls: Calls, session_id: Annotated[str | None, Query(max_length=100)] = None
+    server: Name,
+    caller: CurrentCaller,
+    change_mcp_servers: Annotated[ChangeMcpServers, port("change_mcp_servers")],
+    session_id: Annotated[str | None, Query(max_length=100)] = None,
 ) -> McpServerBody:
     """Connect to one and list its tools. One that is a program is started for that in the sandbox of the session,
     which has to be the caller's. What is wrong with it stands in `error`."""
     session = SessionId(session_id) if session_id is not None else None
-    return _body_of(await calls.change_mcp_servers.test(caller.user.id, server, session))
+    return _body_of(await change_mcp_servers.test(caller.user.id, server, session))

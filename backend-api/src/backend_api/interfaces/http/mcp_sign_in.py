@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from fastapi import APIRouter, Path, Request, Response, status
 from starlette.responses import HTMLResponse
 
-from backend_api.application.mcp.sign_in_server import SignInAnswer
+from backend_api.application.mcp.sign_in_server import SignInAnswer, SignInMcpServer
 from backend_api.domain.errors import ConflictError, NotFoundError, UnavailableError
 from backend_api.domain.mcp.sign_in import PENDING_S, McpSignInError, digest_of
 from backend_api.interfaces.http.caller import CurrentCaller
@@ -18,7 +18,7 @@ from backend_api.interfaces.http.own_origin import own_origin
 from backend_api.interfaces.http.page_cookie import is_own_page
 from backend_api.interfaces.http.schemas import AnswerBody
 from backend_api.interfaces.http.sign_in_page import headers_of, sign_in_page
-from backend_api.interfaces.http.use_cases import Calls, Options, WebOptions
+from backend_api.kit.http import Options, WebOptions, port
 
 router = APIRouter(prefix="/api/mcp", tags=["mcp"])
 Name = Annotated[str, Path(max_length=100)]
@@ -41,7 +41,12 @@ class SignInBody(AnswerBody):
 
 @router.post("/{server}/sign-in", responses={409: {}})
 async def sign_in_at_mcp_server(
-    server: Name, request: Request, response: Response, caller: CurrentCaller, calls: Calls, options: Options
+    server: Name,
+    request: Request,
+    response: Response,
+    caller: CurrentCaller,
+    sign_in_mcp_server: Annotated[SignInMcpServer, port("sign_in_mcp_server")],
+    options: Options,
 ) -> SignInBody:
     """Begin to sign in at one that asks for it: the address to open. Only this server's own page can, as the browser
     has to come back to it."""
@@ -49,7 +54,7 @@ async def sign_in_at_mcp_server(
         raise OtherAddressError("Sign in on this server's own page, in the settings: the browser comes back to it.")
     redirect_uri = _origin(request, options) + CALLBACK
     document = _document_url(options) or ""
-    begun = await calls.sign_in_mcp_server.begin(caller.user.id, server, redirect_uri, document)
+    begun = await sign_in_mcp_server.begin(caller.user.id, server, redirect_uri, document)
     cookie = _cookie_of(begun.digest, request, options)
     response.set_cookie(
         cookie.name,
@@ -64,9 +69,11 @@ async def sign_in_at_mcp_server(
 
 
 @router.delete("/{server}/sign-in", status_code=status.HTTP_204_NO_CONTENT)
-async def sign_out_of_mcp_server(server: Name, caller: CurrentCaller, calls: Calls) -> None:
+async def sign_out_of_mcp_server(
+    server: Name, caller: CurrentCaller, sign_in_mcp_server: Annotated[SignInMcpServer, port("sign_in_mcp_server")]
+) -> None:
     """Forget what the caller was given there."""
-    await calls.sign_in_mcp_server.sign_out(caller.user.id, server)
+    await sign_in_mcp_server.sign_out(caller.user.id, server)
 
 
 class NoClientDocumentError(NotFoundError):
@@ -109,7 +116,9 @@ async def client_document(response: Response, options: Options) -> ClientDocumen
 
 
 @router.get("/oauth/callback", response_class=HTMLResponse, responses={400: {"content": {"text/html": {}}}})
-async def end_sign_in_at_mcp_server(request: Request, calls: Calls, options: Options) -> HTMLResponse:
+async def end_sign_in_at_mcp_server(
+    request: Request, sign_in_mcp_server: Annotated[SignInMcpServer, port("sign_in_mcp_server")], options: Options
+) -> HTMLResponse:
     """Where a browser comes back to from an authorization server. Its `state` says who signs in, once and for ten
     minutes, and only in the browser that began it; the answer is a page for people."""
     parameters = {name: value[:_MAX_CHARACTERS] for name, value in request.query_params.items()}
@@ -123,7 +132,7 @@ async def end_sign_in_at_mcp_server(request: Request, calls: Calls, options: Opt
     )
     language, nonce = request.headers.get("accept-language", ""), secrets.token_urlsafe(16)
     try:
-        name = await calls.sign_in_mcp_server.finish(answer)
+        name = await sign_in_mcp_server.finish(answer)
     except McpSignInError as error:
         page, code = sign_in_page(language, nonce, error.fault, error.detail), status.HTTP_400_BAD_REQUEST
     except UnavailableError as error:

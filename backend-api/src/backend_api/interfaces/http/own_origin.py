@@ -8,7 +8,7 @@ from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from backend_api.interfaces.http.hosts import KnownHosts, host_name
-from backend_api.interfaces.http.use_cases import WebOptions
+from backend_api.kit.http import WebOptions
 
 
 def own_origin(scope: Scope, options: WebOptions) -> str:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
+from backend_api.application.previews.issue_address import IssueAddress
+from backend_api.application.previews.open_port import ClosePort, OpenPort
 from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.conversation.ports import SessionRepository
 from backend_api.domain.previews.entity import FIRST_PORT, LAST_PORT, MAX_LABEL_CHARACTERS, PortId
+from backend_api.domain.previews.ports import OpenedPorts
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.port_schemas import OpenedPortBody
 from backend_api.interfaces.http.preview_hosts import preview_address
 from backend_api.interfaces.http.schemas import AnswerBody, RequestBody, Time
-from backend_api.interfaces.http.use_cases import Calls, Options
+from backend_api.kit.http import Options, port
 
 router = APIRouter(prefix="/api/sessions/{session_id}/ports", tags=["computer"])
 
@@ -31,10 +37,15 @@ class PortAddressBody(AnswerBody):
 
 
 @router.get("")
-async def list_ports(session_id: str, caller: CurrentCaller, calls: Calls) -> OpenedPortsBody:
+async def list_ports(
+    session_id: str,
+    caller: CurrentCaller,
+    sessions: Annotated[SessionRepository, port("sessions")],
+    opened_ports: Annotated[OpenedPorts, port("opened_ports")],
+) -> OpenedPortsBody:
     """List the ports that are open."""
-    session = await calls.sessions.get(SessionId(session_id), caller.user.id)
-    opened = await calls.opened_ports.of_session(session.id)
+    session = await sessions.get(SessionId(session_id), caller.user.id)
+    opened = await opened_ports.of_session(session.id)
     return OpenedPortsBody(ports=[OpenedPortBody.model_validate(one) for one in opened])
 
 
@@ -42,10 +53,14 @@ async def list_ports(session_id: str, caller: CurrentCaller, calls: Calls) -> Op
     "", status_code=201, responses={200: {"model": OpenedPortBody, "description": "It was open already."}, 409: {}}
 )
 async def open_port(
-    session_id: str, body: OpenPortBody, caller: CurrentCaller, calls: Calls, response: Response
+    session_id: str,
+    body: OpenPortBody,
+    caller: CurrentCaller,
+    open_port: Annotated[OpenPort, port("open_port")],
+    response: Response,
 ) -> OpenedPortBody:
     """Open a port, whether an app listens there yet or not. One that is open stays as it is."""
-    opened, is_new = await calls.open_port(
+    opened, is_new = await open_port(
         SessionId(session_id), caller.user.id, body.port, label=body.label, opened_by="person"
     )
     response.status_code = 201 if is_new else 200
@@ -53,15 +68,22 @@ async def open_port(
 
 
 @router.delete("/{port_id}", status_code=204)
-async def close_port(session_id: str, port_id: str, caller: CurrentCaller, calls: Calls) -> None:
+async def close_port(
+    session_id: str, port_id: str, caller: CurrentCaller, close_port: Annotated[ClosePort, port("close_port")]
+) -> None:
     """Close a port. What goes over it ends."""
-    await calls.close_port(SessionId(session_id), caller.user.id, PortId(port_id))
+    await close_port(SessionId(session_id), caller.user.id, PortId(port_id))
 
 
 @router.post("/{port_id}/address", responses={409: {}})
 async def issue_port_address(
-    session_id: str, port_id: str, caller: CurrentCaller, calls: Calls, request: Request, options: Options
+    session_id: str,
+    port_id: str,
+    caller: CurrentCaller,
+    issue_address: Annotated[IssueAddress, port("issue_address")],
+    request: Request,
+    options: Options,
 ) -> PortAddressBody:
     """Issue the address that opens the port in a browser. It is valid for a minute; what it opens, for hours."""
-    issued = await calls.issue_address(SessionId(session_id), caller.claims, PortId(port_id))
+    issued = await issue_address(SessionId(session_id), caller.claims, PortId(port_id))
     return PortAddressBody(url=preview_address(request, options, port_id, issued.token), expires_at=issued.expires_at)

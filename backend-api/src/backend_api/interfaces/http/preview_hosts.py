@@ -10,7 +10,7 @@ from starlette.types import Scope
 
 from backend_api.domain.previews.entity import PortId, port_id_from
 from backend_api.interfaces.http.hosts import host_name
-from backend_api.interfaces.http.use_cases import WebOptions
+from backend_api.kit.http import WebOptions
 
 TOKEN_PARAMETER = "preview_token"
 _PREFIX = "p-"

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from fastapi import APIRouter, Request
 
+from backend_api.application.files.own_sandbox import OwnSandbox
+from backend_api.application.sandbox.issue_ticket import IssueTicket
 from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.conversation.ports import SessionRepository
+from backend_api.domain.sandbox.ports import Sandboxes
 from backend_api.domain.sandbox.tickets import ScreenMode
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.schemas import AnswerBody, RequestBody, Time
 from backend_api.interfaces.http.state_schemas import SandboxBody
-from backend_api.interfaces.http.use_cases import Calls
+from backend_api.kit.http import port
 
 router = APIRouter(prefix="/api/sessions/{session_id}", tags=["computer"])
 
@@ -25,33 +31,53 @@ class IssuedTicketBody(AnswerBody):
 
 
 @router.get("/sandbox")
-async def get_sandbox(session_id: str, caller: CurrentCaller, calls: Calls) -> SandboxBody:
+async def get_sandbox(
+    session_id: str,
+    caller: CurrentCaller,
+    sessions: Annotated[SessionRepository, port("sessions")],
+    sandboxes: Annotated[Sandboxes, port("sandboxes")],
+) -> SandboxBody:
     """Return the state of the sandbox, without starting or waking it."""
-    session = await calls.sessions.get(SessionId(session_id), caller.user.id)
-    return SandboxBody.of(await calls.sandboxes.status(session.id), seq=session.last_seq)
+    session = await sessions.get(SessionId(session_id), caller.user.id)
+    return SandboxBody.of(await sandboxes.status(session.id), seq=session.last_seq)
 
 
 @router.post("/sandbox")
-async def start_sandbox(session_id: str, caller: CurrentCaller, calls: Calls) -> SandboxBody:
+async def start_sandbox(
+    session_id: str,
+    caller: CurrentCaller,
+    own_sandbox: Annotated[OwnSandbox, port("own_sandbox")],
+    sessions: Annotated[SessionRepository, port("sessions")],
+    sandboxes: Annotated[Sandboxes, port("sandboxes")],
+) -> SandboxBody:
     """Start or wake the sandbox and wait until it is ready. The event stream reports its progress."""
-    await calls.own_sandbox(SessionId(session_id), caller.user.id)
-    return await get_sandbox(session_id, caller, calls)
+    await own_sandbox(SessionId(session_id), caller.user.id)
+    return await get_sandbox(session_id, caller, sessions, sandboxes)
 
 
 @router.post("/sandbox/renew")
-async def renew_sandbox(session_id: str, caller: CurrentCaller, calls: Calls) -> SandboxBody:
+async def renew_sandbox(
+    session_id: str,
+    caller: CurrentCaller,
+    sessions: Annotated[SessionRepository, port("sessions")],
+    sandboxes: Annotated[Sandboxes, port("sandboxes")],
+) -> SandboxBody:
     """Extend the life of the sandbox, as any use of it does."""
-    session = await calls.sessions.get(SessionId(session_id), caller.user.id)
-    return SandboxBody.of(await calls.sandboxes.renew(session.id), seq=session.last_seq)
+    session = await sessions.get(SessionId(session_id), caller.user.id)
+    return SandboxBody.of(await sandboxes.renew(session.id), seq=session.last_seq)
 
 
 @router.post("/vnc/ticket", status_code=201)
 async def issue_ticket(
-    session_id: str, caller: CurrentCaller, calls: Calls, request: Request, body: TicketBody | None = None
+    session_id: str,
+    caller: CurrentCaller,
+    issue_ticket: Annotated[IssueTicket, port("issue_ticket")],
+    request: Request,
+    body: TicketBody | None = None,
 ) -> IssuedTicketBody:
     """Issue a one-time ticket to view or control the screen. It is valid for 60 s."""
     mode = body.mode if body else "view"
-    issued = await calls.issue_ticket(SessionId(session_id), caller.claims, mode)
+    issued = await issue_ticket(SessionId(session_id), caller.claims, mode)
     prefix = request.scope.get("root_path", "")
     url = f"{prefix}/api/sessions/{session_id}/vnc?ticket={issued.secret}"
     return IssuedTicketBody(ticket=issued.secret, url=url, expires_at=issued.expires_at)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Response
 from pydantic import Field
 
+from backend_api.application.schedules.change_schedules import CreateSchedule, UpdateSchedule
+from backend_api.application.schedules.fire_schedules import RunSchedule
 from backend_api.domain.conversation.entity import MAX_MESSAGE_CHARACTERS
 from backend_api.domain.schedules.entity import MAX_TEXT_CHARACTERS, MissReason, PauseReason, Schedule, ScheduleId
+from backend_api.domain.schedules.ports import Schedules
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.option_schemas import OptionsBody
 from backend_api.interfaces.http.schemas import AnswerBody, RequestBody, Time
-from backend_api.interfaces.http.use_cases import Calls
+from backend_api.kit.http import port
 
 router = APIRouter(prefix="/api/schedules", tags=["schedules"])
 
@@ -109,24 +112,29 @@ class ScheduleListBody(AnswerBody):
 
 
 @router.get("")
-async def list_schedules(caller: CurrentCaller, calls: Calls) -> ScheduleListBody:
+async def list_schedules(caller: CurrentCaller, schedules: Annotated[Schedules, port("schedules")]) -> ScheduleListBody:
     """List the caller's schedules, with when each is due next and what became of its last message."""
-    found = await calls.schedules.of_user(caller.user.id)
+    found = await schedules.of_user(caller.user.id)
     return ScheduleListBody(items=[ScheduleBody.of(one) for one in found])
 
 
 @router.post("", status_code=201, responses={404: {}})
-async def create_schedule(body: CreateScheduleBody, caller: CurrentCaller, calls: Calls) -> ScheduleBody:
+async def create_schedule(
+    body: CreateScheduleBody, caller: CurrentCaller, create_schedule: Annotated[CreateSchedule, port("create_schedule")]
+) -> ScheduleBody:
     """Have a message sent once, at `at`, or by `cron`: into the session of the caller's, where its runs read it like
     any other, or into a new one each time. While no server runs nothing is sent; then one message makes up for all
     that were missed, and says so."""
     chosen = _sent_fields(body) | {"options": body.options.chosen()}
-    return ScheduleBody.of(await calls.create_schedule(caller.user.id, chosen))
+    return ScheduleBody.of(await create_schedule(caller.user.id, chosen))
 
 
 @router.patch("/{schedule_id}", responses={404: {}})
 async def update_schedule(
-    schedule_id: str, body: UpdateScheduleBody, caller: CurrentCaller, calls: Calls
+    schedule_id: str,
+    body: UpdateScheduleBody,
+    caller: CurrentCaller,
+    update_schedule: Annotated[UpdateSchedule, port("update_schedule")],
 ) -> ScheduleBody:
     """Change, pause or go on with a schedule."""
     chosen = _sent_fields(body)
@@ -134,20 +142,24 @@ async def update_schedule(
         chosen["options"] = body.options.chosen() if body.options else {}
     kept_where_null = ("text", "timezone", "paused")
     chosen = {name: value for name, value in chosen.items() if value is not None or name not in kept_where_null}
-    return ScheduleBody.of(await calls.update_schedule(ScheduleId(schedule_id), caller.user.id, chosen))
+    return ScheduleBody.of(await update_schedule(ScheduleId(schedule_id), caller.user.id, chosen))
 
 
 @router.delete("/{schedule_id}", status_code=204)
-async def delete_schedule(schedule_id: str, caller: CurrentCaller, calls: Calls) -> Response:
+async def delete_schedule(
+    schedule_id: str, caller: CurrentCaller, schedules: Annotated[Schedules, port("schedules")]
+) -> Response:
     """Delete a schedule. What it sent stays."""
-    await calls.schedules.delete(ScheduleId(schedule_id), caller.user.id)
+    await schedules.delete(ScheduleId(schedule_id), caller.user.id)
     return Response(status_code=204)
 
 
 @router.post("/{schedule_id}/run", status_code=202, responses={404: {}})
-async def run_schedule(schedule_id: str, caller: CurrentCaller, calls: Calls) -> ScheduleBody:
+async def run_schedule(
+    schedule_id: str, caller: CurrentCaller, run_schedule: Annotated[RunSchedule, port("run_schedule")]
+) -> ScheduleBody:
     """Send its message now, also where it is paused; when it is due next stays as it is."""
-    return ScheduleBody.of(await calls.run_schedule(ScheduleId(schedule_id), caller.user.id))
+    return ScheduleBody.of(await run_schedule(ScheduleId(schedule_id), caller.user.id))
 
 
 def _sent_fields(body: CreateScheduleBody | UpdateScheduleBody) -> dict[str, Any]:

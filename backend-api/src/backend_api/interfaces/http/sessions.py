@@ -6,7 +6,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
+from backend_api.application.conversation.create_session import CreateSession
+from backend_api.application.conversation.delete_session import DeleteSession
+from backend_api.application.conversation.mark_read import MarkRead
+from backend_api.application.conversation.read_state import ReadState
+from backend_api.application.conversation.update_session import UpdateSession
 from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.conversation.ports import SessionRepository
 from backend_api.interfaces.http.caller import ONE_PLACE, CurrentCaller
 from backend_api.interfaces.http.session_schemas import (
     CreateSessionBody,
@@ -16,59 +22,74 @@ from backend_api.interfaces.http.session_schemas import (
     UpdateSessionBody,
 )
 from backend_api.interfaces.http.state_schemas import StateBody
-from backend_api.interfaces.http.use_cases import Calls
+from backend_api.kit.http import port
 
 router = APIRouter(prefix="/api/sessions", tags=["sessions"])
 
 
 @router.post("", status_code=201)
-async def create_session(caller: CurrentCaller, calls: Calls, body: CreateSessionBody | None = None) -> SessionBody:
+async def create_session(
+    caller: CurrentCaller,
+    create_session: Annotated[CreateSession, port("create_session")],
+    body: CreateSessionBody | None = None,
+) -> SessionBody:
     """Create a session."""
     body = body or CreateSessionBody()
-    session = await calls.create_session(caller.user.id, body.title, body.model, body.options.chosen(), body.preset)
+    session = await create_session(caller.user.id, body.title, body.model, body.options.chosen(), body.preset)
     return SessionBody.of(session)
 
 
 @router.get("", dependencies=[ONE_PLACE])
 async def list_sessions(
     caller: CurrentCaller,
-    calls: Calls,
+    sessions: Annotated[SessionRepository, port("sessions")],
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     cursor: Annotated[str | None, Query(max_length=200)] = None,
     q: Annotated[str | None, Query(max_length=200, pattern=r"^[^\x00]*$")] = None,
 ) -> SessionPageBody:
     """List the caller's sessions, newest first."""
-    return SessionPageBody.model_validate(
-        await calls.sessions.page(caller.user.id, limit=limit, cursor=cursor, query=q)
-    )
+    return SessionPageBody.model_validate(await sessions.page(caller.user.id, limit=limit, cursor=cursor, query=q))
 
 
 @router.get("/{session_id}")
-async def get_session(session_id: str, caller: CurrentCaller, calls: Calls) -> SessionBody:
+async def get_session(
+    session_id: str, caller: CurrentCaller, sessions: Annotated[SessionRepository, port("sessions")]
+) -> SessionBody:
     """Return one session."""
-    return SessionBody.of(await calls.sessions.get(SessionId(session_id), caller.user.id))
+    return SessionBody.of(await sessions.get(SessionId(session_id), caller.user.id))
 
 
 @router.patch("/{session_id}")
-async def update_session(session_id: str, body: UpdateSessionBody, caller: CurrentCaller, calls: Calls) -> SessionBody:
+async def update_session(
+    session_id: str,
+    body: UpdateSessionBody,
+    caller: CurrentCaller,
+    update_session: Annotated[UpdateSession, port("update_session")],
+) -> SessionBody:
     """Change the title, model or options of a session, or pin or archive it."""
-    return SessionBody.of(await calls.update_session(SessionId(session_id), caller.user.id, body.changes()))
+    return SessionBody.of(await update_session(SessionId(session_id), caller.user.id, body.changes()))
 
 
 @router.delete("/{session_id}", status_code=204)
-async def delete_session(session_id: str, caller: CurrentCaller, calls: Calls) -> Response:
+async def delete_session(
+    session_id: str, caller: CurrentCaller, delete_session: Annotated[DeleteSession, port("delete_session")]
+) -> Response:
     """Delete a session with its sandbox, files and events."""
-    await calls.delete_session(SessionId(session_id), caller.user.id)
+    await delete_session(SessionId(session_id), caller.user.id)
     return Response(status_code=204)
 
 
 @router.post("/{session_id}/read")
-async def mark_read(session_id: str, body: ReadBody, caller: CurrentCaller, calls: Calls) -> SessionBody:
+async def mark_read(
+    session_id: str, body: ReadBody, caller: CurrentCaller, mark_read: Annotated[MarkRead, port("mark_read")]
+) -> SessionBody:
     """Say up to which event the session was read; `unread` counts runs that ended later, but no stopped one."""
-    return SessionBody.of(await calls.mark_read(SessionId(session_id), caller.user.id, body.seq))
+    return SessionBody.of(await mark_read(SessionId(session_id), caller.user.id, body.seq))
 
 
 @router.get("/{session_id}/state", dependencies=[ONE_PLACE])
-async def get_state(session_id: str, caller: CurrentCaller, calls: Calls) -> StateBody:
+async def get_state(
+    session_id: str, caller: CurrentCaller, read_state: Annotated[ReadState, port("read_state")]
+) -> StateBody:
     """Return everything a page needs to show the session, up to `last_seq`."""
-    return StateBody.of(await calls.read_state(SessionId(session_id), caller.user.id))
+    return StateBody.of(await read_state(SessionId(session_id), caller.user.id))

@@ -7,13 +7,16 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path
 from pydantic import Field
 
-from backend_api.application.settings.try_key import Trial
+from backend_api.application.settings.change_setting import ChangeSetting
+from backend_api.application.settings.read_settings import ReadSettings
+from backend_api.application.settings.try_key import Trial, TryKey
+from backend_api.application.settings.try_search_key import TrySearchKey
 from backend_api.domain.agent.catalogue import ProviderName
 from backend_api.domain.settings.ports import SearchOutcome
 from backend_api.domain.settings.table import KeyedSearch, setting_named
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.schemas import AnswerBody, RequestBody
-from backend_api.interfaces.http.use_cases import Calls
+from backend_api.kit.http import port
 
 router = APIRouter(prefix="/api/settings", tags=["settings"])
 Name = Annotated[str, Path(max_length=100)]
@@ -66,46 +69,65 @@ class SearchTrialResultBody(AnswerBody):
 
 
 @router.get("")
-async def list_settings(caller: CurrentCaller, calls: Calls) -> list[SettingBody]:
+async def list_settings(
+    caller: CurrentCaller, read_settings: Annotated[ReadSettings, port("read_settings")]
+) -> list[SettingBody]:
     """List all settings as they hold for the caller."""
-    return [SettingBody.model_validate(one) for one in await calls.read_settings(caller.user.id)]
+    return [SettingBody.model_validate(one) for one in await read_settings(caller.user.id)]
 
 
 @router.post("/models/test")
-async def try_key(body: TrialBody, caller: CurrentCaller, calls: Calls) -> TrialResultBody:
+async def try_key(
+    body: TrialBody, caller: CurrentCaller, try_key: Annotated[TryKey, port("try_key")]
+) -> TrialResultBody:
     """Try a key with one small call to its provider. Nothing is kept, and only a key of the caller's own is tried."""
     trial = Trial(provider=body.provider, key=body.key, base_url=body.base_url, model=body.model)
-    return TrialResultBody.model_validate(await calls.try_key(caller.user.id, trial))
+    return TrialResultBody.model_validate(await try_key(caller.user.id, trial))
 
 
 @router.post("/search/test")
-async def try_search_key(body: SearchTrialBody, caller: CurrentCaller, calls: Calls) -> SearchTrialResultBody:
+async def try_search_key(
+    body: SearchTrialBody, caller: CurrentCaller, try_search_key: Annotated[TrySearchKey, port("try_search_key")]
+) -> SearchTrialResultBody:
     """Try a key with one small search. Nothing is kept, and only a key of the caller's own is tried."""
-    found = await calls.try_search_key(caller.user.id, body.provider, body.key)
+    found = await try_search_key(caller.user.id, body.provider, body.key)
     return SearchTrialResultBody.model_validate(found)
 
 
 @router.get("/{category}/{key}")
-async def get_setting(category: Name, key: Name, caller: CurrentCaller, calls: Calls) -> SettingBody:
+async def get_setting(
+    category: Name, key: Name, caller: CurrentCaller, read_settings: Annotated[ReadSettings, port("read_settings")]
+) -> SettingBody:
     """Return one setting."""
     setting = setting_named(category, key)
-    return SettingBody.model_validate(await calls.read_settings.one(caller.user.id, setting))
+    return SettingBody.model_validate(await read_settings.one(caller.user.id, setting))
 
 
 @router.put("/{category}/{key}")
 async def set_setting(
-    category: Name, key: Name, body: ChangeSettingBody, caller: CurrentCaller, calls: Calls
+    category: Name,
+    key: Name,
+    body: ChangeSettingBody,
+    caller: CurrentCaller,
+    change_setting: Annotated[ChangeSetting, port("change_setting")],
+    read_settings: Annotated[ReadSettings, port("read_settings")],
 ) -> SettingBody:
     """Set one; it acts from the next run on. null is as good as DELETE. Another `openai_base_url` than before, or none,
     removes the caller's `openai_api_key`, which was given for the former one: set it again."""
     setting = setting_named(category, key)
-    own = await calls.change_setting(caller.user.id, setting, body.value)
-    return SettingBody.model_validate((await calls.read_settings.shown(own, [setting]))[0])
+    own = await change_setting(caller.user.id, setting, body.value)
+    return SettingBody.model_validate((await read_settings.shown(own, [setting]))[0])
 
 
 @router.delete("/{category}/{key}")
-async def take_setting_back(category: Name, key: Name, caller: CurrentCaller, calls: Calls) -> SettingBody:
+async def take_setting_back(
+    category: Name,
+    key: Name,
+    caller: CurrentCaller,
+    change_setting: Annotated[ChangeSetting, port("change_setting")],
+    read_settings: Annotated[ReadSettings, port("read_settings")],
+) -> SettingBody:
     """Take one back; the answer is what holds now."""
     setting = setting_named(category, key)
-    own = await calls.change_setting(caller.user.id, setting, None)
-    return SettingBody.model_validate((await calls.read_settings.shown(own, [setting]))[0])
+    own = await change_setting(caller.user.id, setting, None)
+    return SettingBody.model_validate((await read_settings.shown(own, [setting]))[0])

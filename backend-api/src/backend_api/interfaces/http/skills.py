@@ -9,12 +9,17 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import Field, ValidationError
 from python_multipart.multipart import parse_options_header
 
+from backend_api.application.files.upload_files import UploadFiles
+from backend_api.application.skills.add_skill import AddSkill
+from backend_api.application.skills.delete_skill import DeleteSkill
+from backend_api.application.skills.install_skill import InstallSkill
+from backend_api.application.skills.own_skills import OwnSkills
 from backend_api.domain.errors import InvalidError
 from backend_api.domain.skills.entity import MAX_ARCHIVE_BYTES, MAX_NAME_CHARACTERS, MAX_URL_CHARACTERS
 from backend_api.interfaces.http.caller import CurrentCaller, address_of
 from backend_api.interfaces.http.forms import uploaded_files
 from backend_api.interfaces.http.schemas import AnswerBody, RequestBody, Time
-from backend_api.interfaces.http.use_cases import Calls
+from backend_api.kit.http import port
 
 router = APIRouter(prefix="/api/skills", tags=["skills"])
 Name = Annotated[str, Path(max_length=MAX_NAME_CHARACTERS)]
@@ -71,21 +76,30 @@ class WholeSkillBody(SkillBody):
 
 
 @router.get("")
-async def list_skills(caller: CurrentCaller, calls: Calls) -> list[SkillBody]:
+async def list_skills(caller: CurrentCaller, own_skills: Annotated[OwnSkills, port("own_skills")]) -> list[SkillBody]:
     """List the skills that the caller's agents can read."""
-    return [SkillBody.model_validate(entry) for entry in await calls.own_skills.entries(caller.user.id)]
+    return [SkillBody.model_validate(entry) for entry in await own_skills.entries(caller.user.id)]
 
 
 @router.get("/{name}", responses={404: {}, 409: {}})
-async def get_skill(name: Name, caller: CurrentCaller, calls: Calls) -> WholeSkillBody:
+async def get_skill(
+    name: Name, caller: CurrentCaller, own_skills: Annotated[OwnSkills, port("own_skills")]
+) -> WholeSkillBody:
     """Return one with its instructions and the paths of its files."""
-    entry, skill = await calls.own_skills.with_entry(caller.user.id, name)
+    entry, skill = await own_skills.with_entry(caller.user.id, name)
     values = SkillBody.model_validate(entry).model_dump()
     return WholeSkillBody(**values, instructions=skill.instructions, paths=list(skill.paths))
 
 
 @router.post("", status_code=201, responses={409: {}, 413: {}, 422: {}, 429: {}, 502: {}}, openapi_extra=_BODIES)
-async def add_skill(request: Request, caller: CurrentCaller, calls: Calls) -> SkillBody:
+async def add_skill(
+    request: Request,
+    caller: CurrentCaller,
+    upload_files: Annotated[UploadFiles, port("upload_files")],
+    own_skills: Annotated[OwnSkills, port("own_skills")],
+    install_skill: Annotated[InstallSkill, port("install_skill")],
+    add_skill: Annotated[AddSkill, port("add_skill")],
+) -> SkillBody:
     """Keep a skill from a zip archive or a single SKILL.md, in the place of the caller's own of its name: the form has
     the file, or JSON the `url` it is fetched from.
 
@@ -93,14 +107,14 @@ async def add_skill(request: Request, caller: CurrentCaller, calls: Calls) -> Sk
     lead out of it, names that are there twice, or more than 100 files or 8 MiB.
     """
     user_id = caller.user.id
-    async with calls.upload_files.admitted(user_id, address_of(request)):
+    async with upload_files.admitted(user_id, address_of(request)):
         if _is_json(request):
             wanted = await _install_body(request)
-            made = await calls.install_skill(user_id, wanted.url, name=wanted.name)
+            made = await install_skill(user_id, wanted.url, name=wanted.name)
         else:
             name, content = await _uploaded(request)
-            made = await calls.add_skill(user_id, name, content)
-    return SkillBody.model_validate(calls.own_skills.placed(made))
+            made = await add_skill(user_id, name, content)
+    return SkillBody.model_validate(own_skills.placed(made))
 
 
 def _is_json(request: Request) -> bool:
@@ -124,6 +138,8 @@ async def _uploaded(request: Request) -> tuple[str, bytes]:
 
 
 @router.delete("/{name}", status_code=204, responses={403: {}, 404: {}})
-async def delete_skill(name: Name, caller: CurrentCaller, calls: Calls) -> None:
+async def delete_skill(
+    name: Name, caller: CurrentCaller, delete_skill: Annotated[DeleteSkill, port("delete_skill")]
+) -> None:
     """Delete one of the caller's own. Where the server has one of the same name, that counts again."""
-    await calls.delete_skill(caller.user.id, name)
+    await delete_skill(caller.user.id, name)

@@ -7,11 +7,14 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Response
 from pydantic import StringConstraints
 
+from backend_api.application.files.restore_snapshot import RestoreSnapshot
+from backend_api.application.files.take_snapshot import TakeSnapshot
 from backend_api.domain.conversation.entity import SessionId
-from backend_api.domain.sandbox.snapshots import SnapshotNotFoundError
+from backend_api.domain.conversation.ports import SessionRepository
+from backend_api.domain.sandbox.snapshots import SnapshotNotFoundError, Snapshots
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.schemas import AnswerBody, RequestBody, Time, Words
-from backend_api.interfaces.http.use_cases import Calls
+from backend_api.kit.http import port
 
 router = APIRouter(prefix="/api/sessions/{session_id}/snapshots", tags=["files"], responses={409: {}})
 
@@ -37,33 +40,52 @@ class SnapshotListBody(AnswerBody):
 
 
 @router.get("")
-async def list_snapshots(session_id: str, caller: CurrentCaller, calls: Calls) -> SnapshotListBody:
+async def list_snapshots(
+    session_id: str,
+    caller: CurrentCaller,
+    sessions: Annotated[SessionRepository, port("sessions")],
+    snapshots: Annotated[Snapshots, port("snapshots")],
+) -> SnapshotListBody:
     """List the snapshots of the session, newest first."""
-    session = await calls.sessions.get(SessionId(session_id), caller.user.id)
-    return SnapshotListBody.model_validate(await calls.snapshots.kept(session.id, caller.user.id))
+    session = await sessions.get(SessionId(session_id), caller.user.id)
+    return SnapshotListBody.model_validate(await snapshots.kept(session.id, caller.user.id))
 
 
 @router.post("", status_code=201)
-async def take_snapshot(session_id: str, body: TakeSnapshotBody, caller: CurrentCaller, calls: Calls) -> SnapshotBody:
+async def take_snapshot(
+    session_id: str,
+    body: TakeSnapshotBody,
+    caller: CurrentCaller,
+    take_snapshot: Annotated[TakeSnapshot, port("take_snapshot")],
+) -> SnapshotBody:
     """Create a snapshot of the files. The agent continues meanwhile."""
-    return SnapshotBody.model_validate(await calls.take_snapshot(SessionId(session_id), caller.user.id, body.name))
+    return SnapshotBody.model_validate(await take_snapshot(SessionId(session_id), caller.user.id, body.name))
 
 
 @router.post("/{snapshot_id}/restore")
 async def restore_snapshot(
-    session_id: str, snapshot_id: _SnapshotId, caller: CurrentCaller, calls: Calls
+    session_id: str,
+    snapshot_id: _SnapshotId,
+    caller: CurrentCaller,
+    restore_snapshot: Annotated[RestoreSnapshot, port("restore_snapshot")],
 ) -> SnapshotBody:
     """Restore all files or none. Refused while a run is active; the sandbox restarts at its next use."""
-    restored = await calls.restore_snapshot(SessionId(session_id), caller.user.id, snapshot_id)
+    restored = await restore_snapshot(SessionId(session_id), caller.user.id, snapshot_id)
     return SnapshotBody.model_validate(restored)
 
 
 @router.delete("/{snapshot_id}", status_code=204)
-async def delete_snapshot(session_id: str, snapshot_id: _SnapshotId, caller: CurrentCaller, calls: Calls) -> Response:
+async def delete_snapshot(
+    session_id: str,
+    snapshot_id: _SnapshotId,
+    caller: CurrentCaller,
+    sessions: Annotated[SessionRepository, port("sessions")],
+    snapshots: Annotated[Snapshots, port("snapshots")],
+) -> Response:
     """Delete a snapshot."""
-    session = await calls.sessions.get(SessionId(session_id), caller.user.id)
-    kept = await calls.snapshots.kept(session.id, caller.user.id)
+    session = await sessions.get(SessionId(session_id), caller.user.id)
+    kept = await snapshots.kept(session.id, caller.user.id)
     if snapshot_id not in {one.id for one in kept.items}:
         raise SnapshotNotFoundError("There is no such snapshot of this session.")
-    await calls.snapshots.delete(session.id, caller.user.id, snapshot_id)
+    await snapshots.delete(session.id, caller.user.id, snapshot_id)
     return Response(status_code=204)

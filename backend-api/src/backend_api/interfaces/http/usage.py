@@ -7,11 +7,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from backend_api.application.conversation.read_usage import Usage
+from backend_api.application.conversation.read_usage import ReadUsage, Usage
 from backend_api.domain.conversation.spending import SpentRow, UsageBy
 from backend_api.interfaces.http.caller import ONE_PLACE, CurrentCaller
 from backend_api.interfaces.http.schemas import AnswerBody
-from backend_api.interfaces.http.use_cases import Calls
+from backend_api.kit.http import port
 
 router = APIRouter(prefix="/api/usage", tags=["usage"])
 
@@ -81,7 +81,7 @@ class SpendingBody(AnswerBody):
 @router.get("", dependencies=[ONE_PLACE])
 async def usage(
     caller: CurrentCaller,
-    calls: Calls,
+    read_usage: Annotated[ReadUsage, port("read_usage")],
     by: UsageBy = "day",
     since: Day = None,
     until: Day = None,
@@ -93,7 +93,7 @@ async def usage(
 ) -> SpendingBody:
     """Sum up what the caller's runs used from one day to another, 366 at most; by default the last 30. A run counts on
     the day it was queued; what is at work counts as far as it came, and what was deleted still does."""
-    found = await calls.read_usage(
+    found = await read_usage(
         caller.user.id, by, since=since, until=until, timezone=timezone, limit=limit, cursor=cursor
     )
     return SpendingBody.of(found, by, timezone)

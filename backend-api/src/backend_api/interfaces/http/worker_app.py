@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from backend_api.interfaces.http.health import healthz, metrics_answer, readiness
-from backend_api.interfaces.http.use_cases import Metrics, Probe, no_metrics
+from backend_api.kit.http import Metrics, Probe, no_metrics
 from service_kit.problems import install_problems
 from service_kit.requests import NO_TELEMETRY
 from service_kit.scraping import check_scraper

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from typing import cast
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,13 +15,13 @@ from backend_api.domain.errors import DomainError
 from backend_api.domain.previews.entity import PortId
 from backend_api.domain.previews.errors import PortNotFoundError, PreviewTokenError
 from backend_api.interfaces.http.preview_hosts import TOKEN_PARAMETER, port_of, preview_label
-from backend_api.interfaces.http.use_cases import UseCases, WebOptions
 from backend_api.interfaces.preview.cookies import cookie_header, read_cookies
 from backend_api.interfaces.preview.origin import check_origin
 from backend_api.interfaces.preview.pages import page_of
 from backend_api.interfaces.preview.passing import Exchange
 from backend_api.interfaces.preview.sockets import close_socket, pass_socket
 from backend_api.interfaces.trust import trust_peer
+from backend_api.kit.http import WebOptions, ports_of
 from service_kit.observation.context import Work
 from service_kit.requests import Answered, RequestMiddleware, RequestRules
 
@@ -66,12 +65,12 @@ class _Previews:
         self._domain = domain
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        use_cases = cast("UseCases", scope["app"].state.use_cases)
+        reach_port = ports_of(scope["app"])["reach_port"]
         port_id = port_of(preview_label(scope, self._domain) or "")
         if scope["type"] == "websocket":
-            await _socket(WebSocket(scope, receive, send), use_cases.reach_port, port_id)
+            await _socket(WebSocket(scope, receive, send), reach_port, port_id)
         else:
-            await _request(scope, receive, send, use_cases.reach_port, port_id)
+            await _request(scope, receive, send, reach_port, port_id)
 
 
 async def _request(scope: Scope, receive: Receive, send: Send, reach: ReachPort, port_id: PortId | None) -> None:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from typing import Annotated
 
 from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 
 from backend_api.application import measures
-from backend_api.application.sandbox.open_screen import OpenedScreen
+from backend_api.application.sandbox.open_screen import OpenedScreen, OpenScreen
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.errors import DomainError, UnavailableError
 from backend_api.domain.sandbox.ports import Sandboxes, Screen
-from backend_api.interfaces.http.use_cases import Calls
 from backend_api.interfaces.trust import trust_peer
 from backend_api.interfaces.ws.close_codes import TOO_SLOW, close_code, end_code
+from backend_api.kit.http import port
 
 router = APIRouter()
 logger = logging.getLogger(__name__)
@@ -25,16 +26,22 @@ _SUBPROTOCOL = "binary"
 
 
 @router.websocket("/api/sessions/{session_id}/vnc")
-async def screen(socket: WebSocket, session_id: str, calls: Calls, ticket: str = "") -> None:
+async def screen(
+    socket: WebSocket,
+    session_id: str,
+    open_screen: Annotated[OpenScreen, port("open_screen")],
+    sandboxes: Annotated[Sandboxes, port("sandboxes")],
+    ticket: str = "",
+) -> None:
     """Proxy RFB. Each side waits for the other: what one does not take, the other does not send."""
     offered = socket.scope.get("subprotocols", [])
     await socket.accept(subprotocol=_SUBPROTOCOL if _SUBPROTOCOL in offered else None)
     code = 1000
     try:
-        async with calls.open_screen(SessionId(session_id), ticket) as opened:
+        async with open_screen(SessionId(session_id), ticket) as opened:
             trust_peer(socket)
             with measures.SCREENS.track_inprogress():
-                code = await _proxy(socket, opened, calls.sandboxes, session_id)
+                code = await _proxy(socket, opened, sandboxes, session_id)
     except DomainError as error:
         logger.info("screen closed", extra={"session_id": session_id, "code": error.code})
         code = close_code(error)

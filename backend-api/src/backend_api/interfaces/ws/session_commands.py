@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
+from backend_api.application.conversation.answer_wait import AnswerWait
+from backend_api.application.conversation.send_message import SendMessage
+from backend_api.application.conversation.stop_run import StopRun
+from backend_api.application.conversation.update_session import UpdateSession
 from backend_api.domain.agent.questions import Answers
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.identity.entity import UserId
-from backend_api.interfaces.http.use_cases import UseCases
 from backend_api.interfaces.ws.session_frames import (
     AnswerFrame,
     ApprovalFrame,
@@ -19,9 +23,32 @@ from backend_api.interfaces.ws.session_frames import (
     PingFrame,
     PlanFrame,
 )
+from backend_api.kit.http import port
 
 
-async def carry_out(frame: Command, calls: UseCases, session_id: SessionId, user_id: UserId) -> dict[str, Any] | None:
+@dataclass(frozen=True, slots=True)
+class SocketCommands:
+    """The use cases that frames of a socket call."""
+
+    send_message: SendMessage
+    stop_run: StopRun
+    update_session: UpdateSession
+    answer_wait: AnswerWait
+
+
+async def socket_commands(
+    send_message: Annotated[SendMessage, port("send_message")],
+    stop_run: Annotated[StopRun, port("stop_run")],
+    update_session: Annotated[UpdateSession, port("update_session")],
+    answer_wait: Annotated[AnswerWait, port("answer_wait")],
+) -> SocketCommands:
+    """A dependency of routes."""
+    return SocketCommands(send_message, stop_run, update_session, answer_wait)
+
+
+async def carry_out(
+    frame: Command, calls: SocketCommands, session_id: SessionId, user_id: UserId
+) -> dict[str, Any] | None:
     """What is answered at once, if anything; the rest is seen in the events. Raises domain errors."""
     match frame:
         case MessageFrame() | InterruptFrame():
@@ -45,7 +72,7 @@ async def carry_out(frame: Command, calls: UseCases, session_id: SessionId, user
 
 
 async def _send_message(
-    frame: MessageFrame | InterruptFrame, calls: UseCases, session_id: SessionId, user_id: UserId
+    frame: MessageFrame | InterruptFrame, calls: SocketCommands, session_id: SessionId, user_id: UserId
 ) -> dict[str, Any]:
     said = frame.message()
     accepted = await calls.send_message(session_id, user_id, said)

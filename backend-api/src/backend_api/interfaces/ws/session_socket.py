@@ -5,26 +5,30 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, WebSocket, WebSocketDisconnect
+from fastapi import APIRouter, Depends, Query, WebSocket, WebSocketDisconnect
 from pydantic import ValidationError
 
 from backend_api.application import measures
 from backend_api.application.conversation.event_json import dump, event_fields, format_time
-from backend_api.application.identity.authenticate import Caller
+from backend_api.application.conversation.follow_events import FollowEvents
+from backend_api.application.conversation.stream_slots import StreamSlots
+from backend_api.application.identity.authenticate import Authenticate, Caller
 from backend_api.application.identity.connection_auth import ConnectionAuth
 from backend_api.domain.agent.events import Event
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.errors import SlowReaderError
+from backend_api.domain.conversation.ports import SessionRepository
 from backend_api.domain.errors import DomainError, InvalidError, LimitError, UnauthenticatedError
 from backend_api.domain.identity.entity import User
-from backend_api.interfaces.http.use_cases import Calls, UseCases
 from backend_api.interfaces.trust import trust_peer
 from backend_api.interfaces.ws.close_codes import TOO_SLOW, TRY_AGAIN, close_code, end_code
-from backend_api.interfaces.ws.session_commands import carry_out
+from backend_api.interfaces.ws.session_commands import SocketCommands, carry_out, socket_commands
 from backend_api.interfaces.ws.session_frames import FRAMES, AuthFrame, Saying
+from backend_api.kit.http import port
 from service_kit.bounded_json import has_at_most
 from service_kit.problems import MAX_ERROR_CHARACTERS
 
@@ -40,9 +44,30 @@ _MAX_SEQ = 2**53
 _MAX_DIGITS = 32
 
 
+@dataclass(frozen=True, slots=True)
+class _Calls:
+    """What a conversation on a socket calls."""
+
+    authenticate: Authenticate
+    sessions: SessionRepository
+    follow_events: FollowEvents
+    stream_slots: StreamSlots
+    commands: SocketCommands
+
+
+async def _calls(
+    authenticate: Annotated[Authenticate, port("authenticate")],
+    sessions: Annotated[SessionRepository, port("sessions")],
+    follow_events: Annotated[FollowEvents, port("follow_events")],
+    stream_slots: Annotated[StreamSlots, port("stream_slots")],
+    commands: Annotated[SocketCommands, Depends(socket_commands)],
+) -> _Calls:
+    return _Calls(authenticate, sessions, follow_events, stream_slots, commands)
+
+
 @router.websocket("/api/sessions/{session_id}/ws")
 async def session_socket(
-    socket: WebSocket, session_id: str, calls: Calls, after: Annotated[str, Query()] = "0"
+    socket: WebSocket, session_id: str, calls: Annotated[_Calls, Depends(_calls)], after: Annotated[str, Query()] = "0"
 ) -> None:
     """Authenticate, then follow and listen until either side ends."""
     offered: list[str] = socket.scope.get("subprotocols", [])
@@ -69,7 +94,7 @@ def _number(after: str) -> int:
 
 
 class _Conversation:
-    def __init__(self, socket: WebSocket, calls: UseCases, session_id: SessionId) -> None:
+    def __init__(self, socket: WebSocket, calls: _Calls, session_id: SessionId) -> None:
         self._socket = socket
         self._calls = calls
         self._session_id = session_id
@@ -129,7 +154,7 @@ class _Conversation:
                 if isinstance(frame, AuthFrame):
                     auth.renew((await self._calls.authenticate(frame.token)).claims)
                     continue
-                answer = await carry_out(frame, self._calls, self._session_id, user.id)
+                answer = await carry_out(frame, self._calls.commands, self._session_id, user.id)
             except DomainError as error:
                 answer = self._error(error)
             if answer is not None:

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Annotated, cast
-
-from fastapi import Depends
-from starlette.requests import HTTPConnection
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 
 from backend_api.application.background.read_commands import ReadCommands
 from backend_api.application.background.stop_commands import StopCommands
@@ -74,18 +69,7 @@ from backend_api.domain.sandbox.ports import Sandboxes, Workspace
 from backend_api.domain.sandbox.snapshots import Snapshots
 from backend_api.domain.sandbox.tickets import FileLinks
 from backend_api.domain.schedules.ports import Schedules
-from backend_api.domain.skills.entity import MAX_ARCHIVE_BYTES
-
-Probe = Callable[[], Awaitable[None]]
-"""Returns when the dependency answers; raises when it does not."""
-
-Metrics = Callable[[], Awaitable[bytes]]
-"""What was counted, as Prometheus reads it."""
-
-
-async def no_metrics() -> bytes:
-    """Nothing is counted."""
-    return b""
+from backend_api.kit.http import Metrics, Probe, no_metrics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,40 +151,7 @@ class UseCases:
     metrics: Metrics = no_metrics
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WebOptions:
-    """What the edge itself must know."""
-
-    is_local: bool = False
-    allowed_hosts: tuple[str, ...] = ()
-    cors_origins: tuple[str, ...] = ()
-    user_content_origin: str = ""
-    public_url: str = ""
-    preview_domain: str = ""
-    metrics_token: str = ""
-    follows_traces: bool = False
-    max_body_bytes: int = 2 * 1024 * 1024
-    max_upload_bytes: int = 10 * 1024 * 1024
-    max_files: int = 50
-    max_skill_bytes: int = MAX_ARCHIVE_BYTES
-    frontend: Path | None = None
-    heartbeat_s: float = 15.0
-    run_wait_s: float = 3600.0
-
-
-def use_cases_of(connection: HTTPConnection) -> UseCases:
-    """For other dependencies to call: as a dependency of their own it is resolved once more a request."""
-    return cast("UseCases", connection.app.state.use_cases)
-
-
-# Coroutines, as the framework calls plain functions in a thread.
-async def _use_cases(connection: HTTPConnection) -> UseCases:
-    return use_cases_of(connection)
-
-
-async def _options(connection: HTTPConnection) -> WebOptions:
-    return cast("WebOptions", connection.app.state.options)
-
-
-Calls = Annotated[UseCases, Depends(_use_cases)]
-Options = Annotated[WebOptions, Depends(_options)]
+def ports_by_name(use_cases: UseCases) -> dict[str, object]:
+    """What routes know by name, of the gateway and of its modules."""
+    named = {field.name: getattr(use_cases, field.name) for field in fields(use_cases)}
+    return named | dict(use_cases.ports)
