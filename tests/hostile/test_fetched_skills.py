@@ -14,7 +14,7 @@ import pytest
 from backend_api.application.skills.own_skills import OwnSkills
 from backend_api.bootstrap.skills import skill_installer
 from backend_api.domain.errors import DomainError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.skills.entity import MAX_ARCHIVE_BYTES
 from backend_api.infrastructure.fetch.guarded_client import guarded_client
 from backend_api.infrastructure.fetch.rules import FetchRules

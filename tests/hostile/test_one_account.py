@@ -16,10 +16,10 @@ import websockets
 
 from backend_api.application.conversation.answer_slots import AT_ONCE
 from backend_api.application.files.upload_files import UPLOADS_PER_USER
+from backend_api.bootstrap.database import connect as open_mongo
 from backend_api.bootstrap.slow_peers import WRITE_TIMEOUT_S
 from backend_api.domain.agent.events import Notice
-from backend_api.domain.conversation.entity import SessionId
-from backend_api.infrastructure.mongo.connection import connect as open_mongo
+from backend_api.domain.ids import SessionId
 from backend_api.infrastructure.mongo.event_log import MongoEventLog
 from service_kit.listening.http import BODY_WINDOW_S, LINGER_S
 from support.api_client import ApiClient, register

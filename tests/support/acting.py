@@ -23,7 +23,8 @@ from backend_api.domain.agent.model import (
 )
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.tools import Done, Tool, ToolCall
-from backend_api.domain.conversation.entity import InboxMessage, Lease, RunId, SessionId
+from backend_api.domain.conversation.entity import InboxMessage, Lease, RunId
+from backend_api.domain.ids import SessionId
 from backend_api.infrastructure.tools.task import TaskTool
 from support.memory.run_ledger import MemoryRunLedger
 from support.memory.store import MemoryStore

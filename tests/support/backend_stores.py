@@ -11,9 +11,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from backend_api.bootstrap.database import connect
 from backend_api.domain.conversation.background import BackgroundCommands
 from backend_api.domain.conversation.deletions import Deletions
-from backend_api.domain.conversation.entity import Session, SessionId, SessionStatus
+from backend_api.domain.conversation.entity import Session, SessionStatus
 from backend_api.domain.conversation.feed import ReadMarkers
 from backend_api.domain.conversation.kept_calls import KeptCalls
 from backend_api.domain.conversation.ports import (
@@ -26,7 +27,7 @@ from backend_api.domain.conversation.ports import (
 )
 from backend_api.domain.conversation.spending import Spending
 from backend_api.domain.conversation.titles import Titles
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.domain.notifier import Notifier
 from backend_api.domain.previews.ports import OpenedPorts
 from backend_api.domain.schedules.ports import Schedules
@@ -34,7 +35,6 @@ from backend_api.domain.settings.ports import SettingsStore
 from backend_api.domain.settings.subagent_kinds import OwnKinds
 from backend_api.domain.skills.ports import SkillStore
 from backend_api.infrastructure.mongo.background_commands import MongoBackgroundCommands
-from backend_api.infrastructure.mongo.connection import connect
 from backend_api.infrastructure.mongo.database import Database
 from backend_api.infrastructure.mongo.deletions import MongoDeletions
 from backend_api.infrastructure.mongo.documents import DOCUMENTS

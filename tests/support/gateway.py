@@ -23,6 +23,7 @@ from backend_api.application.skills.own_skills import OwnSkills
 from backend_api.bootstrap.app import Wire, create_app
 from backend_api.bootstrap.assembly import assemble
 from backend_api.bootstrap.background_tasks import background_task
+from backend_api.bootstrap.database import connect
 from backend_api.bootstrap.gateway_ports import Policy, Ports
 from backend_api.bootstrap.listening import server_for
 from backend_api.bootstrap.modules import MODULES
@@ -44,7 +45,6 @@ from backend_api.infrastructure.mcp.connector import McpConnections
 from backend_api.infrastructure.mcp.network import Network, Networks
 from backend_api.infrastructure.mcp.oauth.authorizer import OAuthAuthorizer
 from backend_api.infrastructure.mongo.background_commands import MongoBackgroundCommands
-from backend_api.infrastructure.mongo.connection import connect
 from backend_api.infrastructure.mongo.database import Database
 from backend_api.infrastructure.mongo.event_log import MongoEventLog
 from backend_api.infrastructure.mongo.mcp_servers import MongoMcpServers
@@ -70,8 +70,10 @@ from backend_api.infrastructure.redis.pending_sign_ins import RedisPendingSignIn
 from backend_api.infrastructure.redis.rate_limiter import RedisRateLimiter
 from backend_api.infrastructure.redis.tickets import RedisTickets
 from backend_api.infrastructure.search.own_search import SearchKeyTrials
+from backend_api.infrastructure.security.file_links import JwtFileLinks
 from backend_api.infrastructure.security.passwords import Argon2Passwords
-from backend_api.infrastructure.security.tokens import JwtAccessTokens, JwtFileLinks, JwtPreviewTokens
+from backend_api.infrastructure.security.preview_tokens import JwtPreviewTokens
+from backend_api.infrastructure.security.tokens import JwtAccessTokens
 from backend_api.infrastructure.skills.library import read_library
 from backend_api.kit.http import WebOptions
 from backend_api.kit.module import Module, open_modules

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from beanie import Document
 
 from backend_api.bootstrap.modules import MODULES
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 
 MODULE_DOCUMENTS: Sequence[type[Document]] = [one for module in MODULES for one in module.documents]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from respx import MockRouter
 
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.mcp.entity import McpServer, McpTarget
 from backend_api.domain.mcp.sign_in import AuthorizationRequest, PendingSignIn, binding_of
 from backend_api.infrastructure.fetch.guarded_client import guarded_transport

@@ -32,10 +32,10 @@ from backend_api.domain.agent.events import Event, LivePayload, MessageCompleted
 from backend_api.domain.agent.model import ChatModel, ModelInfo
 from backend_api.domain.agent.options import Options
 from backend_api.domain.agent.presets import Presets
-from backend_api.domain.conversation.entity import InboxMessage, Lease, Run, RunId, SessionId
+from backend_api.domain.conversation.entity import InboxMessage, Lease, Run, RunId
 from backend_api.domain.conversation.kept_calls import KeptCalls
 from backend_api.domain.conversation.ports import EventLog
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.domain.notifier import Subscription, Topic
 from backend_api.infrastructure.in_process.notifier import InProcessNotifier
 from backend_api.infrastructure.in_process.rate_limiter import InProcessRateLimiter

@@ -24,8 +24,8 @@ from backend_api.domain.agent.events import (
     UsageUpdated,
 )
 from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.conversation.entity import Claimant, SessionId
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.conversation.entity import Claimant
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.infrastructure.mongo.database import Client
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
 from local_stack.services import mongo_uri

@@ -20,7 +20,7 @@ from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.sandbox.tickets import FileLink
 from backend_api.infrastructure.mongo.subagent_kinds import MongoSubagentKinds
 from backend_api.infrastructure.mongo.user_settings import MongoSettingsStore
-from backend_api.infrastructure.security.tokens import JwtFileLinks
+from backend_api.infrastructure.security.file_links import JwtFileLinks
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.worker_app import build_worker_app
 from backend_api.kit.http import WebOptions

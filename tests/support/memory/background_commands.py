@@ -15,7 +15,8 @@ from backend_api.domain.conversation.background import (
     BackgroundNotFoundError,
     TooManyBackgroundError,
 )
-from backend_api.domain.conversation.entity import RunId, SessionId
+from backend_api.domain.conversation.entity import RunId
+from backend_api.domain.ids import SessionId
 from contracts.tools import MAX_BACKGROUND_RUNNING
 from support.memory.run_endings import RunEndings
 from support.memory.store import MemoryStore, SessionRow

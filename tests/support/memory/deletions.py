@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from backend_api.domain.conversation.deletions import Deleted
-from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.ids import SessionId
 from support.memory.store import MemoryStore
 
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from backend_api.domain.identity.entity import Account, RefreshGrant, User, UserId
+from backend_api.domain.identity.entity import Account, RefreshGrant, User
 from backend_api.domain.identity.errors import TokenInvalidError, TokenReusedError, UsernameTakenError
+from backend_api.domain.ids import UserId
 from support.memory.store import utc_now
 
 

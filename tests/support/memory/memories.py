@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.settings.entity import StoredSettings
 from backend_api.memories.domain import Memories
 from support.memory.store import MemoryStore

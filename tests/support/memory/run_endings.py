@@ -21,8 +21,8 @@ from backend_api.domain.agent.events import (
 )
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.waits import end
-from backend_api.domain.conversation.entity import InboxMessage, Lease, Run, RunId, RunStatus, SessionId, SessionStatus
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.conversation.entity import InboxMessage, Lease, Run, RunId, RunStatus, SessionStatus
+from backend_api.domain.ids import SessionId, UserId
 from support.memory.store import MemoryStore, RunRow, SessionRow
 
 

@@ -28,7 +28,6 @@ from backend_api.domain.conversation.entity import (
     Run,
     RunId,
     RunStatus,
-    SessionId,
     SessionStatus,
 )
 from backend_api.domain.conversation.errors import (
@@ -37,7 +36,7 @@ from backend_api.domain.conversation.errors import (
     NothingToCompactError,
     NothingToResumeError,
 )
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from service_kit.observation.context import current_work
 from service_kit.observation.spans import current_traceparent
 from support.memory.run_endings import RunEndings

@@ -8,11 +8,11 @@ from dataclasses import replace
 from backend_api.domain.agent.events import Event, ResolvedBy, RunQueued, SessionUpdated
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.waits import Answer, OpenWait, Wait, WaitRefusedError, answered, end
-from backend_api.domain.conversation.entity import Lease, RunId, RunStatus, SessionId, SessionStatus
+from backend_api.domain.conversation.entity import Lease, RunId, RunStatus, SessionStatus
 from backend_api.domain.conversation.errors import already_over, no_open_wait
 from backend_api.domain.conversation.ports import Resolved
 from backend_api.domain.conversation.session_changes import changed_names
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from support.memory.store import MemoryStore, RunRow, SessionRow
 
 

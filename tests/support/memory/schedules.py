@@ -7,9 +7,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from backend_api.domain.agent.events import MessageUser
-from backend_api.domain.conversation.entity import RunId, Session, SessionId, SessionStatus
+from backend_api.domain.conversation.entity import RunId, Session, SessionStatus
 from backend_api.domain.conversation.errors import SessionQuotaError, TooManyWaitingError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.domain.schedules.entity import Schedule, ScheduledRun, ScheduleId
 from backend_api.domain.schedules.errors import ScheduleNotFoundError, ScheduleQuotaError
 from backend_api.domain.schedules.ports import LISTED_MOST, Fired, Firing, Upcoming

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import cast
 
 from backend_api.domain.agent.events import Event, LivePayload
-from backend_api.domain.conversation.entity import RunId, SessionId
+from backend_api.domain.conversation.entity import RunId
 from backend_api.domain.conversation.live_text import (
     TextKey,
     TextPayload,
@@ -19,6 +19,7 @@ from backend_api.domain.conversation.live_text import (
     text_key,
 )
 from backend_api.domain.conversation.ports import StreamListener
+from backend_api.domain.ids import SessionId
 
 
 class MemorySessionStream:

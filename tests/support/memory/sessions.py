@@ -27,11 +27,11 @@ from backend_api.domain.agent.events import (
 from backend_api.domain.agent.recorded import Body
 from backend_api.domain.agent.tasks import NO_TASKS
 from backend_api.domain.agent.usage import combine
-from backend_api.domain.conversation.entity import Session, SessionId
+from backend_api.domain.conversation.entity import Session
 from backend_api.domain.conversation.errors import EventBodyNotFoundError, SessionNotFoundError, SessionQuotaError
 from backend_api.domain.conversation.ports import Entry, SessionPage
 from backend_api.domain.conversation.session_changes import Changed, differing, updates_of
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from support.memory.newest_first import newest_first
 from support.memory.store import MemoryStore, SessionRow, TitleRow
 

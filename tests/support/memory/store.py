@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from backend_api.domain.agent.events import Event, StoredPayload, Usage
 from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.agent.waits import OpenWait
-from backend_api.domain.conversation.entity import Accepted, InboxMessage, Lease, Run, RunId, Session, SessionId
+from backend_api.domain.conversation.entity import Accepted, InboxMessage, Lease, Run, RunId, Session
 from backend_api.domain.conversation.errors import LeaseLostError, SessionNotFoundError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.domain.settings.entity import StoredSettings
 
 

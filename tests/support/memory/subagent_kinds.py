@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from backend_api.domain.agent.subagent_kinds import MAX_KINDS, SubagentKind
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.settings.entity import StoredSettings
 from backend_api.domain.settings.subagent_kinds import TooManyKindsError
 from support.memory.store import MemoryStore

@@ -38,8 +38,7 @@ from backend_api.bootstrap.web import known_web_tools, search_settings, web_tool
 from backend_api.domain.agent.capability import Setup, tools_of
 from backend_api.domain.agent.presets import Presets
 from backend_api.domain.agent.tools import Tool, ToolSpec
-from backend_api.domain.conversation.entity import SessionId
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.infrastructure.llm.catalogue import Catalogue
 from backend_api.infrastructure.skills.archives import ZipArchives
 from backend_api.infrastructure.tools.ask_user import ask_user

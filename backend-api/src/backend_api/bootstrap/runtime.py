@@ -74,8 +74,8 @@ from backend_api.infrastructure.mongo.user_settings import MongoSettingsStore
 from backend_api.infrastructure.search.bounded_search import search_http
 from backend_api.infrastructure.search.own_search import SearchKeyTrials
 from backend_api.infrastructure.search.registry import check_search, own_keys
+from backend_api.infrastructure.security.file_links import JwtFileLinks
 from backend_api.infrastructure.security.secret_box import AesSecretBox
-from backend_api.infrastructure.security.tokens import JwtFileLinks
 from backend_api.infrastructure.skills.downloads import FetchedSkills
 from backend_api.infrastructure.skills.library import FolderLibrary, read_library
 from backend_api.infrastructure.tools.custom_tools import read_custom_tools

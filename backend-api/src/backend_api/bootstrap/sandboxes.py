@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from backend_api.bootstrap.settings import Settings
 from backend_api.domain.agent.events import SandboxUpdated
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import EventLog, SessionStream
+from backend_api.domain.ids import SessionId
 from backend_api.domain.previews.ports import RunningSandboxes, SandboxApps
 from backend_api.domain.sandbox.changes import ChangeCursor, SandboxChangeSource
 from backend_api.domain.sandbox.ports import Sandboxes, SandboxTools, Screens, Workspace

@@ -8,7 +8,7 @@ from backend_api.application.skills.add_skill import AddSkill
 from backend_api.application.skills.install_skill import InstallSkill
 from backend_api.application.skills.own_skills import OwnSkills
 from backend_api.application.skills.place_skills import PlaceSkills
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.skills.entity import Skill, SkillEntry
 from backend_api.domain.skills.ports import SkillDownloads
 from backend_api.infrastructure.skills.archives import ZipArchives

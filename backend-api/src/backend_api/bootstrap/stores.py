@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from beanie import Document
 
 from backend_api.bootstrap.background_tasks import background_task
+from backend_api.bootstrap.database import connect
 from backend_api.bootstrap.settings import Settings
-from backend_api.infrastructure.mongo.connection import connect
 from backend_api.infrastructure.mongo.database import Database
 from backend_api.infrastructure.redis.client import Redis, connect_redis
 from backend_api.infrastructure.redis.failures import count_failure

@@ -37,7 +37,8 @@ from backend_api.infrastructure.redis.pending_sign_ins import RedisPendingSignIn
 from backend_api.infrastructure.redis.rate_limiter import RedisRateLimiter
 from backend_api.infrastructure.redis.tickets import RedisTickets
 from backend_api.infrastructure.security.passwords import Argon2Passwords
-from backend_api.infrastructure.security.tokens import JwtAccessTokens, JwtPreviewTokens
+from backend_api.infrastructure.security.preview_tokens import JwtPreviewTokens
+from backend_api.infrastructure.security.tokens import JwtAccessTokens
 from backend_api.kit.http import WebOptions
 from service_kit.tracing import follows_callers
 

@@ -27,6 +27,7 @@ __all__ = [
     "LimitError",
     "NotFoundError",
     "PreconditionError",
+    "SlowReaderError",
     "StoreUnavailableError",
     "TooLargeError",
     "UnauthenticatedError",
@@ -39,3 +40,9 @@ class StoreUnavailableError(UnavailableError):
     """The database does not answer. What was to be stored may be, or may not; nobody may act on it."""
 
     code = "store_unavailable"
+
+
+class SlowReaderError(UnavailableError):
+    """A reader of a live stream did not keep up; it resumes from its last number."""
+
+    code = "slow_reader"

@@ -24,6 +24,7 @@ from backend_api.interfaces.http import (
     ports,
     sandbox,
     schedules,
+    session_state,
     sessions,
     settings,
     skills,
@@ -113,6 +114,7 @@ def build_app(
     for router in (
         messages.router,
         sessions.router,
+        session_state.router,
         events.router,
         auth.router,
         files.router,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from backend_api.application.runs.masking import Mask
 from backend_api.application.settings.open_settings import OpenSettings
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.memories.domain import Memories, MemoryFile
 from backend_api.memories.errors import MemoryBusyError, MemoryDisabledError, MemoryInvalidError
 from backend_api.memories.ports import MemoriesStore

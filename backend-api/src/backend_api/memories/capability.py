@@ -8,7 +8,7 @@ from typing import cast
 from backend_api.domain.agent.capability import Capability, Setup
 from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import ContextNote
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.memories.domain import MemoryFile
 from backend_api.memories.listing import MAX_TOLD_CHARACTERS, listed
 

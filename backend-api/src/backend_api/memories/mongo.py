@@ -6,7 +6,7 @@ from beanie import Document
 from pydantic import Field
 from pymongo.errors import DuplicateKeyError
 
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.infrastructure.mongo.beanie_updates import find_one_and_update
 from backend_api.infrastructure.mongo.transactions import store_errors
 from backend_api.infrastructure.mongo.user_settings import notify_of_settings

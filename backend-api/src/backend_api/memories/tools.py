@@ -14,7 +14,7 @@ from pydantic import Field
 from backend_api.domain.agent.capability import Setup
 from backend_api.domain.agent.tools import Done, Tool, ToolCall
 from backend_api.domain.errors import ConflictError, InvalidError, NotFoundError, TooLargeError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.infrastructure.tools.local import Arguments, Line, local_tool
 from backend_api.memories.application import ChangeMemories, MemoryChange
 from backend_api.memories.domain import MAX_FILE_BYTES, MAX_USER_BYTES, MemoryFile

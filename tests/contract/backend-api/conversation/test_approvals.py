@@ -30,13 +30,14 @@ from backend_api.domain.agent.events import (
 from backend_api.domain.agent.questions import Answers, Questions
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.waits import Wait, WaitRefusedError
-from backend_api.domain.conversation.entity import Lease, RunStatus, SessionId
+from backend_api.domain.conversation.entity import Lease, RunStatus
 from backend_api.domain.conversation.errors import (
     ApprovalNotFoundError,
     QuestionNotFoundError,
     SessionNotFoundError,
 )
 from backend_api.domain.errors import InvalidError
+from backend_api.domain.ids import SessionId
 from support.backend_stores import ANNA, BERT, MongoStores
 
 APPROVE, DENY = Decision(decision="approve"), Decision(decision="deny", feedback=" Not today. ")

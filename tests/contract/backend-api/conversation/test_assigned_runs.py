@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from backend_api.domain.agent.events import MessageUser, RunFinished, RunStarted
-from backend_api.domain.conversation.entity import Accepted, Claimant, Lease, RunId, SessionId
+from backend_api.domain.conversation.entity import Accepted, Claimant, Lease, RunId
+from backend_api.domain.ids import SessionId
 from support.backend_stores import ANNA, MongoStores
 
 

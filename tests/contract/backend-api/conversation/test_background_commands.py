@@ -16,7 +16,8 @@ from backend_api.domain.conversation.background import (
     BackgroundNotFoundError,
     TooManyBackgroundError,
 )
-from backend_api.domain.conversation.entity import Lease, SessionId, SessionStatus
+from backend_api.domain.conversation.entity import Lease, SessionStatus
+from backend_api.domain.ids import SessionId
 from contracts.tools import MAX_BACKGROUND_RUNNING
 from support.backend_stores import ANNA, MongoStores
 

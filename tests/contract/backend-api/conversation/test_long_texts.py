@@ -17,8 +17,8 @@ from backend_api.domain.agent.events import (
     ToolFinished,
 )
 from backend_api.domain.agent.recorded import Body, Recorded
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.errors import SessionNotFoundError
+from backend_api.domain.ids import SessionId
 from support.backend_stores import ANNA, BERT, MongoStores, mongo_stores
 from support.servers import Server
 

@@ -7,7 +7,7 @@ import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.mcp.sign_in import SignIn
 from backend_api.domain.settings.entity import Sealed
 from support.backend_stores import ANNA, BERT, MongoStores

@@ -18,8 +18,8 @@ from backend_api.domain.agent.events import (
     PortResource,
     ResourcesUpdated,
 )
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.errors import SessionNotFoundError
+from backend_api.domain.ids import SessionId
 from backend_api.domain.previews.entity import OpenedPort, PortId, new_port_id
 from backend_api.domain.previews.errors import PortNotFoundError, TooManyPortsError
 from backend_api.interfaces.http.state_schemas import PortResourceBody

@@ -8,8 +8,9 @@ import pytest
 
 from backend_api.domain.agent.events import MessageCompleted, MessageUser, RunFinished
 from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.conversation.entity import Accepted, Lease, RunId, RunStatus, SessionId
+from backend_api.domain.conversation.entity import Accepted, Lease, RunId, RunStatus
 from backend_api.domain.conversation.errors import LeaseLostError
+from backend_api.domain.ids import SessionId
 from support.backend_stores import ANNA, MongoStores
 
 

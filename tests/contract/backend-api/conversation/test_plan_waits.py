@@ -25,7 +25,7 @@ from backend_api.domain.agent.plans import Plan, PlanDecision
 from backend_api.domain.agent.questions import Answers
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.waits import Answer, Wait
-from backend_api.domain.conversation.entity import Lease, SessionId
+from backend_api.domain.conversation.entity import Lease
 from backend_api.domain.conversation.errors import (
     ApprovalNotFoundError,
     PlanDecidedError,
@@ -33,7 +33,7 @@ from backend_api.domain.conversation.errors import (
     QuestionNotFoundError,
     SessionNotFoundError,
 )
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from support.backend_stores import ANNA, BERT, MongoStores
 
 TEXT = "# Plan\n" + "x" * 3_000

@@ -17,9 +17,9 @@ from backend_api.domain.agent.events import (
 from backend_api.domain.agent.model import NoteTurn
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.threads import Threads
-from backend_api.domain.conversation.entity import Lease, RunId, SessionId, SessionStatus
+from backend_api.domain.conversation.entity import Lease, RunId, SessionStatus
 from backend_api.domain.conversation.errors import NothingToResumeError, SessionNotFoundError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from support.backend_stores import ANNA, MongoStores
 
 NOTE = ContextNote(kind="resume", text="Go on.")

@@ -21,15 +21,7 @@ from backend_api.domain.agent.events import (
 )
 from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.conversation.deletions import Deleted
-from backend_api.domain.conversation.entity import (
-    Claimant,
-    InboxMessage,
-    RunId,
-    RunStatus,
-    Session,
-    SessionId,
-    SessionStatus,
-)
+from backend_api.domain.conversation.entity import Claimant, InboxMessage, RunId, RunStatus, Session, SessionStatus
 from backend_api.domain.conversation.errors import (
     EventBodyNotFoundError,
     LeaseLostError,
@@ -37,6 +29,7 @@ from backend_api.domain.conversation.errors import (
     SessionNotFoundError,
 )
 from backend_api.domain.errors import InvalidError
+from backend_api.domain.ids import SessionId
 from service_kit.observation.context import working_for
 from service_kit.observation.spans import following
 from support.backend_stores import ANNA, BERT, DOUBLES_TOO, ConversationStores

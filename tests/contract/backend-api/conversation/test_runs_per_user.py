@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from backend_api.domain.agent.events import MessageUser, RunFinished, Usage
-from backend_api.domain.conversation.entity import Claimant, SessionId
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.conversation.entity import Claimant
+from backend_api.domain.ids import SessionId, UserId
 from support.backend_stores import ANNA, BERT, MongoStores
 
 CLAIMANT = Claimant(worker="here", lease_s=30, model="m")

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from backend_api.domain.agent.events import Event, MessageUser, RunFinished, RunQueued, ScheduleFired
-from backend_api.domain.conversation.entity import SessionId, SessionStatus
+from backend_api.domain.conversation.entity import SessionStatus
 from backend_api.domain.conversation.errors import SessionNotFoundError, SessionQuotaError, TooManyWaitingError
+from backend_api.domain.ids import SessionId
 from backend_api.domain.schedules.entity import Missed, Schedule, ScheduleId
 from backend_api.domain.schedules.errors import AccountDisabledError, ScheduleNotFoundError, ScheduleQuotaError
 from backend_api.domain.schedules.ports import LISTED_MOST, Firing

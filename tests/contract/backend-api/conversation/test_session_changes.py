@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from backend_api.domain.agent.events import MessageUser, SessionUpdated
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.errors import SessionNotFoundError
+from backend_api.domain.ids import SessionId
 from support.backend_stores import ANNA, BERT, MongoStores
 
 

@@ -23,8 +23,9 @@ from backend_api.domain.agent.events import (
     ThinkingDelta,
     ToolOutput,
 )
-from backend_api.domain.conversation.entity import RunId, SessionId
-from backend_api.domain.conversation.errors import SlowReaderError
+from backend_api.domain.conversation.entity import RunId
+from backend_api.domain.errors import SlowReaderError
+from backend_api.domain.ids import SessionId
 from backend_api.infrastructure.in_process.notifier import InProcessNotifier
 from backend_api.infrastructure.redis.session_stream import RedisSessionStream
 from support.backend_stores import LiveChannels, redis_channels

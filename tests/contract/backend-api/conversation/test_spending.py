@@ -15,11 +15,11 @@ from backend_api.domain.agent.questions import Questions
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.usage import add_usage
 from backend_api.domain.agent.waits import Wait
-from backend_api.domain.conversation.entity import Lease, SessionId
+from backend_api.domain.conversation.entity import Lease
 from backend_api.domain.conversation.errors import LeaseLostError
 from backend_api.domain.conversation.spending import SpentPage, SpentQuery, UsageBy
 from backend_api.domain.errors import InvalidError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from support.backend_stores import ANNA, BERT, MongoStores
 
 PRICED = Usage(input=100, cached=40, output=10, thinking=5, cache_write=2, cost=0.25)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from backend_api.domain.agent.events import MessageUser, RunStarted
-from backend_api.domain.conversation.entity import Accepted, Claimant, SessionId
+from backend_api.domain.conversation.entity import Accepted, Claimant
+from backend_api.domain.ids import SessionId
 from backend_api.domain.settings.entity import Sealed
 from support.backend_stores import ANNA, BERT, MongoStores
 

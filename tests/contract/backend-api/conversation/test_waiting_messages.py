@@ -8,8 +8,9 @@ from backend_api.domain.agent.events import MessageCompleted, MessageUser, RunFi
 from backend_api.domain.agent.plans import Plan, PlanDecision
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.waits import Wait
-from backend_api.domain.conversation.entity import Accepted, SessionId
+from backend_api.domain.conversation.entity import Accepted
 from backend_api.domain.conversation.errors import TooManyWaitingError
+from backend_api.domain.ids import SessionId
 from support.backend_stores import ANNA, MongoStores
 
 MOST = 3

@@ -25,7 +25,7 @@ from backend_api.domain.agent.events import (
 from backend_api.domain.agent.questions import Answers, Questions
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.waits import Wait, WaitRefusedError
-from backend_api.domain.conversation.entity import Accepted, Lease, RunStatus, SessionId
+from backend_api.domain.conversation.entity import Accepted, Lease, RunStatus
 from backend_api.domain.conversation.errors import (
     LeaseLostError,
     QuestionAnsweredError,
@@ -33,6 +33,7 @@ from backend_api.domain.conversation.errors import (
     SessionNotFoundError,
 )
 from backend_api.domain.errors import InvalidError
+from backend_api.domain.ids import SessionId
 from support.backend_stores import ANNA, BERT, DOUBLES_TOO, ConversationStores
 
 pytestmark = DOUBLES_TOO

@@ -10,11 +10,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from backend_api.domain.identity.entity import RefreshGrant, User, UserId
+from backend_api.bootstrap.database import connect
+from backend_api.domain.identity.entity import RefreshGrant, User
 from backend_api.domain.identity.errors import TokenInvalidError, TokenReusedError, UsernameTakenError
 from backend_api.domain.identity.ports import AccountLookup, RefreshTokens, Users
+from backend_api.domain.ids import UserId
 from backend_api.domain.sandbox.tickets import ScreenTicket, Tickets
-from backend_api.infrastructure.mongo.connection import connect
 from backend_api.infrastructure.mongo.refresh_tokens import MongoRefreshTokens
 from backend_api.infrastructure.mongo.users import MongoUsers
 from backend_api.infrastructure.redis.client import connect_redis

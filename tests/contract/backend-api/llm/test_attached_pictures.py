@@ -14,7 +14,7 @@ import pytest
 from backend_api.domain.agent.attachments import MOST_ATTACHED
 from backend_api.domain.agent.events import AttachmentRead, Notice, ToolCalled
 from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.ids import SessionId
 from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
 from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
 from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel

@@ -8,7 +8,7 @@ import pytest
 
 from backend_api.domain.agent.events import ErrorEvent, Notice, RunFinished, ToolCalled, ToolFinished
 from backend_api.domain.agent.tools import Done
-from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.ids import SessionId
 from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
 from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
 from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel

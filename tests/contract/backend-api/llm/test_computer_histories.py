@@ -21,7 +21,8 @@ from backend_api.domain.agent.events import ApprovalRequested, ToolCalled, ToolF
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.agent.options import Options
 from backend_api.domain.agent.tools import Done
-from backend_api.domain.conversation.entity import RunId, RunStatus, SessionId
+from backend_api.domain.conversation.entity import RunId, RunStatus
+from backend_api.domain.ids import SessionId
 from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
 from backend_api.infrastructure.llm.model_facts import ModelFacts
 from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel

@@ -25,7 +25,8 @@ from backend_api.domain.agent.plans import PlanDecision
 from backend_api.domain.agent.presets import Preset, Presets, PresetText
 from backend_api.domain.agent.questions import Answers
 from backend_api.domain.agent.tools import Done, Tool
-from backend_api.domain.conversation.entity import RunId, RunStatus, SessionId
+from backend_api.domain.conversation.entity import RunId, RunStatus
+from backend_api.domain.ids import SessionId
 from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
 from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
 from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel

@@ -15,7 +15,7 @@ from backend_api.domain.agent.events import ToolCalled, ToolFinished
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.agent.options import Options
 from backend_api.domain.agent.tools import Done, Tool, ToolCall
-from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.ids import SessionId
 from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
 from backend_api.infrastructure.llm.model_facts import ModelFacts
 from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel

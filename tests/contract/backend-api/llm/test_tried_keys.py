@@ -11,7 +11,7 @@ from backend_api.application.identity.limits import Limits
 from backend_api.application.settings.open_settings import OpenSettings
 from backend_api.application.settings.try_key import Trial, TryKey
 from backend_api.domain.agent.catalogue import ProviderName
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.settings.base_urls import BaseUrls
 from backend_api.infrastructure.in_process.rate_limiter import InProcessRateLimiter
 from backend_api.infrastructure.llm.calls import RetryPolicy

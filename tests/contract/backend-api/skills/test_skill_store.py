@@ -9,10 +9,10 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
+from backend_api.bootstrap.database import connect
 from backend_api.domain.skills.entity import MAX_BYTES, Skill
 from backend_api.domain.skills.errors import SkillLimitError, SkillTakenError, SkillUnreadableError
 from backend_api.domain.skills.ports import SkillStore
-from backend_api.infrastructure.mongo.connection import connect
 from backend_api.infrastructure.mongo.skills import MongoSkillStore
 from backend_api.infrastructure.skills.archives import skill_of
 from support.backend_stores import ANNA, BERT

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from backend_api.domain.agent.events import CompactionWanted, MessageUser, RunFinished
-from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.ids import SessionId
 from support.gateway import Gateway
 
 

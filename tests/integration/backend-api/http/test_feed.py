@@ -19,7 +19,7 @@ from backend_api.domain.agent.events import MessageCompleted, RunFinished, Sandb
 from backend_api.domain.agent.plans import Plan
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.waits import Wait
-from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.ids import SessionId
 from backend_api.infrastructure.mongo.clock import DatabaseClock
 from backend_api.infrastructure.mongo.feed_documents import number_of
 from backend_api.infrastructure.mongo.session_feed import MongoSessionFeed

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from backend_api.domain.conversation.entity import SessionId
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.infrastructure.mongo.deletions import MongoDeletions
 from support.flaky_proxy import FlakyProxy
 from support.gateway import run_gateway

@@ -12,7 +12,7 @@ import pytest
 
 from backend_api.application.identity.limits import Limits
 from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.mcp.entity import Listing, McpServer, McpTarget, McpTool, public_name
 from backend_api.domain.mcp.own import MAX_OWN_SERVERS
 from backend_api.domain.mcp.ports import McpServerError, Place

@@ -14,7 +14,8 @@ from backend_api.domain.agent.events import ApprovalCall, MessageUser, Question,
 from backend_api.domain.agent.questions import Questions
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.waits import Wait
-from backend_api.domain.conversation.entity import Accepted, SessionId
+from backend_api.domain.conversation.entity import Accepted
+from backend_api.domain.ids import SessionId
 from support.gateway import Gateway
 
 Headers = dict[str, str]

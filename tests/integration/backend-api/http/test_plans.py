@@ -13,7 +13,7 @@ from backend_api.domain.agent.plans import Plan
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.waits import Wait
 from backend_api.domain.conversation.background import BackgroundCommand
-from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.ids import SessionId
 from support.gateway import Gateway
 
 

@@ -9,7 +9,7 @@ import pytest
 from backend_api.domain.agent.events import MessageUser, Question
 from backend_api.domain.agent.questions import Questions
 from backend_api.domain.agent.waits import Wait
-from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.ids import SessionId
 from support.gateway import Gateway
 
 

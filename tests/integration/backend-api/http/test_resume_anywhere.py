@@ -26,7 +26,8 @@ from backend_api.domain.agent.events import (
     ThinkingDelta,
 )
 from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.conversation.entity import Lease, SessionId
+from backend_api.domain.conversation.entity import Lease
+from backend_api.domain.ids import SessionId
 from support.gateway import Gateway
 from support.servers import Server
 from support.streams import WAIT_S, reading

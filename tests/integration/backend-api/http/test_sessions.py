@@ -9,7 +9,8 @@ import pytest
 
 from backend_api.domain.agent.events import BodyReference, MessageCompleted, MessageDelta, RunFinished, ToolFinished
 from backend_api.domain.agent.recorded import Body, Recorded
-from backend_api.domain.conversation.entity import Lease, SessionId
+from backend_api.domain.conversation.entity import Lease
+from backend_api.domain.ids import SessionId
 from backend_api.domain.notifier import Topic
 from support.gateway import Gateway
 from support.streams import reading

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from backend_api.domain.agent.events import MessageUser, RunFinished, Usage
-from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.ids import SessionId
 from support.gateway import Gateway
 
 

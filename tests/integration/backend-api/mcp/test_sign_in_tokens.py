@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse
 from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
 from backend_api.application.mcp.user_tokens import UserTokens
 from backend_api.domain.agent.tools import ToolCall
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.mcp.entity import McpServer, McpTarget
 from backend_api.domain.mcp.ports import McpConnection, McpServerError, Place
 from backend_api.domain.mcp.sign_in import PendingSignIn, SignIn, binding_of, server_key

@@ -29,9 +29,9 @@ from backend_api.bootstrap.capabilities import capabilities
 from backend_api.domain.agent.events import Event, MessageUser, RunFinished, SessionUpdated
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest
 from backend_api.domain.agent.tools import Done
-from backend_api.domain.conversation.entity import Claimant, SessionId
+from backend_api.domain.conversation.entity import Claimant
 from backend_api.domain.conversation.ports import SessionStream
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.infrastructure.in_process.rate_limiter import InProcessRateLimiter
 from backend_api.infrastructure.mongo.user_settings import MongoSettingsStore
 from backend_api.infrastructure.skills.library import read_library

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from backend_api.bootstrap.database import connect
 from backend_api.domain.agent.events import MessageUser, Question
 from backend_api.domain.agent.questions import Answers, Questions
 from backend_api.domain.agent.waits import Wait
-from backend_api.domain.conversation.entity import RunId, RunStatus, SessionId
+from backend_api.domain.conversation.entity import RunId, RunStatus
 from backend_api.domain.conversation.errors import QuestionAnsweredError
-from backend_api.infrastructure.mongo.connection import connect
+from backend_api.domain.ids import SessionId
 from support.backend_stores import ANNA, ConversationStores, mongo_stores
 from support.servers import Server
 

@@ -15,13 +15,13 @@ from bson import json_util
 from pymongo import AsyncMongoClient
 
 from backend_api.application.runs.run_actor import RunActor
+from backend_api.bootstrap.database import connect
 from backend_api.domain.agent.events import RunFinished, ToolFinished
 from backend_api.domain.agent.model import FinishPart, TextPart, Turn
 from backend_api.domain.agent.thread import Thread
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import EventLog
 from backend_api.domain.errors import StoreUnavailableError
-from backend_api.infrastructure.mongo.connection import connect
+from backend_api.domain.ids import SessionId
 from backend_api.infrastructure.mongo.database import Database
 from backend_api.infrastructure.mongo.migrations import MIGRATIONS, migrate
 from service_kit.migrations import Migration

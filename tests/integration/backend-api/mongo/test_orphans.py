@@ -8,8 +8,9 @@ from pathlib import Path
 
 from pymongo.errors import PyMongoError
 
+from backend_api.bootstrap.database import connect
 from backend_api.domain.agent.events import MessageUser
-from backend_api.infrastructure.mongo.connection import ORPHAN_S, connect
+from backend_api.infrastructure.mongo.connection import ORPHAN_S
 from backend_api.infrastructure.mongo.database import Database
 from support.backend_stores import ANNA, mongo_stores
 from support.servers import Server, run_mongod

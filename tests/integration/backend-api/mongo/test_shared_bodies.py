@@ -7,12 +7,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from backend_api.bootstrap.database import connect
 from backend_api.domain.agent.events import BodyReference, ContentReference, ContextOpened, MessageUser, StoredPayload
 from backend_api.domain.agent.recorded import Body, Recorded
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.errors import EventBodyNotFoundError
-from backend_api.domain.identity.entity import UserId
-from backend_api.infrastructure.mongo.connection import connect
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.infrastructure.mongo.database import Database
 from backend_api.infrastructure.mongo.shared_bodies import MAX_SHARED_BYTES, remove_unused
 from support.backend_stores import ANNA, BERT, ConversationStores, mongo_stores

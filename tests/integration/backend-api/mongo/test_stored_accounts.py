@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from backend_api.infrastructure.mongo.connection import connect
+from backend_api.bootstrap.database import connect
 from backend_api.infrastructure.mongo.database import Database
 from backend_api.infrastructure.mongo.documents import UserDocument
 from backend_api.infrastructure.mongo.users import MongoUsers, account_from

@@ -8,10 +8,10 @@ from pathlib import Path
 import pymongo
 import pytest
 
+from backend_api.bootstrap.database import connect
 from backend_api.domain.agent.events import MessageUser
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.errors import StoreUnavailableError
-from backend_api.infrastructure.mongo.connection import connect
+from backend_api.domain.ids import SessionId
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
 from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
 from support.backend_stores import ANNA, add_session

@@ -12,8 +12,9 @@ import pytest
 
 from backend_api.application import measures
 from backend_api.domain.agent.events import Event, MessageDelta
-from backend_api.domain.conversation.entity import RunId, SessionId
+from backend_api.domain.conversation.entity import RunId
 from backend_api.domain.errors import UnavailableError
+from backend_api.domain.ids import SessionId
 from backend_api.domain.notifier import Topic
 from backend_api.domain.sandbox.tickets import ScreenTicket
 from backend_api.domain.settings.entity import Sealed

@@ -10,11 +10,11 @@ import httpx
 import pytest
 
 from backend_api.application.sandbox.publish_changes import PublishSandboxChanges
+from backend_api.bootstrap.database import connect
 from backend_api.domain.agent.events import Notice, SandboxUpdated
-from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.ids import SessionId
 from backend_api.domain.sandbox.errors import SandboxUnavailableError
 from backend_api.infrastructure.mongo.change_cursor import MongoChangeCursor
-from backend_api.infrastructure.mongo.connection import connect
 from backend_api.infrastructure.mongo.database import Database
 from backend_api.infrastructure.mongo.event_log import MongoEventLog
 from backend_api.infrastructure.mongo.sandbox_changes import MongoSandboxChangeLog

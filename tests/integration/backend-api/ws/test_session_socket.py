@@ -16,7 +16,7 @@ from websockets.typing import Origin, Subprotocol
 
 from backend_api.domain.agent.events import MessageCompleted, MessageDelta, MessageUser, RunFinished
 from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.ids import SessionId
 from backend_api.kit.http import WebOptions
 from support.gateway import Gateway, run_gateway
 from support.servers import Server

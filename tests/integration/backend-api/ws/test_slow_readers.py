@@ -13,7 +13,7 @@ import websockets
 from backend_api.application import measures
 from backend_api.bootstrap.slow_peers import HttpProtocol, WebSocketProtocol
 from backend_api.domain.agent.events import Notice
-from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.ids import SessionId
 from support.gateway import Gateway
 from support.streams import reading
 

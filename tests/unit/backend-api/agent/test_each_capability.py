@@ -37,7 +37,8 @@ from backend_api.domain.agent.skills import SkillOffer
 from backend_api.domain.agent.team import Membership, Team
 from backend_api.domain.agent.tool_families import ToolSet, families_of
 from backend_api.domain.agent.tools import Done
-from backend_api.domain.conversation.entity import RunStatus, SessionId
+from backend_api.domain.conversation.entity import RunStatus
+from backend_api.domain.ids import SessionId
 from backend_api.infrastructure.llm.providers import PROVIDERS
 from backend_api.infrastructure.tools.think import THINK
 from backend_api.memories.capability import memories_capability

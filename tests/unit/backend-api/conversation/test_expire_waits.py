@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from backend_api.application.conversation.expire_waits import ExpireWaits
 from backend_api.bootstrap.background_tasks import background_task
 from backend_api.domain.agent.waits import Answer
-from backend_api.domain.conversation.entity import RunId, SessionId
+from backend_api.domain.conversation.entity import RunId
 from backend_api.domain.conversation.errors import SessionNotFoundError
 from backend_api.domain.conversation.ports import Resolved
 from backend_api.domain.errors import StoreUnavailableError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.infrastructure.in_process.notifier import InProcessNotifier
 from support.memory.session_stream import MemorySessionStream
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from backend_api.application.conversation.delete_session import DeleteSession
 from backend_api.application.conversation.finish_deletions import FinishDeletions
-from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.ids import SessionId
 from backend_api.domain.sandbox.errors import SandboxUnavailableError
 from backend_api.infrastructure.in_process.notifier import InProcessNotifier
 from support.backend_stores import ANNA, ConversationStores, memory_stores

@@ -19,8 +19,9 @@ from backend_api.domain.agent.events import (
     MessageUser,
     RunStarted,
 )
-from backend_api.domain.conversation.entity import Claimant, RunId, SessionId
+from backend_api.domain.conversation.entity import Claimant, RunId
 from backend_api.domain.conversation.errors import SessionNotFoundError
+from backend_api.domain.ids import SessionId
 from support.backend_stores import ANNA, BERT, ConversationStores, memory_stores
 from support.memory.session_stream import MemorySessionStream
 

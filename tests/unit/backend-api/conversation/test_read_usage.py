@@ -10,7 +10,7 @@ import pytest
 from backend_api.application.conversation.read_usage import ReadUsage
 from backend_api.domain.conversation.spending import Spent, SpentPage, SpentQuery
 from backend_api.domain.errors import InvalidError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 
 NOW = datetime(2026, 3, 31, 22, 30, tzinfo=UTC)
 GIVEN: dict[str, Any] = {"since": None, "until": None, "timezone": "UTC", "limit": 50, "cursor": None}

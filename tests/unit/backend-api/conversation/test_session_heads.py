@@ -9,8 +9,8 @@ from contextlib import ExitStack
 import pytest
 
 from backend_api.application.conversation.session_heads import SessionHeads
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.errors import StoreUnavailableError
+from backend_api.domain.ids import SessionId
 from support.memory.sessions import MemoryEventLog
 from support.memory.store import MemoryStore
 

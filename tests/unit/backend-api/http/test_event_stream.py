@@ -10,7 +10,8 @@ import pytest
 from starlette.types import Message
 
 from backend_api.application.identity.connection_auth import ConnectionAuth
-from backend_api.domain.identity.entity import AccessClaims, UserId
+from backend_api.domain.identity.entity import AccessClaims
+from backend_api.domain.ids import UserId
 from backend_api.interfaces.http import event_stream
 from backend_api.interfaces.http.event_stream import EventStream
 

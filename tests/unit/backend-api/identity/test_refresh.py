@@ -11,8 +11,9 @@ from backend_api.application.identity.issue_grant import IssueGrant
 from backend_api.application.identity.limits import Limits
 from backend_api.application.identity.log_out import LogOut
 from backend_api.application.identity.refresh import AGAIN_S, Refresh
-from backend_api.domain.identity.entity import User, UserId
+from backend_api.domain.identity.entity import User
 from backend_api.domain.identity.errors import TokenInvalidError, TokenReusedError
+from backend_api.domain.ids import UserId
 from backend_api.infrastructure.in_process.notifier import InProcessNotifier
 from backend_api.infrastructure.in_process.rate_limiter import InProcessRateLimiter
 from backend_api.infrastructure.security.tokens import JwtAccessTokens

@@ -13,7 +13,7 @@ from backend_api.application import measures
 from backend_api.domain.agent.events import Usage
 from backend_api.domain.agent.model import FinishPart, ModelRequest, TextPart, UsagePart
 from backend_api.domain.errors import InvalidError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.settings import table
 from backend_api.domain.settings.base_urls import BaseUrls
 from backend_api.domain.settings.entity import OwnSettings

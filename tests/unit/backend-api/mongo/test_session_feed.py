@@ -11,7 +11,7 @@ from typing import Any, cast
 from bson.timestamp import Timestamp
 from pymongo.errors import OperationFailure
 
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.infrastructure.mongo.session_feed import MongoSessionFeed
 
 ANNA = UserId("anna")

@@ -10,8 +10,8 @@ import pytest
 
 from backend_api.application.identity.connection_auth import AuthenticatedConnections
 from backend_api.application.previews.preview_connections import PreviewConnections, PreviewLimits
-from backend_api.domain.conversation.entity import SessionId
-from backend_api.domain.identity.entity import AccessClaims, UserId
+from backend_api.domain.identity.entity import AccessClaims
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.domain.previews.entity import OpenedPort, new_port_id
 from backend_api.domain.previews.errors import TooManyPreviewsError
 from backend_api.infrastructure.in_process.notifier import InProcessNotifier

@@ -10,7 +10,7 @@ import pytest
 from backend_api.application.conversation.agent_files import AgentFiles
 from backend_api.application.conversation.write_result import WriteResult
 from backend_api.domain.agent.events import ToolCalled
-from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.ids import SessionId
 from backend_api.domain.sandbox.entity import Sandbox
 from backend_api.domain.sandbox.ports import Upload
 from support.backend_stores import ANNA

@@ -21,7 +21,8 @@ from backend_api.domain.agent.events import (
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn, UserTurn
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.tools import Done
-from backend_api.domain.conversation.entity import RunId, RunStatus, SessionId
+from backend_api.domain.conversation.entity import RunId, RunStatus
+from backend_api.domain.ids import SessionId
 from support.memory.run_ledger import MemoryRunLedger
 from support.memory.run_waits import MemoryWaits
 from support.scripted import HandlerBox, ScriptedModel

@@ -15,7 +15,8 @@ from backend_api.bootstrap.background_tasks import background_task
 from backend_api.domain.agent.events import MessageUser, RunQueued, RunStarted
 from backend_api.domain.agent.model import TextPart
 from backend_api.domain.conversation.assignments import ANNOUNCED_S, ASSIGNED_S, Assignment, FreeSlots
-from backend_api.domain.conversation.entity import Accepted, Claimant, RunId, SessionId
+from backend_api.domain.conversation.entity import Accepted, Claimant, RunId
+from backend_api.domain.ids import SessionId
 from backend_api.domain.notifier import Topic
 from support.acting import STOP
 from support.scripted import ScriptedModel

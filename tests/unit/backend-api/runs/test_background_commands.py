@@ -27,7 +27,8 @@ from backend_api.domain.agent.events import (
 from backend_api.domain.agent.model import FinishPart, NoteTurn, TextPart, ToolCallPart, ToolRequest, UsagePart
 from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.conversation.background import BackgroundCommand
-from backend_api.domain.conversation.entity import RunId, RunStatus, SessionId
+from backend_api.domain.conversation.entity import RunId, RunStatus
+from backend_api.domain.ids import SessionId
 from backend_api.domain.sandbox.entity import Sandbox, SandboxStatus
 from backend_api.domain.sandbox.errors import SandboxUnavailableError
 from backend_api.infrastructure.tools.background import BackgroundCalls, BackgroundToolSource, background_specs

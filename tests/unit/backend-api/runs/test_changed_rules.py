@@ -12,7 +12,8 @@ from backend_api.domain.agent.events import ApprovalRequested, ToolFinished, Too
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn
 from backend_api.domain.agent.options import Options
 from backend_api.domain.agent.tools import Done
-from backend_api.domain.conversation.entity import RunStatus, SessionId
+from backend_api.domain.conversation.entity import RunStatus
+from backend_api.domain.ids import SessionId
 from backend_api.infrastructure.tools.task import TaskTool
 from support.memory.run_waits import MemoryWaits
 from support.scripted import HandlerBox, ScriptedModel

@@ -42,7 +42,7 @@ from backend_api.domain.agent.model import (
 from backend_api.domain.agent.options import Options
 from backend_api.domain.agent.prices import Prices
 from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.ids import SessionId
 from backend_api.infrastructure.llm.calls import ModelCalls, RetryPolicy
 from backend_api.infrastructure.tools.local import MainAgentTools
 from backend_api.infrastructure.tools.plan_mode import plan_mode_tools

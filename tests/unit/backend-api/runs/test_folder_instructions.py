@@ -19,7 +19,7 @@ from backend_api.domain.agent.model import (
     UsagePart,
 )
 from backend_api.domain.agent.tools import Done, FolderInstructions
-from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.ids import SessionId
 from support.scripted import SCRIPTED, HandlerBox, Script, ScriptedModel
 from support.stage import Stage, worker_for, working
 from support.tables import having

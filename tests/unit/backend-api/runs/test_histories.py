@@ -23,9 +23,10 @@ from backend_api.domain.agent.model import (
 )
 from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.conversation.entity import Claimant, Lease, SessionId
+from backend_api.domain.conversation.entity import Claimant, Lease
 from backend_api.domain.conversation.ports import Entry
 from backend_api.domain.errors import StoreUnavailableError
+from backend_api.domain.ids import SessionId
 from support.memory.run_ledger import MemoryRunLedger
 from support.memory.sessions import MemoryEventLog
 from support.memory.store import MemoryStore

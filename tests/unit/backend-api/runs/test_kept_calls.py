@@ -12,10 +12,9 @@ from backend_api.application.conversation.read_model_request import ReadModelReq
 from backend_api.domain.agent.events import LlmRequest, LlmResponse
 from backend_api.domain.agent.model import FinishPart, TextPart, UsagePart
 from backend_api.domain.agent.usage import Usage
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.errors import EventBodyNotFoundError
 from backend_api.domain.errors import StoreUnavailableError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from support.acting import Tools, looking
 from support.memory.kept_calls import MemoryKeptCalls
 from support.scripted import Script, ScriptedModel

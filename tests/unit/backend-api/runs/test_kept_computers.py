@@ -10,7 +10,8 @@ from typing import Any
 from backend_api.domain.agent.capabilities.approval import approval
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest
 from backend_api.domain.agent.tools import Done
-from backend_api.domain.conversation.entity import RunStatus, SessionId
+from backend_api.domain.conversation.entity import RunStatus
+from backend_api.domain.ids import SessionId
 from backend_api.domain.sandbox.errors import SandboxUnavailableError
 from support.scripted import HandlerBox, ScriptedModel
 from support.stage import Stage, until, worker_for, working

@@ -25,7 +25,7 @@ from backend_api.domain.agent.model import (
 from backend_api.domain.agent.sizes import estimated_tokens, tokens_of
 from backend_api.domain.agent.thread import MAX_RESULT_CHARACTERS
 from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.ids import SessionId
 from support.memory.sandboxes import MemorySandboxes, MemoryWorkspace
 from support.scripted import SCRIPTED, HandlerBox, OnOutput, Script, ScriptedModel
 from support.stage import USER, Stage, worker_for, working

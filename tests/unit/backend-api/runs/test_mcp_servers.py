@@ -18,7 +18,7 @@ from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, T
 from backend_api.domain.agent.presets import Preset, Presets, PresetText
 from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.errors import StoreUnavailableError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.mcp.entity import Listing, McpServer, McpTarget, McpTool, public_name
 from backend_api.domain.mcp.ports import McpCause, McpNotCalledError, McpServerError, Place
 from backend_api.domain.mcp.sign_in import Grant, OAuthClient

@@ -7,7 +7,7 @@ import pytest
 from backend_api.application.runs.masking import Mask
 from backend_api.domain.agent.events import ContextNote, ToolFinished
 from backend_api.domain.agent.model import FinishPart, TextPart
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.settings.entity import StoredSettings
 from backend_api.memories.application import ChangeMemories
 from backend_api.memories.capability import memories_capability

@@ -40,9 +40,10 @@ from backend_api.domain.agent.model import (
 from backend_api.domain.agent.model_traces import TracedSoFar
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.threads import Threads
-from backend_api.domain.conversation.entity import Lease, SessionId
+from backend_api.domain.conversation.entity import Lease
 from backend_api.domain.conversation.errors import EventBodyNotFoundError
 from backend_api.domain.errors import StoreUnavailableError
+from backend_api.domain.ids import SessionId
 from support.acting import Acting, DiesAfter, Tools, hand_on, look_and_tell, looking
 from support.memory.run_ledger import MemoryRunLedger
 from support.memory.store import MemoryStore

@@ -20,7 +20,7 @@ from backend_api.domain.agent.model import (
     ToolTurn,
 )
 from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.ids import SessionId
 from support.scripted import HandlerBox, OnOutput, Script, ScriptedModel
 from support.stage import Stage, worker_for, working
 

@@ -22,7 +22,7 @@ from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.subagent_kinds import BUILT_IN, SubagentKind
 from backend_api.domain.agent.threads import subagent_of
 from backend_api.domain.agent.tools import Done
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from support.acting import Acting, DiesAfter, Tools, call, hand_on, look_and_tell, looking
 from support.memory.store import MemoryStore
 from support.memory.subagent_kinds import MemorySubagentKinds

@@ -34,9 +34,9 @@ from backend_api.domain.agent.pictures import MOST_PICTURES, MOST_PICTURES_BYTES
 from backend_api.domain.agent.recorded import Body
 from backend_api.domain.agent.thread import Thread
 from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.errors import EventBodyNotFoundError
 from backend_api.domain.errors import UnavailableError
+from backend_api.domain.ids import SessionId
 from backend_api.infrastructure.llm import anthropic_input, chat_messages
 from support.memory.sessions import MemoryEventLog
 from support.memory.store import MemoryStore

@@ -19,7 +19,8 @@ from backend_api.domain.agent.model import FinishPart, ModelRequest, TextPart, T
 from backend_api.domain.agent.options import Options
 from backend_api.domain.agent.presets import NO_PRESET, Preset, Presets, PresetText
 from backend_api.domain.agent.tools import Done, Tool
-from backend_api.domain.conversation.entity import RunStatus, SessionId
+from backend_api.domain.conversation.entity import RunStatus
+from backend_api.domain.ids import SessionId
 from backend_api.infrastructure.tools.local import MainAgentTools
 from backend_api.infrastructure.tools.plan_mode import plan_mode_tools
 from backend_api.infrastructure.tools.task import TaskTool

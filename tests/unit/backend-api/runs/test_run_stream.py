@@ -22,8 +22,9 @@ from backend_api.application.runs.run_stream import (
 )
 from backend_api.domain.agent.events import ContextUsage, Event, LivePayload, MessageDelta, MessageUser, ModelRetry
 from backend_api.domain.agent.model import ModelRateLimitError, NextAttempt
-from backend_api.domain.conversation.entity import RunId, SessionId
+from backend_api.domain.conversation.entity import RunId
 from backend_api.domain.conversation.live_text import MESSAGE, THINKING
+from backend_api.domain.ids import SessionId
 from support.stage import RecordingStream, until
 
 

@@ -11,8 +11,8 @@ from backend_api.application.runs.run_services import RunOptions
 from backend_api.application.runs.worker import Worker
 from backend_api.domain.agent.events import MessageUser
 from backend_api.domain.agent.model import FinishPart, TextPart
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import Entry
+from backend_api.domain.ids import SessionId
 from support.memory.sessions import MemoryEventLog
 from support.memory.store import MemoryStore
 from support.scripted import ScriptedModel

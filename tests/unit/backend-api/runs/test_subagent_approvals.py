@@ -24,7 +24,8 @@ from backend_api.domain.agent.events import (
 )
 from backend_api.domain.agent.model import TextPart, ToolTurn, UserTurn
 from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.conversation.entity import RunId, RunStatus, SessionId
+from backend_api.domain.conversation.entity import RunId, RunStatus
+from backend_api.domain.ids import SessionId
 from support.acting import CALLS, STOP, USED, Acting, DiesAfter, Tools, asked, call, hand_on
 from support.memory.run_waits import MemoryWaits
 from support.memory.store import MemoryStore

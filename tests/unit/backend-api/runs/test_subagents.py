@@ -32,7 +32,8 @@ from backend_api.domain.agent.model import (
     Turn,
 )
 from backend_api.domain.agent.tools import Assignment, Done, Tool, ToolCall, Waits
-from backend_api.domain.conversation.entity import RunId, SessionId
+from backend_api.domain.conversation.entity import RunId
+from backend_api.domain.ids import SessionId
 from support.acting import (
     Acting,
     DiesAfter,

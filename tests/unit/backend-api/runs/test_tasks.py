@@ -28,7 +28,7 @@ from backend_api.domain.agent.model import (
 )
 from backend_api.domain.agent.tasks import TaskBoard, with_task, without_task
 from backend_api.domain.agent.tools import Tool
-from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.ids import SessionId
 from backend_api.infrastructure.tools.local import LocalTools
 from backend_api.infrastructure.tools.task import TaskTool
 from backend_api.infrastructure.tools.tasks import task_tools

@@ -35,7 +35,8 @@ from backend_api.domain.agent.model import ModelRequest, ModelRequestError, Note
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.team import TEAMMATE, Membership, Team
 from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.conversation.entity import Lease, RunId, RunStatus, SessionId
+from backend_api.domain.conversation.entity import Lease, RunId, RunStatus
+from backend_api.domain.ids import SessionId
 from support.acting import CALLS, USED, DiesAfter, call, looking
 from support.memory.run_waits import MemoryWaits
 from support.memory.sessions import MemoryEventLog

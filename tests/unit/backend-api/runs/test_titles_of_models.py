@@ -29,7 +29,7 @@ from backend_api.domain.agent.model import (
 from backend_api.domain.agent.options import Options
 from backend_api.domain.agent.presets import NO_PRESET, Preset, Presets, PresetText
 from backend_api.domain.agent.prices import Prices
-from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.ids import SessionId
 from backend_api.infrastructure.llm.calls import ModelCalls, RetryPolicy
 from support.memory.kept_calls import MemoryKeptCalls
 from support.memory.sessions import MemoryTranscripts

@@ -27,7 +27,7 @@ from backend_api.domain.agent.model import (
     UsagePart,
 )
 from backend_api.domain.agent.tools import Tool
-from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.ids import SessionId
 from backend_api.infrastructure.tools.task import TaskTool
 from backend_api.infrastructure.tools.todos import todo_tools
 from support.acting import Acting, call, hand_on, looking, taken_over_at

@@ -34,7 +34,8 @@ from backend_api.domain.agent.model import (
 )
 from backend_api.domain.agent.thread import Thread
 from backend_api.domain.agent.tools import Done, Tool, ToolCall
-from backend_api.domain.conversation.entity import RunStatus, SessionId
+from backend_api.domain.conversation.entity import RunStatus
+from backend_api.domain.ids import SessionId
 from backend_api.infrastructure.tools.local import Arguments, local_tool
 from backend_api.infrastructure.tools.plan_mode import plan_mode_tools
 from backend_api.infrastructure.tools.tool_families import LOAD_TOOLS, USE_TOOL_OF_FAMILY

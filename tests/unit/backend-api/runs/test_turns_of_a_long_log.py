@@ -15,7 +15,8 @@ from backend_api.domain.agent.events import MessageCompleted, MessageUser, RunFi
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, UsagePart
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.conversation.entity import Claimant, SessionId
+from backend_api.domain.conversation.entity import Claimant
+from backend_api.domain.ids import SessionId
 from support.scripted import HandlerBox, OnOutput, Script, ScriptedModel
 from support.stage import USER, Stage, worker_for, working
 

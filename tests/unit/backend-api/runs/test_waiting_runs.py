@@ -26,9 +26,9 @@ from backend_api.domain.agent.events import (
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn, UserTurn
 from backend_api.domain.agent.questions import Answers
 from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.conversation.entity import RunId, RunStatus, SessionId
+from backend_api.domain.conversation.entity import RunId, RunStatus
 from backend_api.domain.conversation.session_changes import Changed
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.infrastructure.tools.ask_user import ask_user
 from backend_api.infrastructure.tools.local import LocalTools
 from support.memory.run_waits import MemoryWaits

@@ -37,7 +37,7 @@ from backend_api.domain.agent.model import (
 from backend_api.domain.agent.presets import Preset, Presets, PresetText
 from backend_api.domain.agent.thread import Thread
 from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.ids import SessionId
 from support.scripted import HandlerBox, OnOutput, ScriptedModel
 from support.stage import Stage, worker_for, working
 from support.tables import having

@@ -10,7 +10,7 @@ import pytest
 from respx import MockRouter
 
 from backend_api.domain.agent.events import SandboxUpdated
-from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.ids import SessionId
 from backend_api.domain.sandbox.entity import Scope
 from backend_api.domain.sandbox.errors import SandboxLimitError, SandboxQueuedError, SandboxUnavailableError
 from backend_api.infrastructure.sandbox_manager.client import SandboxManagerClient

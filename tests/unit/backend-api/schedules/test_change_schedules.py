@@ -14,7 +14,7 @@ from backend_api.application.identity.limits import Limits
 from backend_api.application.schedules.change_schedules import MAX_ATTEMPTS, CreateSchedule, UpdateSchedule
 from backend_api.application.schedules.schedule_rules import ScheduleRules
 from backend_api.domain.errors import InvalidError, LimitError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.notifier import Topic
 from backend_api.domain.schedules.entity import Schedule
 from backend_api.domain.schedules.errors import ScheduleBusyError

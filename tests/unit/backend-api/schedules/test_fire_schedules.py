@@ -12,10 +12,9 @@ import pytest
 from backend_api.application.identity.limits import Limits
 from backend_api.application.schedules.fire_schedules import LEAST_S, FireSchedules, RunSchedule, SendScheduled
 from backend_api.domain.agent.events import MessageUser, RunQueued, ScheduleFired
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.errors import SessionNotFoundError
 from backend_api.domain.errors import StoreUnavailableError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.domain.notifier import Topic
 from backend_api.domain.schedules.entity import Missed, Schedule, ScheduleId
 from backend_api.domain.schedules.errors import AccountDisabledError

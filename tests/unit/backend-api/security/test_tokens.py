@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from backend_api.domain.identity.entity import AccessClaims, UserId
+from backend_api.domain.identity.entity import AccessClaims
 from backend_api.domain.identity.errors import TokenInvalidError
+from backend_api.domain.ids import UserId
 from backend_api.infrastructure.security import tokens
 from backend_api.infrastructure.security.tokens import JwtAccessTokens
 

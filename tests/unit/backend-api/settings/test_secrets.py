@@ -14,7 +14,7 @@ from backend_api.application.mcp.reseal_sign_ins import ResealSignIns
 from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
 from backend_api.application.settings.open_settings import OpenSettings, bound_to
 from backend_api.application.settings.reseal_secrets import ResealSecrets
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.mcp.entity import McpServer, McpTarget
 from backend_api.domain.mcp.sign_in import Grant, OAuthClient, binding_of
 from backend_api.domain.settings.entity import Sealed

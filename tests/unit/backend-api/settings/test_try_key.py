@@ -11,7 +11,7 @@ from backend_api.application.identity.limits import Limits
 from backend_api.application.settings.try_key import Trial, TrialResult, TryKey
 from backend_api.domain.agent.model import ModelInfo, ModelRateLimitError, ModelUnavailableError
 from backend_api.domain.errors import InvalidError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.settings.table import OPENAI_API_KEY, OPENAI_BASE_URL
 from backend_api.infrastructure.in_process.rate_limiter import InProcessRateLimiter
 from support.memory.store import MemoryStore

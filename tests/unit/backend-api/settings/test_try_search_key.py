@@ -8,7 +8,7 @@ from backend_api.application.identity.limits import Limits
 from backend_api.application.settings.open_settings import bound_to
 from backend_api.application.settings.try_search_key import TrySearchKey
 from backend_api.domain.errors import InvalidError, LimitError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.settings.ports import SearchTrialResult
 from backend_api.domain.settings.table import BRAVE_API_KEY, SERPER_API_KEY, KeyedSearch, Setting
 from backend_api.infrastructure.in_process.rate_limiter import InProcessRateLimiter

@@ -15,7 +15,7 @@ from backend_api.application.skills.own_skills import OwnSkills
 from backend_api.domain.agent.capability import Setup
 from backend_api.domain.agent.tools import Done
 from backend_api.domain.errors import UpstreamError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.skills.entity import MAX_ARCHIVE_BYTES, MAX_BYTES
 from backend_api.domain.skills.errors import SkillLimitError, SkillRefusedError, SkillTakenError
 from backend_api.domain.skills.ports import SkillDownload

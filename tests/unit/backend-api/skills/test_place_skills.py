@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from backend_api.application.skills.own_skills import OwnSkills
 from backend_api.application.skills.place_skills import PlaceSkills
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.sandbox.entity import Sandbox
 from backend_api.domain.sandbox.errors import SandboxUnavailableError
 from backend_api.infrastructure.skills.archives import ZipArchives, read_zip, skill_of

@@ -14,7 +14,7 @@ from backend_api.application.settings.open_settings import bound_to
 from backend_api.bootstrap.capabilities import capabilities
 from backend_api.domain.agent.capability import tools_of
 from backend_api.domain.agent.tools import Done, ToolCall, ToolSpec
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.sandbox.entity import Sandbox
 from backend_api.domain.sandbox.errors import FileMissingError, SandboxLostError, SandboxUnavailableError
 from backend_api.domain.settings.table import TAVILY_API_KEY

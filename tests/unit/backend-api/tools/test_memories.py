@@ -10,7 +10,7 @@ import pytest
 
 from backend_api.application.runs.masking import Mask
 from backend_api.application.settings.open_settings import bound_to
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.memories.application import MAX_ATTEMPTS, ChangeMemories
 from backend_api.memories.domain import Memories
 from backend_api.memories.tools import MemoryTools, memory_tools

@@ -11,7 +11,7 @@ from respx import MockRouter
 from backend_api.application.settings.open_settings import bound_to
 from backend_api.bootstrap.runtime import plan
 from backend_api.bootstrap.settings import SettingsError, load_settings
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.settings.table import SEARCH_KEYS, KeyedSearch
 from backend_api.infrastructure.search.brave import BraveSearch
 from backend_api.infrastructure.search.custom import CustomSearch

@@ -8,7 +8,7 @@ import pytest
 
 from backend_api.application.runs.masking import Mask
 from backend_api.domain.agent.tools import Done
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.infrastructure.tools.ask_user import ask_user
 from backend_api.infrastructure.tools.local import LocalTools
 from backend_api.infrastructure.tools.plan_update import PLAN_UPDATE

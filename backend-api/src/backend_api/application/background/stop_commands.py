@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 from backend_api.application.background.look_at_command import LookAtCommand
 from backend_api.domain.conversation.background import BackgroundCommand, BackgroundCommands
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import SessionRepository
 from backend_api.domain.errors import DomainError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 
 logger = logging.getLogger(__name__)
 

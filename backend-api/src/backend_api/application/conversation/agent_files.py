@@ -7,9 +7,8 @@ import logging
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.errors import DomainError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.domain.sandbox.ports import Sandboxes, Upload, Workspace
 from service_kit.amounts import duration_text
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from zlib import crc32
 
 from backend_api.domain.conversation.assignments import ANNOUNCED_S, ASSIGNED_S, Assignment, FreeSlots
-from backend_api.domain.conversation.entity import Accepted, Claimant, RunId, SessionId
+from backend_api.domain.conversation.entity import Accepted, Claimant, RunId
 from backend_api.domain.conversation.ports import RunLedger
 from backend_api.domain.errors import DomainError
+from backend_api.domain.ids import SessionId
 from backend_api.domain.notifier import Notifier, Topic
 
 logger = logging.getLogger(__name__)

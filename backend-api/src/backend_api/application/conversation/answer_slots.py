@@ -7,8 +7,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from backend_api.domain.conversation.errors import TooManyAnswersError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.identity.errors import TooManyAnswersError
+from backend_api.domain.ids import UserId
 
 AT_ONCE = 6
 WAITING = 100

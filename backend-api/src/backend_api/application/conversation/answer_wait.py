@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from backend_api.domain.agent.waits import Answer
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import Resolved, SessionStream, Waits
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.domain.notifier import Notifier, Topic
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from backend_api.application.identity.limits import Limits
 from backend_api.domain.agent.events import CompactionWanted, RunQueued
-from backend_api.domain.conversation.entity import RunId, SessionId
+from backend_api.domain.conversation.entity import RunId
 from backend_api.domain.conversation.ports import RunLedger, SessionStream
-from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RateLimiter
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.domain.notifier import Notifier, Topic
 
 

@@ -10,10 +10,10 @@ from typing import Any
 
 from backend_api.application.conversation.session_rules import OptionRules, check_title
 from backend_api.application.identity.limits import Limits
-from backend_api.domain.conversation.entity import Session, SessionId, SessionStatus
+from backend_api.domain.conversation.entity import Session, SessionStatus
 from backend_api.domain.conversation.ports import SessionRepository
-from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RateLimiter
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.domain.stored_time import to_millisecond
 
 

@@ -6,10 +6,9 @@ import asyncio
 import logging
 from dataclasses import dataclass
 
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import RunLedger, SessionRepository
 from backend_api.domain.errors import UnavailableError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.domain.notifier import Notifier, Topic
 from backend_api.domain.sandbox.ports import Sandboxes
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from types import NoneType, UnionType
 from typing import Any, Literal, NamedTuple, Union, cast, get_args, get_origin, get_type_hints
@@ -21,6 +21,7 @@ from backend_api.domain.agent.events import (
     Usage,
     UsageUpdated,
 )
+from backend_api.domain.stored_time import format_time
 
 _PLAIN = frozenset({str, int, float, bool, NoneType, Any})
 Convert = Callable[[Any], Any]
@@ -47,11 +48,6 @@ def dump_bytes(value: object) -> bytes:
         return _ENCODER.encode(value).encode()
     except UnicodeEncodeError:
         return json.dumps(value, separators=(",", ":")).encode()
-
-
-def format_time(at: datetime) -> str:
-    """RFC 3339 in UTC with milliseconds."""
-    return at.astimezone(UTC).isoformat(timespec="milliseconds")[: -len("+00:00")] + "Z"
 
 
 def codec_of(cls: type[Any], *, is_change: bool = False) -> Codec:

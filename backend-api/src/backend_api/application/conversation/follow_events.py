@@ -12,8 +12,7 @@ from typing import cast
 
 from backend_api.application.conversation.session_heads import SessionHeads
 from backend_api.domain.agent.events import Event, RunStarted
-from backend_api.domain.conversation.entity import SessionId
-from backend_api.domain.conversation.errors import SessionNotFoundError, SlowReaderError
+from backend_api.domain.conversation.errors import SessionNotFoundError
 from backend_api.domain.conversation.live_text import (
     TextKey,
     TextPayload,
@@ -23,8 +22,8 @@ from backend_api.domain.conversation.live_text import (
     text_key,
 )
 from backend_api.domain.conversation.ports import EventLog, SessionRepository, SessionStream
-from backend_api.domain.errors import UnavailableError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.errors import SlowReaderError, UnavailableError
+from backend_api.domain.ids import SessionId, UserId
 
 logger = logging.getLogger(__name__)
 

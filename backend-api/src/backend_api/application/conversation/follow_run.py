@@ -22,9 +22,9 @@ from backend_api.domain.agent.events import (
     is_for_the_person,
 )
 from backend_api.domain.agent.run_progress import ASKED
-from backend_api.domain.conversation.entity import Accepted, RunId, RunStatus, SessionId
+from backend_api.domain.conversation.entity import Accepted, RunId, RunStatus
 from backend_api.domain.errors import UnavailableError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 
 _MOST_ASKED = 100
 

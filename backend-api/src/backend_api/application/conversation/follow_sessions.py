@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from backend_api.domain.conversation.feed import FeedItem, FeedMark, SessionChange, SessionFeed, SessionShown
 from backend_api.domain.conversation.ports import SessionRepository
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 
 PAGE = 200
 

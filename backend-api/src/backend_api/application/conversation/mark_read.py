@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from backend_api.domain.conversation.entity import Session, SessionId
+from backend_api.domain.conversation.entity import Session
 from backend_api.domain.conversation.feed import ReadMarkers
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from weakref import WeakValueDictionary
 from backend_api.application.conversation.agent_files import AgentFiles
 from backend_api.domain.agent.events import TeamMessage
 from backend_api.domain.agent.team import LEAD, Team
-from backend_api.domain.conversation.entity import SessionId
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.domain.sandbox.ports import Upload
 
 FOLDER = ".team"

@@ -14,8 +14,9 @@ from backend_api.domain.agent.events import (
     QuestionAsked,
     RunStarted,
 )
-from backend_api.domain.conversation.entity import RunId, SessionId
+from backend_api.domain.conversation.entity import RunId
 from backend_api.domain.conversation.ports import EventLog
+from backend_api.domain.ids import SessionId
 
 _PAGE = 500
 

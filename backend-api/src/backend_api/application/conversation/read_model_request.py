@@ -10,10 +10,9 @@ from typing import Any
 
 from backend_api.application.conversation.event_json import dump
 from backend_api.domain.agent.events import LlmRequest
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.errors import EventBodyNotFoundError
 from backend_api.domain.conversation.ports import EventLog, SessionRepository
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 
 _AT_ONCE = 8
 MAX_BYTES = 20_000_000

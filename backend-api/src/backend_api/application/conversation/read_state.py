@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from backend_api.domain.agent.events import Event, PlanUpdated, Task, Todo, Usage
 from backend_api.domain.conversation.background import BackgroundCommand, BackgroundCommands
-from backend_api.domain.conversation.entity import Run, Session, SessionId
+from backend_api.domain.conversation.entity import Run, Session
 from backend_api.domain.conversation.ports import RunLedger, SessionRepository, Transcripts
 from backend_api.domain.errors import UnavailableError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.domain.previews.entity import OpenedPort
 from backend_api.domain.previews.ports import OpenedPorts
 from backend_api.domain.sandbox.entity import SandboxStatus

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from backend_api.domain.conversation.spending import NO_TIME_ZONE, Spending, SpentPage, SpentQuery, UsageBy
 from backend_api.domain.errors import InvalidError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 
 MOST_DAYS = 366
 USUAL_DAYS = 30

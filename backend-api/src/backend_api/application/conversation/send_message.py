@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from backend_api.application.files.check_attachments import CheckAttachments
 from backend_api.application.identity.limits import Limits
 from backend_api.domain.agent.events import MessageUser
-from backend_api.domain.conversation.entity import MAX_MESSAGE_CHARACTERS, Accepted, SessionId
+from backend_api.domain.conversation.entity import MAX_MESSAGE_CHARACTERS, Accepted
 from backend_api.domain.conversation.errors import MessageTooLongError
 from backend_api.domain.conversation.ports import RunLedger, SessionStream, Slots
 from backend_api.domain.errors import InvalidError
-from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RateLimiter
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.domain.notifier import Notifier, Topic
 from backend_api.domain.unseen import is_blank
 

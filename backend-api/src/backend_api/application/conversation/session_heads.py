@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import EventLog
 from backend_api.domain.errors import UnavailableError
+from backend_api.domain.ids import SessionId
 
 
 class SessionHeads:

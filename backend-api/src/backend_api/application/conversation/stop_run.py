@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from backend_api.application.background.stop_commands import StopCommands
-from backend_api.domain.conversation.entity import RunId, SessionId
-from backend_api.domain.conversation.ports import EventLog, RunLedger, SessionRepository, SessionStream
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.conversation.entity import RunId
+from backend_api.domain.conversation.ports import BackgroundWork, EventLog, RunLedger, SessionRepository, SessionStream
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.domain.notifier import Notifier, Topic
 
 
@@ -22,7 +21,7 @@ class StopRun:
     log: EventLog
     stream: SessionStream
     notifier: Notifier
-    stop_commands: StopCommands
+    stop_commands: BackgroundWork
 
     async def __call__(self, session_id: SessionId, user_id: UserId, run_id: RunId | None = None) -> RunId | None:
         run = await self.ledger.request_stop(session_id, user_id, run_id)

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from backend_api.application import measures
 from backend_api.application.identity.connection_auth import AuthenticatedConnections, ConnectionAuth
 from backend_api.domain.conversation.errors import TooManyStreamsError
-from backend_api.domain.identity.entity import AccessClaims, UserId
+from backend_api.domain.identity.entity import AccessClaims
+from backend_api.domain.ids import UserId
 
 RETRY_AFTER_S = 5
 

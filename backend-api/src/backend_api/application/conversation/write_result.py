@@ -9,8 +9,7 @@ from typing import Any
 
 from backend_api.application.conversation.agent_files import AgentFiles
 from backend_api.domain.agent.events import ToolCalled
-from backend_api.domain.conversation.entity import SessionId
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 
 FOLDER = ".results"
 _ONE_OF_THESE = re.compile(rf"(?:[\w./-]*/)?{re.escape(FOLDER)}/[\w-]+\.txt")

@@ -9,9 +9,8 @@ from datetime import datetime
 from backend_api.application.conversation.agent_files import AgentFiles
 from backend_api.application.conversation.event_json import dump, event_fields
 from backend_api.domain.agent.events import LlmRequest, LlmResponse
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import EventLog
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 
 FOLDER = ".transcripts"
 _PAGE, _PAGE_BYTES = 1_000, 4_000_000

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from backend_api.application.files.own_sandbox import OwnSandbox
-from backend_api.domain.conversation.entity import Session, SessionId
+from backend_api.domain.conversation.entity import Session
 from backend_api.domain.errors import InvalidError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.domain.sandbox.errors import FileMissingError, PathForbiddenError
 from backend_api.domain.sandbox.ports import Workspace
 

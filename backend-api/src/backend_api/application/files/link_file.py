@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from backend_api.application.files.own_sandbox import OwnSandbox
-from backend_api.domain.conversation.entity import SessionId
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.domain.sandbox.ports import Workspace
 from backend_api.domain.sandbox.tickets import FileLink, FileLinks
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from backend_api.domain.agent.events import FilesChanged, SandboxUpdated
-from backend_api.domain.conversation.entity import SessionId, SessionStatus
+from backend_api.domain.conversation.entity import SessionStatus
 from backend_api.domain.conversation.ports import EventLog, SessionRepository, SessionStream
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.domain.sandbox.snapshots import SessionBusyError, Snapshot, Snapshots
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import SessionRepository
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.domain.sandbox.snapshots import Snapshot, Snapshots
 
 

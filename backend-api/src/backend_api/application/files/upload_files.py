@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 from backend_api.application.files.own_sandbox import OwnSandbox
 from backend_api.application.identity.limits import Limits
 from backend_api.domain.agent.events import FilesChanged
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import EventLog, SessionStream
 from backend_api.domain.errors import LimitError
-from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RateLimiter
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.domain.sandbox.ports import Upload, Workspace
 
 UPLOADS_PER_USER = 8

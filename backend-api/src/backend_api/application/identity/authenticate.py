@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from backend_api.domain.errors import UnauthenticatedError
-from backend_api.domain.identity.entity import AccessClaims, User, UserId
+from backend_api.domain.identity.entity import AccessClaims, User
 from backend_api.domain.identity.errors import TokenInvalidError, UsernameTakenError
 from backend_api.domain.identity.ports import AccessTokens, Users
+from backend_api.domain.ids import UserId
 
 LOCAL_USER_ID = UserId("local")
 NO_PASSWORD = "!"

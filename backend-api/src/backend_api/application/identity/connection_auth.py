@@ -8,9 +8,10 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from backend_api.domain.errors import UnauthenticatedError, UnavailableError
-from backend_api.domain.identity.entity import AccessClaims, UserId
+from backend_api.domain.identity.entity import AccessClaims
 from backend_api.domain.identity.errors import TokenInvalidError
 from backend_api.domain.identity.ports import AccountLookup
+from backend_api.domain.ids import UserId
 from backend_api.domain.notifier import Notifier, Topic
 
 logger = logging.getLogger(__name__)

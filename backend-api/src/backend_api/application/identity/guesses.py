@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from backend_api.application.identity.delayed_attempts import DelayedAttempts
 from backend_api.application.identity.limits import Limits
-from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RateLimiter
+from backend_api.domain.ids import UserId
 
 NAMES_OF_AN_ADDRESS = 5
 """So many times the limit of one name is that of all names an address tries: people may share an address."""

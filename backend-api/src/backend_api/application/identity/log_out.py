@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from backend_api.application.identity.issue_grant import digest_of
-from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RefreshTokens, Users
+from backend_api.domain.ids import UserId
 from backend_api.domain.notifier import Notifier, Topic
 
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from backend_api.application.identity.issue_grant import IssueGrant, digest_of
 from backend_api.application.identity.limits import Limits
 from backend_api.application.identity.log_out import LogOut
-from backend_api.domain.identity.entity import Account, Grant, RefreshGrant, UserId
+from backend_api.domain.identity.entity import Account, Grant, RefreshGrant
 from backend_api.domain.identity.errors import TokenInvalidError, TokenReusedError
 from backend_api.domain.identity.ports import AccessTokens, RateLimiter, RefreshTokens, Users
+from backend_api.domain.ids import UserId
 
 AGAIN_S = 60
 MAX_FOLLOWING = 100

@@ -8,10 +8,11 @@ from datetime import UTC, datetime
 
 from backend_api.application.identity.issue_grant import IssueGrant
 from backend_api.application.identity.limits import Limits
-from backend_api.domain.identity.entity import Account, Grant, User, UserId
+from backend_api.domain.identity.entity import Account, Grant, User
 from backend_api.domain.identity.errors import RegistrationClosedError, UsernameTakenError
 from backend_api.domain.identity.ports import PasswordHasher, RateLimiter, Users
 from backend_api.domain.identity.rules import check_email, check_password, check_username
+from backend_api.domain.ids import UserId
 
 
 @dataclass(frozen=True, slots=True)

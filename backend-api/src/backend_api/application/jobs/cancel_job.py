@@ -8,7 +8,7 @@ from backend_api.application.conversation.stop_run import StopRun
 from backend_api.application.jobs.get_job import GetJob
 from backend_api.domain.conversation.entity import Run, RunId
 from backend_api.domain.conversation.jobs import JobEndedError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from backend_api.domain.conversation.entity import Run, RunId
 from backend_api.domain.conversation.jobs import JobNotFoundError
 from backend_api.domain.conversation.ports import RunLedger
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 
 
 @dataclass(frozen=True, slots=True)

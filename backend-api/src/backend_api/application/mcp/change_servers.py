@@ -13,12 +13,11 @@ from backend_api.application.identity.limits import Limits
 from backend_api.application.mcp.own_servers import ServersOfUsers
 from backend_api.application.mcp.revocation import revoke
 from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import SessionRepository
 from backend_api.domain.errors import InvalidError, UnavailableError
 from backend_api.domain.http_address import HttpAddressError
-from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RateLimiter
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.domain.mcp.entity import McpServer, McpTarget
 from backend_api.domain.mcp.own import (
     McpProgramError,

@@ -11,8 +11,8 @@ from backend_api.application.mcp.own_servers import ServersOfUsers
 from backend_api.application.mcp.run_servers import spec_of
 from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.errors import LimitError, UnavailableError
-from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RateLimiter
+from backend_api.domain.ids import UserId
 from backend_api.domain.mcp.entity import Listing, McpTarget, McpTool, prefix_of, within_bound
 from backend_api.domain.mcp.ports import McpConnector, McpServerError, Place
 from service_kit.amounts import duration_text

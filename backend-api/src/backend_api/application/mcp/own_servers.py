@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.mcp.entity import McpServer, McpTarget
 from backend_api.domain.mcp.own import OwnMcpServer, OwnMcpServers, SecretValues
 from backend_api.domain.settings.errors import SecretUnreadableError

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from backend_api.domain.agent.events import BodyReference, McpUpdated, Notice
 from backend_api.domain.agent.mcp_servers import KnownMcpServer
 from backend_api.domain.agent.recorded import Body, Recorded
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.errors import EventBodyNotFoundError
 from backend_api.domain.conversation.ports import EventLog
+from backend_api.domain.ids import SessionId
 from backend_api.domain.mcp.entity import MAX_TOOLS, Listing, McpTarget
 from backend_api.domain.mcp.known import MEDIA_TYPE, from_body, to_body
 from backend_api.domain.mcp.ports import McpServerError

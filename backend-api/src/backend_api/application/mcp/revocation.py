@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.mcp.entity import McpServer
 from backend_api.domain.mcp.sign_in import Authorizer, Grant, McpSignInError
 

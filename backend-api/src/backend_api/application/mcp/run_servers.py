@@ -22,7 +22,6 @@ from backend_api.application.mcp.pinned import (
     ready,
 )
 from backend_api.application.mcp.user_sign_ins import SignInsOfUsers, with_sign_ins
-from backend_api.application.runs.run_journal import RunJournal
 from backend_api.domain.agent.events import McpUpdated, Notice
 from backend_api.domain.agent.mcp_servers import KnownMcpServer
 from backend_api.domain.agent.presets import Preset
@@ -30,9 +29,16 @@ from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.tools import Done, Tool, ToolCall, ToolSpec
 from backend_api.domain.conversation.entity import Lease
 from backend_api.domain.conversation.ports import EventLog
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.mcp.entity import MAX_TOOLS, Listing, McpTarget, McpTool, prefix_of, room_in, within_bound
-from backend_api.domain.mcp.ports import McpConnection, McpConnector, McpNotCalledError, McpServerError, Place
+from backend_api.domain.mcp.ports import (
+    McpConnection,
+    McpConnector,
+    McpNotCalledError,
+    McpServerError,
+    Place,
+    ServerJournal,
+)
 from service_kit.amounts import duration_text
 
 T = TypeVar("T")
@@ -82,7 +88,7 @@ class McpServers:
 
     @asynccontextmanager
     async def of_run(
-        self, lease: Lease, journal: RunJournal, preset: Preset, context_window: int
+        self, lease: Lease, journal: ServerJournal, preset: Preset, context_window: int
     ) -> AsyncGenerator[Sequence[Tool]]:
         """The tools of a run's agents, of servers of which the preset has any, as many as have room in a context of so
         many tokens. They stay what they are; connections are
@@ -115,7 +121,7 @@ class McpServers:
 class _Run:
     servers: McpServers
     lease: Lease
-    journal: RunJournal
+    journal: ServerJournal
     context_window: int
     targets: Mapping[str, McpTarget]
     _connections: dict[str, McpConnection] = field(default_factory=dict[str, McpConnection])

@@ -11,8 +11,8 @@ from backend_api.application.identity.limits import Limits
 from backend_api.application.mcp.own_servers import ServersOfUsers
 from backend_api.application.mcp.revocation import revoke
 from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
-from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RateLimiter
+from backend_api.domain.ids import UserId
 from backend_api.domain.mcp.entity import McpTarget
 from backend_api.domain.mcp.own import McpServerNotFoundError
 from backend_api.domain.mcp.sign_in import (

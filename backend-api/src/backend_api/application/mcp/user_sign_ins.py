@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.mcp.entity import McpTarget
 from backend_api.domain.mcp.sign_in import Grant, OAuthClient, SignIn, SignIns, binding_of, server_key
 from backend_api.domain.settings.errors import SecretUnreadableError

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from backend_api.application.mcp.revocation import revoke
 from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
 from backend_api.domain.errors import UnavailableError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.mcp.entity import McpTarget
 from backend_api.domain.mcp.sign_in import (
     AccessTokens,

@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 from backend_api.application.identity.limits import Limits
 from backend_api.application.previews.open_port import PreviewPolicy
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import SessionRepository
 from backend_api.domain.identity.entity import AccessClaims
 from backend_api.domain.identity.ports import RateLimiter
+from backend_api.domain.ids import SessionId
 from backend_api.domain.previews.entity import PortId, PreviewGrant
 from backend_api.domain.previews.errors import PortNotFoundError
 from backend_api.domain.previews.ports import OpenedPorts, PreviewTokens

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from backend_api.application.identity.connection_auth import AuthenticatedConnections, ConnectionAuth
 from backend_api.domain.errors import UnavailableError
-from backend_api.domain.identity.entity import AccessClaims, UserId
+from backend_api.domain.identity.entity import AccessClaims
+from backend_api.domain.ids import UserId
 from backend_api.domain.notifier import Notifier, Topic
 from backend_api.domain.previews.entity import OpenedPort, PortId
 from backend_api.domain.previews.errors import TooManyPreviewsError

@@ -31,7 +31,7 @@ from backend_api.domain.agent.tool_families import DESKTOP, ToolSet, choose_told
 from backend_api.domain.agent.tool_runner import ToolRunner
 from backend_api.domain.agent.tools import Assignment, Done, ToolCall, Waits
 from backend_api.domain.conversation.entity import Lease
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 
 UNREADABLE_CODE = "secret_unreadable"
 UNREADABLE = "A key of yours can't be read with the SECRETS_KEY that the server has now."

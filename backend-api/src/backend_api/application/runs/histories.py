@@ -10,8 +10,9 @@ from itertools import zip_longest
 
 from backend_api.domain.agent.events import Event, RunStarted
 from backend_api.domain.agent.threads import Threads
-from backend_api.domain.conversation.entity import Accepted, SessionId
+from backend_api.domain.conversation.entity import Accepted
 from backend_api.domain.conversation.ports import EventLog
+from backend_api.domain.ids import SessionId
 
 PAGE = 1_000
 PAGE_BYTES = 16_000_000

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from backend_api.domain.agent.pictures import MAX_PICTURE_BYTES, MAX_RATIO, MAX_SIDE, MIN_SIDE, Image, Picture
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.errors import EventBodyNotFoundError
 from backend_api.domain.conversation.ports import EventLog
+from backend_api.domain.ids import SessionId
 from backend_api.domain.sandbox.picture_heads import sides_of
 
 KEPT_CHARACTERS = 32_000_000

@@ -25,10 +25,10 @@ from backend_api.domain.agent.options import NO_OPTIONS, Options
 from backend_api.domain.agent.presets import Preset, Presets
 from backend_api.domain.agent.tasks import TaskBoard
 from backend_api.domain.agent.tools import Tool
-from backend_api.domain.conversation.entity import Lease, SessionId
+from backend_api.domain.conversation.entity import Lease
 from backend_api.domain.conversation.kept_calls import KeptCalls, KeptCallsOfSession
 from backend_api.domain.conversation.ports import EventLog, RunLedger, SessionRepository, SessionStream
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.domain.notifier import Notifier
 
 

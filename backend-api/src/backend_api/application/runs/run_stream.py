@@ -14,9 +14,10 @@ from datetime import UTC, datetime
 from backend_api.application import measures
 from backend_api.domain.agent.events import ContextUsage, Event, LivePayload, ModelRetry, StoredPayload
 from backend_api.domain.agent.model import ModelError, NextAttempt
-from backend_api.domain.conversation.entity import RunId, SessionId
+from backend_api.domain.conversation.entity import RunId
 from backend_api.domain.conversation.live_text import MESSAGE, OUTPUT, THINKING, TextKey, ended_text, live_text
 from backend_api.domain.conversation.ports import SessionStream
+from backend_api.domain.ids import SessionId
 from service_kit.wait_limit import WaitLimit
 
 logger = logging.getLogger(__name__)

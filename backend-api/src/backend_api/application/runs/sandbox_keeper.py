@@ -7,8 +7,8 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.errors import DomainError
+from backend_api.domain.ids import SessionId
 
 logger = logging.getLogger(__name__)
 

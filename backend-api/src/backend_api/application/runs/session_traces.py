@@ -14,10 +14,9 @@ from backend_api.application.runs.model_traces import ModelTraces
 from backend_api.domain.agent.events import Event, LlmRequest, LlmResponse
 from backend_api.domain.agent.model_traces import TracedSoFar
 from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.kept_calls import KeptCalls, KeptCallsOfSession
 from backend_api.domain.conversation.ports import EventLog, SessionStream
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,10 +18,10 @@ from backend_api.domain.agent.options import NO_OPTIONS, Options, defaults_of
 from backend_api.domain.agent.presets import Presets
 from backend_api.domain.agent.title import Exchange, TitleWriter
 from backend_api.domain.agent.usage import add_usage
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import SessionStream, Transcripts
 from backend_api.domain.conversation.titles import DueTitle, Titles
 from backend_api.domain.errors import DomainError
+from backend_api.domain.ids import SessionId
 
 logger = logging.getLogger(__name__)
 

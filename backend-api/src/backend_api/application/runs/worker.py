@@ -13,8 +13,9 @@ from backend_api.application.runs.histories import History
 from backend_api.application.runs.run_actor import RunActor
 from backend_api.application.runs.run_services import RunServices
 from backend_api.domain.conversation.assignments import ANNOUNCE_S, Assignment, FreeSlots
-from backend_api.domain.conversation.entity import Accepted, Claimant, Lease, RunId, RunStatus, SessionId
+from backend_api.domain.conversation.entity import Accepted, Claimant, Lease, RunId, RunStatus
 from backend_api.domain.errors import DomainError
+from backend_api.domain.ids import SessionId
 from backend_api.domain.notifier import Subscription, Topic
 
 T = TypeVar("T")

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from backend_api.application.identity.limits import Limits
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import SessionRepository
 from backend_api.domain.identity.entity import AccessClaims
 from backend_api.domain.identity.ports import RateLimiter
+from backend_api.domain.ids import SessionId
 from backend_api.domain.sandbox.tickets import ScreenMode, ScreenTicket, Tickets
 
 TICKET_S = 60

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from backend_api.application.conversation.stream_slots import StreamSlots
 from backend_api.application.files.own_sandbox import OwnSandbox
 from backend_api.application.identity.connection_auth import AuthenticatedConnections, ConnectionAuth
-from backend_api.domain.conversation.entity import SessionId
-from backend_api.domain.identity.entity import AccessClaims, UserId
+from backend_api.domain.identity.entity import AccessClaims
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.domain.sandbox.errors import NoDesktopError
 from backend_api.domain.sandbox.ports import Screen, Screens
 from backend_api.domain.sandbox.tickets import TicketInvalidError, Tickets

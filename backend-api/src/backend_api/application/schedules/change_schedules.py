@@ -10,8 +10,8 @@ from typing import Any
 
 from backend_api.application.identity.limits import Limits
 from backend_api.application.schedules.schedule_rules import ScheduleRules
-from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RateLimiter
+from backend_api.domain.ids import UserId
 from backend_api.domain.notifier import Notifier, Topic
 from backend_api.domain.schedules.entity import Schedule, ScheduleId
 from backend_api.domain.schedules.errors import ScheduleBusyError

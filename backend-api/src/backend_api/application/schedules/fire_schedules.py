@@ -12,8 +12,8 @@ from backend_api.domain.agent.events import MessageUser
 from backend_api.domain.conversation.errors import SessionNotFoundError, SessionQuotaError, TooManyWaitingError
 from backend_api.domain.conversation.ports import SessionStream
 from backend_api.domain.errors import DomainError, InvalidError
-from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RateLimiter
+from backend_api.domain.ids import UserId
 from backend_api.domain.notifier import Notifier, Topic
 from backend_api.domain.schedules.entity import PauseReason, Schedule, ScheduleId
 from backend_api.domain.schedules.errors import AccountDisabledError

@@ -10,7 +10,7 @@ from typing import Any
 from backend_api.application.conversation.session_rules import OptionRules
 from backend_api.domain.conversation.ports import SessionRepository
 from backend_api.domain.errors import InvalidError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.schedules.entity import MAX_AHEAD, MAX_CRON_CHARACTERS, MAX_TEXT_CHARACTERS, Schedule
 from backend_api.domain.schedules.occurrences import first_at
 from backend_api.domain.schedules.ports import CronLines

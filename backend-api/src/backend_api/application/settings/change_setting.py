@@ -11,8 +11,8 @@ from backend_api.application.identity.limits import Limits
 from backend_api.application.settings.open_settings import OpenSettings, bound_to
 from backend_api.application.settings.try_search_key import NOT_ASKED
 from backend_api.domain.agent.tools import ToolSpec
-from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RateLimiter
+from backend_api.domain.ids import UserId
 from backend_api.domain.settings.base_urls import BaseUrls
 from backend_api.domain.settings.entity import OwnSettings
 from backend_api.domain.settings.ports import SecretBox, SettingsStore, UserCatalogues

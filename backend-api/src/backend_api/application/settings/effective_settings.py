@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from backend_api.application.settings.open_settings import OpenSettings
 from backend_api.domain.agent.catalogue import ModelCatalogue
 from backend_api.domain.agent.options import NO_OPTIONS, Options
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.settings.ports import UserCatalogues
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.settings.entity import OwnSettings, StoredSettings
 from backend_api.domain.settings.errors import SecretUnreadableError
 from backend_api.domain.settings.ports import SecretBox, SettingsStore

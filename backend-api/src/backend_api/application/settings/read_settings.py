@@ -9,7 +9,7 @@ from typing import Any, Literal
 from backend_api.application.settings.open_settings import OpenSettings
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.errors import InvalidError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.settings.base_urls import BaseUrls
 from backend_api.domain.settings.entity import OwnSettings
 from backend_api.domain.settings.ports import SecretBox, UserCatalogues

@@ -20,8 +20,8 @@ from backend_api.domain.agent.model import (
     UserTurn,
 )
 from backend_api.domain.errors import InvalidError
-from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RateLimiter
+from backend_api.domain.ids import UserId
 from backend_api.domain.settings.base_urls import BaseUrls
 from backend_api.domain.settings.entity import OwnSettings
 from backend_api.domain.settings.ports import UserCatalogues

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from backend_api.application.identity.limits import Limits
 from backend_api.application.settings.open_settings import OpenSettings
 from backend_api.domain.errors import InvalidError
-from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RateLimiter
+from backend_api.domain.ids import UserId
 from backend_api.domain.settings.ports import SearchKeyTrials, SearchTrialResult
 from backend_api.domain.settings.table import SEARCH_KEYS, KeyedSearch, Setting
 

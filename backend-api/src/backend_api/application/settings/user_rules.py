@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from backend_api.application.conversation.session_rules import OptionRules
 from backend_api.application.settings.effective_settings import OpenEffectiveSettings
 from backend_api.domain.agent.options import defaults_of
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.skills.entity import MAX_PER_USER, SkillEntry
 from backend_api.domain.skills.errors import SkillRefusedError
 from backend_api.domain.skills.ports import SkillArchives, SkillStore

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.skills.errors import SkillNotFoundError, SkillNotOwnError
 from backend_api.domain.skills.ports import SkillLibrary, SkillStore
 

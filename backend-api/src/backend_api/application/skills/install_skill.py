@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from backend_api.application.skills.add_skill import AddSkill
 from backend_api.application.skills.own_skills import OwnSkills
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.skills.entity import SkillEntry
 from backend_api.domain.skills.errors import SkillTakenError
 from backend_api.domain.skills.ports import SkillDownloads

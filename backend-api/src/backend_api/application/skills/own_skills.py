@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.skills.entity import Skill, SkillEntry
 from backend_api.domain.skills.errors import SkillNotFoundError
 from backend_api.domain.skills.ports import SkillLibrary, SkillStore

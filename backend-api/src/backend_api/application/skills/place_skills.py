@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 
 from backend_api.application.skills.own_skills import OwnSkills
 from backend_api.domain.errors import DomainError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.sandbox.entity import Sandbox
 from backend_api.domain.skills.entity import ROOT
 from backend_api.domain.skills.ports import SkillArchives, SkillFolders

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from backend_api.application.skills.own_skills import OwnSkills
 from backend_api.domain.agent.skills import SkillOffer
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.skills.entity import SkillEntry
 
 

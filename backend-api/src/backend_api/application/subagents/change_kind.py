@@ -21,8 +21,8 @@ from backend_api.domain.agent.subagent_kinds import (
 from backend_api.domain.agent.tool_rules import FOREIGN_PREFIX, is_named
 from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.errors import InvalidError
-from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RateLimiter
+from backend_api.domain.ids import UserId
 from backend_api.domain.settings.subagent_kinds import KindNameTakenError, KindNotFoundError, OwnKinds
 from backend_api.domain.unseen import UNTYPED
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from backend_api.domain.agent.subagent_kinds import BUILT_IN, SubagentKind, find_kind
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.settings.subagent_kinds import OwnKinds
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from backend_api.application.subagents.kinds_of_users import KindsOfUsers
 from backend_api.domain.agent.subagent_kinds import SubagentKind, find_kind, is_built_in
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 
 Source = Literal["product", "deployment", "user"]
 

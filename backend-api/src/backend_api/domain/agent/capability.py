@@ -24,7 +24,7 @@ from backend_api.domain.agent.subagent_kinds import BUILT_IN, MAIN, SubagentKind
 from backend_api.domain.agent.team import Membership
 from backend_api.domain.agent.tool_families import PAIR, Family, ToolSet
 from backend_api.domain.agent.tools import Tool, ToolSpec
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from backend_api.domain.conversation.entity import RunId, SessionId
+from backend_api.domain.conversation.entity import RunId
+from backend_api.domain.ids import SessionId
 
 ANNOUNCE_S = 1.0
 """How often a worker announces itself."""

@@ -9,9 +9,8 @@ from typing import Protocol
 
 from backend_api.domain.agent.events import BackgroundEnd, Event, FilesChanged
 from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.errors import ConflictError, NotFoundError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 
 MAX_WAKES = 20
 """Runs that results alone may begin before the person says something again: a result that starts the next command

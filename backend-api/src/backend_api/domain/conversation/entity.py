@@ -9,9 +9,8 @@ from typing import Any, Literal, NewType
 
 from backend_api.domain.agent.events import Event
 from backend_api.domain.agent.options import NO_OPTIONS, Options
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 
-SessionId = NewType("SessionId", str)
 RunId = NewType("RunId", str)
 
 MAX_MESSAGE_CHARACTERS = 100_000

@@ -58,12 +58,6 @@ class NothingToCompactError(ConflictError):
     code = "nothing_to_compact"
 
 
-class SlowReaderError(UnavailableError):
-    """A reader of a live stream did not keep up; it resumes from its last number."""
-
-    code = "slow_reader"
-
-
 class FeedLostError(UnavailableError):
     """The feed of sessions lost its place; its readers come again and get every session as it is."""
 
@@ -122,12 +116,6 @@ class TooManyStreamsError(LimitError):
     """This user has as many streams open as one may have at this gateway."""
 
     code = "too_many_streams"
-
-
-class TooManyAnswersError(LimitError):
-    """This user has as many long answers on their way as one may have at this gateway."""
-
-    code = "too_many_answers"
 
 
 class TooManyWaitingError(LimitError):

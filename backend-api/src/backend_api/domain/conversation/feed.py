@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
-from backend_api.domain.conversation.entity import Session, SessionId
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.conversation.entity import Session
+from backend_api.domain.ids import SessionId, UserId
 
 ChangeType = Literal["session.created", "session.updated", "session.deleted"]
 MarkType = Literal["feed.started", "feed.reset", "feed.ready"]

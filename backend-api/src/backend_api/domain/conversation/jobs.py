@@ -8,7 +8,7 @@ from typing import Protocol
 
 from backend_api.domain.conversation.entity import Run, RunStatus
 from backend_api.domain.errors import ConflictError, NotFoundError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 
 
 class JobStatus(StrEnum):

@@ -26,19 +26,10 @@ from backend_api.domain.agent.events import (
 )
 from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.agent.waits import Answer, Wait
-from backend_api.domain.conversation.entity import (
-    Accepted,
-    Claimant,
-    InboxMessage,
-    Lease,
-    Run,
-    RunId,
-    Session,
-    SessionId,
-)
+from backend_api.domain.conversation.entity import Accepted, Claimant, InboxMessage, Lease, Run, RunId, Session
 from backend_api.domain.conversation.live_text import TextKey
 from backend_api.domain.conversation.session_changes import Changed
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -328,4 +319,12 @@ class Slots(Protocol):
     def reserve(self, session_id: SessionId) -> Slot | None:
         """Hold a slot, and in this process begin to read what was said so far, unless it is known; None when none is
         free."""
+        ...
+
+
+class BackgroundWork(Protocol):
+    """What goes on in the background of a session, beside its runs."""
+
+    async def all(self, session_id: SessionId, user_id: UserId) -> None:
+        """End all of it. Raises `SessionNotFoundError`."""
         ...

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
 
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 
 NO_TIME_ZONE = "There is no such time zone. Name one such as Europe/Berlin."
 UsageBy = Literal["session", "model", "day"]

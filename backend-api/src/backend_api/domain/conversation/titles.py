@@ -8,8 +8,8 @@ from typing import Protocol
 
 from backend_api.domain.agent.events import Event, Usage
 from backend_api.domain.agent.options import NO_OPTIONS, Options
-from backend_api.domain.conversation.entity import RunId, SessionId
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.conversation.entity import RunId
+from backend_api.domain.ids import SessionId, UserId
 
 MAX_ATTEMPTS = 3
 

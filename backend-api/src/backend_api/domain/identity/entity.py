@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NewType
 
-UserId = NewType("UserId", str)
+from backend_api.domain.ids import UserId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

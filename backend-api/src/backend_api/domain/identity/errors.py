@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backend_api.domain.errors import ConflictError, ForbiddenError, InvalidError, UnauthenticatedError
+from backend_api.domain.errors import ConflictError, ForbiddenError, InvalidError, LimitError, UnauthenticatedError
 from backend_api.domain.identity.entity import RefreshGrant
 
 
@@ -56,3 +56,9 @@ class RegistrationClosedError(ForbiddenError):
     """Registration is closed on this server."""
 
     code = "registration_closed"
+
+
+class TooManyAnswersError(LimitError):
+    """This user has as many long answers on their way as one may have at this gateway."""
+
+    code = "too_many_answers"

@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Protocol
 
-from backend_api.domain.identity.entity import AccessClaims, Account, RefreshGrant, User, UserId
+from backend_api.domain.identity.entity import AccessClaims, Account, RefreshGrant, User
+from backend_api.domain.ids import UserId
 
 
 class Users(Protocol):

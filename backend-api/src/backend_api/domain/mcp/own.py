@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Literal, Protocol
 
 from backend_api.domain.errors import ConflictError, NotFoundError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.mcp.entity import McpServer
 from backend_api.domain.mcp.ports import McpCause
 from backend_api.domain.settings.entity import Sealed

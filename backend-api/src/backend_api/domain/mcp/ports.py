@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from backend_api.domain.agent.mcp_servers import KnownMcpServer
+from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.mcp.entity import Listing, McpTarget
 
@@ -90,4 +93,20 @@ class McpConnector(Protocol):
 
     async def connect(self, target: McpTarget, place: Place) -> McpConnection:
         """Raises `McpServerError`, and `UnavailableError` where a sandbox can't be had. Cancelling leaves nothing."""
+        ...
+
+
+class ServerJournal(Protocol):
+    """Where a run keeps which servers it had and what these offered."""
+
+    async def conversation(self) -> object:
+        """Read the run's conversation, so that `mcp_servers` is of now."""
+        ...
+
+    def mcp_servers(self) -> Mapping[str, KnownMcpServer]:
+        """What is known of each server, by its name."""
+        ...
+
+    def record_items(self, items: Sequence[Recorded], *, handled: int = 0) -> Awaitable[None]:
+        """Store these in one step."""
         ...

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Literal, Protocol
 
 from backend_api.domain.errors import ConflictError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.mcp.entity import McpServer, McpTarget, Source
 from backend_api.domain.settings.entity import Sealed
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NewType
 
-from backend_api.domain.conversation.entity import SessionId
-from backend_api.domain.identity.entity import AccessClaims, UserId
+from backend_api.domain.identity.entity import AccessClaims
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.domain.previews.errors import PortRefusedError
 
 PortId = NewType("PortId", str)

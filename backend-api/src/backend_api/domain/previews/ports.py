@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from backend_api.domain.agent.events import Event
-from backend_api.domain.conversation.entity import SessionId
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.domain.previews.entity import OpenedPort, PortId, PreviewGrant
 from backend_api.domain.sandbox.entity import Sandbox
 

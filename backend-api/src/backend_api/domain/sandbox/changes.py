@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from backend_api.domain.agent.events import Event, Notice, SandboxUpdated
-from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.ids import SessionId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

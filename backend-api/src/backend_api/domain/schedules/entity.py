@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal, NewType
 
-from backend_api.domain.conversation.entity import RunId, SessionId
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.conversation.entity import RunId
+from backend_api.domain.ids import SessionId, UserId
 
 ScheduleId = NewType("ScheduleId", str)
 

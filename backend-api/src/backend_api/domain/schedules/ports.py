@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Literal, Protocol
 
 from backend_api.domain.agent.events import Event, MessageUser, ScheduleFired
-from backend_api.domain.conversation.entity import RunId, SessionId
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.conversation.entity import RunId
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.domain.schedules.entity import Missed, Schedule, ScheduleId
 
 LISTED_MOST = 1_000

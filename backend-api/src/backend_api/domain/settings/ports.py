@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from backend_api.domain.agent.catalogue import ModelCatalogue
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.settings.entity import OwnSettings, Sealed, StoredSettings
 from backend_api.domain.settings.table import KeyedSearch
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from backend_api.domain.agent.subagent_kinds import MAX_KINDS, SubagentKind
 from backend_api.domain.errors import ConflictError, NotFoundError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 
 
 class KindNotFoundError(NotFoundError):

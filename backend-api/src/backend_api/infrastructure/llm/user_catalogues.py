@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from backend_api.domain.agent.catalogue import Role
 from backend_api.domain.errors import InvalidError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.settings import table
 from backend_api.domain.settings.base_urls import BaseUrls
 from backend_api.domain.settings.entity import OwnSettings

@@ -18,8 +18,8 @@ from backend_api.domain.conversation.background import (
     BackgroundNotFoundError,
     TooManyBackgroundError,
 )
-from backend_api.domain.conversation.entity import SessionId, SessionStatus
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.conversation.entity import SessionStatus
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.event_documents import insert_recorded, number
 from backend_api.infrastructure.mongo.run_documents import message_origin, queued_run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 
 from beanie import Document, init_beanie  # pyright: ignore[reportUnknownVariableType] -- its database is untyped
@@ -14,8 +14,6 @@ from pymongo.read_concern import ReadConcern
 
 from backend_api.domain.errors import StoreUnavailableError
 from backend_api.infrastructure.mongo.database import Client, Database
-from backend_api.infrastructure.mongo.documents import DOCUMENTS
-from backend_api.infrastructure.mongo.migrations import MIGRATIONS, migrate
 from backend_api.infrastructure.mongo.transactions import DURABLE
 from service_kit.amounts import duration_text
 
@@ -32,10 +30,15 @@ LOOK_AGAIN_S = 5.0
 
 
 @asynccontextmanager
-async def connect(
-    uri: str, name: str, *, documents: Sequence[type[Document]] = (), wait_s: float = 30.0
+async def open_database(
+    uri: str,
+    name: str,
+    *,
+    documents: Sequence[type[Document]],
+    migrate: Callable[[Database], Awaitable[int]],
+    wait_s: float = 30.0,
 ) -> AsyncGenerator[Database]:
-    """A database of this program's version, whose documents and indexes exist, with those of modules. Raises
+    """A database of this program's version, to which `migrate` brings it, whose documents and indexes exist. Raises
     `StoreUnavailableError` when it does not answer in time, or holds data of a later version."""
     client: Client = AsyncMongoClient(
         uri, tz_aware=True, serverSelectionTimeoutMS=5000, timeoutMS=None, maxPoolSize=100, appname="backend-api"
@@ -43,13 +46,13 @@ async def connect(
     async with client:
         await ensure_replica_set(client, wait_s=wait_s)
         database = client.get_database(name, read_concern=DURABLE_READS)
-        await migrate(database)
+        version = await migrate(database)
         try:
             durable = database.with_options(write_concern=DURABLE)
-            await init_beanie(database=durable, document_models=[*DOCUMENTS, *documents])
+            await init_beanie(database=durable, document_models=[*documents])
         except PyMongoError as error:
             raise StoreUnavailableError("The database refused the indexes.") from error
-        logger.info("database is open", extra={"version": len(MIGRATIONS)})
+        logger.info("database is open", extra={"version": version})
         binding = asyncio.create_task(_keep_transactions_bound(client), name="transactions-bound")
         try:
             yield database

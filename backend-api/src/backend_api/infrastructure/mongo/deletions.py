@@ -8,8 +8,7 @@ from typing import Any, cast
 from pymongo.asynchronous.client_session import AsyncClientSession
 
 from backend_api.domain.conversation.deletions import Deleted
-from backend_api.domain.conversation.entity import SessionId
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.infrastructure.mongo.beanie_updates import find_one_and_update, update_many
 from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.documents import (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from types import MappingProxyType
 
 from pymongo.asynchronous.client_session import AsyncClientSession
@@ -13,12 +14,13 @@ from pymongo.asynchronous.cursor import AsyncCursor
 from pymongo.errors import BulkWriteError, DuplicateKeyError
 
 from backend_api.application.conversation.event_json import dump, payload_fields, payload_from
+from backend_api.application.runs.stored_events import count_stored
 from backend_api.domain.agent.events import Event, MessageUser, StoredPayload, agent_of, is_answer
 from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.conversation.errors import SessionNotFoundError
 from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.shared_bodies import is_shared, read_shared, share
-from backend_api.infrastructure.mongo.transactions import store_errors, wrote
+from backend_api.infrastructure.mongo.transactions import on_commit, store_errors
 
 PART_CHARACTERS = 60_000
 """Of an event's JSON text: at four bytes each and with its envelope a document stays below 256 KB."""
@@ -92,7 +94,7 @@ async def insert_events(
     await _insert(database["events"], session, documents)
     if parts:
         await _insert(database["event_parts"], session, parts)
-    wrote(events)
+    on_commit(partial(count_stored, events))
 
 
 async def insert_recorded(

@@ -10,9 +10,9 @@ from pymongo.asynchronous.client_session import AsyncClientSession
 
 from backend_api.domain.agent.events import Event, SandboxUpdated, StoredPayload
 from backend_api.domain.agent.recorded import Body
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.errors import EventBodyNotFoundError, SessionNotFoundError
 from backend_api.domain.conversation.ports import Entry
+from backend_api.domain.ids import SessionId
 from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.event_documents import insert_events, number, read_body, read_events, read_up_to
 from backend_api.infrastructure.mongo.transactions import in_transaction, store_errors

@@ -8,10 +8,9 @@ from typing import Any, cast
 
 from bson.timestamp import Timestamp
 
-from backend_api.application.conversation.event_json import format_time
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.feed import NUMBERS, SHOWN, ChangeType, SessionChange
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
+from backend_api.domain.stored_time import format_time
 from backend_api.infrastructure.mongo.database import Document
 
 _EPOCH_S = 1_577_836_800

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from backend_api.domain.conversation.entity import SessionId
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.infrastructure.mongo.database import Database
 from backend_api.infrastructure.mongo.transactions import store_errors
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pymongo.errors import DuplicateKeyError
 
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.mcp.entity import McpServer
 from backend_api.domain.mcp.own import MAX_OWN_SERVERS, McpTrial, OwnMcpServer, TooManyMcpServersError
 from backend_api.domain.settings.entity import Sealed

@@ -8,7 +8,7 @@ from typing import Any
 
 from pymongo.errors import DuplicateKeyError
 
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.mcp.sign_in import SignIn
 from backend_api.domain.settings.entity import Sealed
 from backend_api.infrastructure.mongo.beanie_updates import find_one_and_delete, find_one_and_update

@@ -86,8 +86,10 @@ MIGRATIONS = (
 )
 
 
-async def migrate(database: Database, migrations: Sequence[Migration] = MIGRATIONS) -> None:
-    """Bring the data to this program's version. Raises `StoreUnavailableError`, as for data of a later one."""
+async def migrate(database: Database, migrations: Sequence[Migration] = MIGRATIONS) -> int:
+    """Bring the data to this program's version, which is returned. Raises `StoreUnavailableError`, also for data of a
+    later one."""
     await migrate_data(
         StoredData(database=database, migrations=migrations, filled="sessions", error=StoreUnavailableError)
     )
+    return len(migrations)

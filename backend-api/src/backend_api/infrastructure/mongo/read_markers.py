@@ -5,8 +5,8 @@ from __future__ import annotations
 from pymongo import ReturnDocument
 from pymongo.asynchronous.client_session import AsyncClientSession
 
-from backend_api.domain.conversation.entity import Session, SessionId
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.conversation.entity import Session
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.documents import SessionDocument
 from backend_api.infrastructure.mongo.session_repository import session_from

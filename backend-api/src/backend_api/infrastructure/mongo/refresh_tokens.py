@@ -7,8 +7,9 @@ from datetime import datetime
 
 from pymongo.errors import DuplicateKeyError
 
-from backend_api.domain.identity.entity import RefreshGrant, UserId
+from backend_api.domain.identity.entity import RefreshGrant
 from backend_api.domain.identity.errors import TokenInvalidError, TokenReusedError
+from backend_api.domain.ids import UserId
 from backend_api.infrastructure.mongo.beanie_updates import find_one_and_update
 from backend_api.infrastructure.mongo.database import Document
 from backend_api.infrastructure.mongo.documents import RefreshTokenDocument

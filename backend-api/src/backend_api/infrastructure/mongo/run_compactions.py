@@ -8,9 +8,9 @@ from pymongo import ReturnDocument
 from pymongo.asynchronous.client_session import AsyncClientSession
 
 from backend_api.domain.agent.events import CompactionWanted, Event, RunQueued, StoredPayload
-from backend_api.domain.conversation.entity import SessionId, SessionStatus
+from backend_api.domain.conversation.entity import SessionStatus
 from backend_api.domain.conversation.errors import NothingToCompactError, SessionNotFoundError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.infrastructure.mongo.database import Database
 from backend_api.infrastructure.mongo.event_documents import insert_events, number
 from backend_api.infrastructure.mongo.run_documents import message_origin, queued_run

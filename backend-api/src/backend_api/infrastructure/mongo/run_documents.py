@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from backend_api.domain.conversation.entity import Claimant, InboxMessage, Run, RunId, RunStatus, SessionId
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.conversation.entity import Claimant, InboxMessage, Run, RunId, RunStatus
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.infrastructure.mongo.database import Document
 from service_kit.observation.context import current_work
 from service_kit.observation.spans import current_traceparent

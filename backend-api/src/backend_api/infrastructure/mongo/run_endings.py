@@ -13,9 +13,9 @@ from backend_api.domain.agent.ending import cut_by_stop
 from backend_api.domain.agent.events import NO_USAGE, Event, RunFinished, RunQueued, Usage, UsageUpdated
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.waits import end
-from backend_api.domain.conversation.entity import Lease, Run, RunId, RunStatus, SessionId, SessionStatus
+from backend_api.domain.conversation.entity import Lease, Run, RunId, RunStatus, SessionStatus
 from backend_api.domain.conversation.errors import LeaseLostError, SessionNotFoundError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.event_documents import from_document, insert_recorded, number, read_events
 from backend_api.infrastructure.mongo.run_documents import put_in_inbox, queued_run, run_from

@@ -30,7 +30,6 @@ from backend_api.domain.conversation.entity import (
     Run,
     RunId,
     RunStatus,
-    SessionId,
     SessionStatus,
 )
 from backend_api.domain.conversation.errors import (
@@ -39,7 +38,7 @@ from backend_api.domain.conversation.errors import (
     SessionNotFoundError,
     TooManyWaitingError,
 )
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.event_documents import (
     insert_events,

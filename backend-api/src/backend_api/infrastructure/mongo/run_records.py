@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from backend_api.domain.conversation.entity import Run
 from backend_api.domain.conversation.jobs import JobStatus, RunPage
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.infrastructure.mongo.database import Document
 from backend_api.infrastructure.mongo.documents import RunDocument
 from backend_api.infrastructure.mongo.newest_first import newest_first

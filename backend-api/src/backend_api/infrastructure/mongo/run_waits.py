@@ -26,7 +26,7 @@ from backend_api.domain.agent.waits import (
     answered,
     end,
 )
-from backend_api.domain.conversation.entity import Lease, RunId, RunStatus, SessionId, SessionStatus
+from backend_api.domain.conversation.entity import Lease, RunId, RunStatus, SessionStatus
 from backend_api.domain.conversation.errors import (
     LeaseLostError,
     SessionNotFoundError,
@@ -35,7 +35,7 @@ from backend_api.domain.conversation.errors import (
 )
 from backend_api.domain.conversation.ports import Resolved
 from backend_api.domain.conversation.session_changes import changed_names
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.event_documents import insert_recorded, number
 from backend_api.infrastructure.mongo.run_queries import leased_run, leased_session

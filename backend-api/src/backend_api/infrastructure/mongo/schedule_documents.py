@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
 from typing import Any
 
-from backend_api.domain.conversation.entity import RunId, SessionId
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.conversation.entity import RunId
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.domain.schedules.entity import Missed, Schedule, ScheduledRun, ScheduleId
 from backend_api.infrastructure.mongo.database import Document
 

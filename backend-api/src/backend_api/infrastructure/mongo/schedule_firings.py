@@ -9,8 +9,9 @@ from pymongo import ReturnDocument
 from pymongo.asynchronous.client_session import AsyncClientSession
 
 from backend_api.domain.agent.events import RunQueued, StoredPayload
-from backend_api.domain.conversation.entity import RunId, SessionId, SessionStatus
+from backend_api.domain.conversation.entity import RunId, SessionStatus
 from backend_api.domain.conversation.errors import SessionNotFoundError, SessionQuotaError, TooManyWaitingError
+from backend_api.domain.ids import SessionId
 from backend_api.domain.schedules.entity import Schedule
 from backend_api.domain.schedules.errors import AccountDisabledError, ScheduleNotFoundError
 from backend_api.domain.schedules.ports import Fired, Firing
@@ -20,8 +21,8 @@ from backend_api.infrastructure.mongo.event_documents import insert_events, numb
 from backend_api.infrastructure.mongo.run_documents import message_origin, queued_run
 from backend_api.infrastructure.mongo.run_queries import ACCEPTED_FIELDS, IS_FREE, run_started_by, unseen_after
 from backend_api.infrastructure.mongo.schedule_documents import missed_document
+from backend_api.infrastructure.mongo.settings_marks import mark_new_session, settings_of_new_session
 from backend_api.infrastructure.mongo.transactions import AbandonedError, giving_way, in_transaction, store_errors
-from backend_api.infrastructure.mongo.user_settings import mark_new_session, settings_of_new_session
 
 
 class ScheduleFirings:

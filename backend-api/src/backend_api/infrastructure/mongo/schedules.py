@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pymongo import ASCENDING, DESCENDING
 
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.schedules.entity import Schedule, ScheduleId
 from backend_api.domain.schedules.errors import ScheduleNotFoundError, ScheduleQuotaError
 from backend_api.domain.schedules.ports import LISTED_MOST, Fired, Firing, Upcoming

@@ -14,10 +14,10 @@ from bson.timestamp import Timestamp
 from pymongo.asynchronous.client_session import AsyncClientSession
 from pymongo.errors import OperationFailure, PyMongoError
 
-from backend_api.domain.conversation.errors import FeedLostError, SlowReaderError
+from backend_api.domain.conversation.errors import FeedLostError
 from backend_api.domain.conversation.feed import SessionChange
-from backend_api.domain.errors import StoreUnavailableError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.errors import SlowReaderError, StoreUnavailableError
+from backend_api.domain.ids import UserId
 from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.feed_documents import (
     PIPELINE,

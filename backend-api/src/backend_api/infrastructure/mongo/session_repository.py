@@ -9,20 +9,20 @@ from typing import Any
 from pymongo import ReturnDocument
 from pymongo.asynchronous.client_session import AsyncClientSession
 
-from backend_api.domain.conversation.entity import RunId, Session, SessionId, SessionStatus
+from backend_api.domain.conversation.entity import RunId, Session, SessionStatus
 from backend_api.domain.conversation.errors import SessionNotFoundError, SessionQuotaError
 from backend_api.domain.conversation.ports import SessionPage
 from backend_api.domain.conversation.session_changes import Changed, differing, updates_of
 from backend_api.domain.errors import StoreUnavailableError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.infrastructure.mongo.beanie_updates import find_one_and_update
 from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.deletions import remove_contents
 from backend_api.infrastructure.mongo.documents import SessionDocument
 from backend_api.infrastructure.mongo.event_documents import insert_events, number
 from backend_api.infrastructure.mongo.newest_first import newest_first
+from backend_api.infrastructure.mongo.settings_marks import mark_new_session
 from backend_api.infrastructure.mongo.transactions import in_transaction, store_errors
-from backend_api.infrastructure.mongo.user_settings import mark_new_session
 
 logger = logging.getLogger(__name__)
 

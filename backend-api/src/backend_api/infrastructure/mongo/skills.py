@@ -10,7 +10,7 @@ from typing import Any
 from bson.binary import Binary
 from pymongo.asynchronous.client_session import AsyncClientSession
 
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.skills.entity import Skill, SkillEntry
 from backend_api.domain.skills.errors import (
     SkillLimitError,

@@ -9,7 +9,7 @@ from typing import Any
 from pymongo.errors import DuplicateKeyError
 
 from backend_api.domain.agent.subagent_kinds import MAX_KINDS, SubagentKind
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.settings.subagent_kinds import TooManyKindsError
 from backend_api.infrastructure.mongo.beanie_updates import find_one_and_update
 from backend_api.infrastructure.mongo.database import Document

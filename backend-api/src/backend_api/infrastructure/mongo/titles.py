@@ -13,9 +13,9 @@ from backend_api.application.conversation.event_json import dump, payload_fields
 from backend_api.domain.agent.events import NO_USAGE, Event, SessionUpdated, Usage
 from backend_api.domain.agent.options import session_options
 from backend_api.domain.agent.usage import combine
-from backend_api.domain.conversation.entity import RunId, SessionId, SessionStatus
+from backend_api.domain.conversation.entity import RunId, SessionStatus
 from backend_api.domain.conversation.titles import MAX_ATTEMPTS, DueTitle
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.event_documents import insert_events, number
 from backend_api.infrastructure.mongo.transactions import in_transaction, store_errors

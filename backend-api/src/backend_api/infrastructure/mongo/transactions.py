@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
@@ -22,8 +22,6 @@ from pymongo.read_concern import ReadConcern
 from pymongo.write_concern import WriteConcern
 
 from backend_api.application import measures
-from backend_api.application.runs.stored_events import count_stored
-from backend_api.domain.agent.events import Event
 from backend_api.domain.errors import StoreUnavailableError
 from backend_api.infrastructure.mongo.database import Database, forget_connections
 
@@ -37,7 +35,7 @@ _ASK_AGAIN_S = 0.1
 _SILENT = "The database does not answer. Try again in a moment."
 _Result = TypeVar("_Result")
 _WRITE_CONFLICT = 112
-_written: ContextVar[list[Event] | None] = ContextVar("written", default=None)
+_after_commit: ContextVar[list[Callable[[], None]] | None] = ContextVar("after_commit", default=None)
 
 
 class AbandonedError(Exception):
@@ -116,16 +114,16 @@ async def in_transaction(database: Database, work: Callable[[AsyncClientSession]
         measures.TRANSACTIONS.labels(outcome).inc()
 
 
-def wrote(events: Sequence[Event]) -> None:
-    """Events inserted by the transaction at work: counted when it is committed."""
-    written = _written.get()
-    if written is not None:
-        written += events
+def on_commit(action: Callable[[], None]) -> None:
+    """Call `action` once the transaction at work is committed; never where it is not, and outside of one."""
+    actions = _after_commit.get()
+    if actions is not None:
+        actions.append(action)
 
 
 async def _attempt(session: AsyncClientSession, work: Callable[[AsyncClientSession], Awaitable[_Result]]) -> _Result:
-    written: list[Event] = []
-    _written.set(written)
+    actions: list[Callable[[], None]] = []
+    _after_commit.set(actions)
     await session.start_transaction(read_concern=ReadConcern("snapshot"), write_concern=DURABLE)
     try:
         result = await work(session)
@@ -133,7 +131,8 @@ async def _attempt(session: AsyncClientSession, work: Callable[[AsyncClientSessi
     except BaseException:
         await _abort(session)
         raise
-    count_stored(written)
+    for action in actions:
+        action()
     return result
 
 

@@ -18,7 +18,7 @@ from backend_api.domain.agent.events import (
 )
 from backend_api.domain.agent.tasks import NO_TASKS
 from backend_api.domain.agent.usage import combine
-from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.ids import SessionId
 from backend_api.infrastructure.mongo.database import Database
 from backend_api.infrastructure.mongo.event_documents import read_events, read_up_to
 from backend_api.infrastructure.mongo.transactions import store_errors

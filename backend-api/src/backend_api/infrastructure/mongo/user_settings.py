@@ -6,21 +6,18 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
 
-from pymongo.asynchronous.client_session import AsyncClientSession
 from pymongo.errors import DuplicateKeyError
 
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.settings.entity import Sealed, StoredSettings
 from backend_api.infrastructure.mongo.beanie_updates import find_one_and_update, update_many
-from backend_api.infrastructure.mongo.database import Database, Document
+from backend_api.infrastructure.mongo.database import Document
 from backend_api.infrastructure.mongo.documents import (
     SessionDocument,
     UserSettingsDocument,
 )
+from backend_api.infrastructure.mongo.settings_marks import FIRST_SETTINGS, mark_sessions, older_than
 from backend_api.infrastructure.mongo.transactions import store_errors
-
-FIRST = 1
-"""The version of a document that holds nothing yet."""
 
 
 class MongoSettingsStore:
@@ -49,7 +46,7 @@ class MongoSettingsStore:
         async with store_errors():
             older = {"_id": user_id, "model_version": {"$lt": version}}
             await update_many(UserSettingsDocument, older, {"$set": {"model": model, "model_version": version}})
-            await _mark_sessions({"user_id": user_id}, version, model)
+            await mark_sessions({"user_id": user_id}, version, model)
 
     async def sealed_under_other_key(self, key_id: str) -> AsyncIterator[StoredSettings]:
         wanted: Document = {"secrets": {"$elemMatch": {"key_id": {"$ne": key_id}}}}
@@ -72,35 +69,9 @@ async def notify_of_settings(user_id: UserId) -> None:
     """All sessions of the user know that there is something to look for. See `MongoSettingsStore`."""
     if await UserSettingsDocument.find_one({"_id": user_id, "is_told": True}) is None:
         with suppress(DuplicateKeyError):
-            await UserSettingsDocument(id=user_id, version=FIRST).insert()
-        unmarked = {"user_id": user_id, **_older_than(FIRST)}
-        await update_many(SessionDocument, unmarked, {"$set": {"settings_version": FIRST}})
-
-
-async def mark_new_session(session_id: str, user_id: UserId) -> None:
-    """After it is stored. See `MongoSettingsStore`."""
-    document = await UserSettingsDocument.find_one({"_id": user_id})
-    if document is not None:
-        version = max(document.model_version, FIRST)
-        await _mark_sessions({"_id": session_id}, version, document.model)
-
-
-async def settings_of_new_session(database: Database, transaction: AsyncClientSession, user_id: str) -> Document:
-    """Fields of a session that is stored in this transaction; after it `mark_new_session`, all the same."""
-    found = await database["user_settings"].find_one({"_id": user_id}, session=transaction)
-    if found is None:
-        return {}
-    return {"settings_version": max(found.get("model_version") or 0, FIRST), "settings_model": found.get("model")}
-
-
-async def _mark_sessions(sessions: Document, version: int, model: str | None) -> None:
-    told = {"$set": {"settings_version": version, "settings_model": model}}
-    await update_many(SessionDocument, {**sessions, **_older_than(version)}, told)
-
-
-def _older_than(version: int) -> Document:
-    """Sessions of former versions of the program have none."""
-    return {"settings_version": {"$not": {"$gte": version}}}
+            await UserSettingsDocument(id=user_id, version=FIRST_SETTINGS).insert()
+        unmarked = {"user_id": user_id, **older_than(FIRST_SETTINGS)}
+        await update_many(SessionDocument, unmarked, {"$set": {"settings_version": FIRST_SETTINGS}})
 
 
 def _change(name: str, value: Any, invalidates: str) -> Document:

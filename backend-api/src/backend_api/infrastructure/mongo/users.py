@@ -8,8 +8,9 @@ from datetime import datetime
 from pymongo import ReplaceOne
 from pymongo.errors import DuplicateKeyError
 
-from backend_api.domain.identity.entity import Account, User, UserId
+from backend_api.domain.identity.entity import Account, User
 from backend_api.domain.identity.errors import UsernameTakenError
+from backend_api.domain.ids import UserId
 from backend_api.infrastructure.mongo.beanie_updates import find_one_and_update
 from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.documents import UserDocument

@@ -18,7 +18,7 @@ from redis.exceptions import InvalidResponse
 
 from backend_api.application.conversation.event_json import event_from, event_json
 from backend_api.domain.agent.events import Event, LivePayload
-from backend_api.domain.conversation.entity import RunId, SessionId
+from backend_api.domain.conversation.entity import RunId
 from backend_api.domain.conversation.live_text import (
     TextKey,
     TextPayload,
@@ -29,6 +29,7 @@ from backend_api.domain.conversation.live_text import (
     text_key,
 )
 from backend_api.domain.conversation.ports import StreamListener
+from backend_api.domain.ids import SessionId
 from backend_api.infrastructure.redis.client import Redis
 from backend_api.infrastructure.redis.failures import ERRORS, count_failure
 from backend_api.infrastructure.redis.hub import Hub, Listener

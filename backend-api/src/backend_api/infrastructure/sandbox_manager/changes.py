@@ -9,7 +9,7 @@ import httpx
 from pydantic import ValidationError
 
 from backend_api.domain.agent.events import Notice, SandboxState, SandboxUpdated
-from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.ids import SessionId
 from backend_api.domain.sandbox.changes import ChangeCursor, DiskWarning, SandboxChange
 from backend_api.domain.sandbox.errors import SandboxUnavailableError
 from backend_api.infrastructure.sandbox_manager.rest import parse

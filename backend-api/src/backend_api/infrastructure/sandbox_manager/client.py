@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 
 import httpx
 
-from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.ids import SessionId
 from backend_api.domain.sandbox.entity import Sandbox, SandboxStatus, Scope
 from backend_api.domain.sandbox.errors import SandboxQueuedError, SandboxUnavailableError
 from backend_api.infrastructure.sandbox_manager.bounded_cache import make_room

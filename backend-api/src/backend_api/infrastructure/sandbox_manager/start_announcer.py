@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from backend_api.domain.agent.events import SandboxUpdated
-from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.ids import SessionId
 from backend_api.domain.sandbox.entity import Sandbox, SandboxStatus
 from backend_api.domain.sandbox.errors import SandboxQueuedError, SandboxUnavailableError
 from backend_api.infrastructure.sandbox_manager.bounded_cache import make_room

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import httpx
 
 from backend_api.application.settings.open_settings import OpenSettings
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.settings.ports import SearchTrialResult
 from backend_api.domain.settings.table import SEARCH_KEYS, KeyedSearch
 from backend_api.infrastructure.search.provider import (

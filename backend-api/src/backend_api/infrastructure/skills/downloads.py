@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.skills.entity import MAIN, MAX_ARCHIVE_BYTES
 from backend_api.domain.skills.errors import SkillRefusedError
 from backend_api.domain.skills.ports import SkillDownload

@@ -24,9 +24,8 @@ from backend_api.domain.conversation.background import (
     BackgroundNotFoundError,
     TooManyBackgroundError,
 )
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.errors import DomainError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.domain.sandbox.entity import Sandbox
 from backend_api.domain.sandbox.errors import SandboxUnavailableError
 from backend_api.domain.sandbox.ports import SandboxTools

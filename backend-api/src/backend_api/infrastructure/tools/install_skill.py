@@ -7,7 +7,7 @@ from pydantic import Field
 from backend_api.application.skills.install_skill import InstallSkill
 from backend_api.domain.agent.tools import Done, Tool, ToolCall
 from backend_api.domain.errors import ConflictError, InvalidError, TooLargeError, UpstreamError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import UserId
 from backend_api.domain.skills.entity import MAX_NAME_CHARACTERS, MAX_URL_CHARACTERS, ROOT
 from backend_api.infrastructure.tools.local import Arguments, Line, local_tool
 

@@ -10,9 +10,8 @@ from pydantic import Field
 from backend_api.application.previews.open_port import ClosePort, OpenPort
 from backend_api.domain.agent.capability import Setup
 from backend_api.domain.agent.tools import Done, Tool, ToolCall
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.errors import ConflictError, InvalidError, NotFoundError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.domain.previews.entity import FIRST_PORT, LAST_PORT, MAX_LABEL_CHARACTERS
 from backend_api.infrastructure.tools.local import Arguments, Line, local_tool
 

@@ -13,9 +13,10 @@ from backend_api.application.identity.log_out import LogOut
 from backend_api.application.identity.refresh import Refresh
 from backend_api.application.identity.register import Register
 from backend_api.domain.errors import InvalidError, UnauthenticatedError
-from backend_api.domain.identity.entity import Grant, UserId
+from backend_api.domain.identity.entity import Grant
 from backend_api.domain.identity.errors import TokenInvalidError
 from backend_api.domain.identity.ports import Users
+from backend_api.domain.ids import UserId
 from backend_api.interfaces.http.auth_schemas import (
     AuthStatusBody,
     GrantBody,

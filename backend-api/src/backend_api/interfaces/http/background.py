@@ -8,7 +8,7 @@ from fastapi import APIRouter
 
 from backend_api.application.background.read_commands import ReadCommands
 from backend_api.application.background.stop_commands import StopCommands
-from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.ids import SessionId
 from backend_api.interfaces.http.background_schemas import (
     BackgroundCommandBody,
     BackgroundCommandsBody,

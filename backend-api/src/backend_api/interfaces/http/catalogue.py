@@ -13,8 +13,8 @@ from backend_api.domain.agent.options import NO_OPTIONS, stored_options
 from backend_api.domain.agent.presets import Preset
 from backend_api.domain.agent.tool_families import kind_of
 from backend_api.domain.agent.tools import ToolSpec
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import SessionRepository
+from backend_api.domain.ids import SessionId
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.mcp import McpCode, code_of
 from backend_api.interfaces.http.schemas import AnswerBody

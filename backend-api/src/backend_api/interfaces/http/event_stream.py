@@ -16,8 +16,7 @@ from backend_api.application import measures
 from backend_api.application.conversation.event_json import event_json
 from backend_api.application.identity.connection_auth import ConnectionAuth
 from backend_api.domain.agent.events import Event
-from backend_api.domain.conversation.errors import SlowReaderError
-from backend_api.domain.errors import DomainError
+from backend_api.domain.errors import DomainError, SlowReaderError
 from service_kit.wait_limit import WaitLimit
 
 logger = logging.getLogger(__name__)

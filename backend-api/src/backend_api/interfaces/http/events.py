@@ -15,9 +15,9 @@ from backend_api.application.conversation.follow_events import FollowEvents
 from backend_api.application.conversation.follow_sessions import FollowSessions
 from backend_api.application.conversation.read_model_request import ReadModelRequest
 from backend_api.application.conversation.stream_slots import StreamSlots
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import EventLog, SessionRepository
 from backend_api.domain.errors import InvalidError
+from backend_api.domain.ids import SessionId
 from backend_api.domain.sandbox.content import HEAD_BYTES
 from backend_api.interfaces.http.caller import ONE_PLACE, CurrentCaller
 from backend_api.interfaces.http.event_schema import EVENT_SCHEMA_PATH, event_schema

@@ -6,9 +6,10 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from backend_api.application.conversation.event_json import dump, format_time
+from backend_api.application.conversation.event_json import dump
 from backend_api.domain.conversation.entity import SessionStatus
 from backend_api.domain.conversation.feed import NUMBERS, SHOWN, FeedItem, FeedMark, SessionChange
+from backend_api.domain.stored_time import format_time
 from backend_api.interfaces.http.session_schemas import SessionBody
 
 _SNAPSHOT = TypeAdapter(SessionBody)

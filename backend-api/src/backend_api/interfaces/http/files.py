@@ -13,9 +13,8 @@ from starlette.responses import Response, StreamingResponse
 from backend_api.application.files.link_file import LinkFile
 from backend_api.application.files.own_sandbox import OwnSandbox
 from backend_api.application.files.upload_files import UploadFiles
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import SessionRepository
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.domain.sandbox.content import HEAD_BYTES
 from backend_api.domain.sandbox.errors import FileMissingError
 from backend_api.domain.sandbox.ports import Download, Workspace

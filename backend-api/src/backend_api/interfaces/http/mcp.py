@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query, status
 from pydantic import Field
 
 from backend_api.application.mcp.change_servers import ChangeMcpServers, ShownMcpServer
-from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.ids import SessionId
 from backend_api.domain.mcp.ports import McpCause
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.schemas import AnswerBody, RequestBody, Time

@@ -13,8 +13,8 @@ from backend_api.domain.agent.approvals import MAX_FEEDBACK_CHARACTERS, Decision
 from backend_api.domain.agent.events import MAX_FOCUS_CHARACTERS, Decided, PlanVerdict
 from backend_api.domain.agent.plans import PlanDecision
 from backend_api.domain.agent.questions import MAX_ANSWER_CHARACTERS
+from backend_api.interfaces.http.run_schemas import UsageBody, message_fields
 from backend_api.interfaces.http.schemas import AnswerBody, RequestBody, Words
-from backend_api.interfaces.http.state_schemas import UsageBody, message_fields
 
 Identifier = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 

@@ -19,7 +19,8 @@ from backend_api.application.conversation.stream_slots import StreamSlots
 from backend_api.application.identity.connection_auth import ConnectionAuth
 from backend_api.domain.agent.events import ApprovalResolved
 from backend_api.domain.agent.questions import Answers
-from backend_api.domain.conversation.entity import RunId, SessionId
+from backend_api.domain.conversation.entity import RunId
+from backend_api.domain.ids import SessionId
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.event_stream import EventStream, event_frame, gone
 from backend_api.interfaces.http.events import STREAM

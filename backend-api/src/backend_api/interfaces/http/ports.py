@@ -9,8 +9,8 @@ from pydantic import Field
 
 from backend_api.application.previews.issue_address import IssueAddress
 from backend_api.application.previews.open_port import ClosePort, OpenPort
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import SessionRepository
+from backend_api.domain.ids import SessionId
 from backend_api.domain.previews.entity import FIRST_PORT, LAST_PORT, MAX_LABEL_CHARACTERS, PortId
 from backend_api.domain.previews.ports import OpenedPorts
 from backend_api.interfaces.http.caller import CurrentCaller

@@ -8,13 +8,13 @@ from fastapi import APIRouter, Request
 
 from backend_api.application.files.own_sandbox import OwnSandbox
 from backend_api.application.sandbox.issue_ticket import IssueTicket
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import SessionRepository
+from backend_api.domain.ids import SessionId
 from backend_api.domain.sandbox.ports import Sandboxes
 from backend_api.domain.sandbox.tickets import ScreenMode
 from backend_api.interfaces.http.caller import CurrentCaller
+from backend_api.interfaces.http.sandbox_schemas import SandboxBody
 from backend_api.interfaces.http.schemas import AnswerBody, RequestBody, Time
-from backend_api.interfaces.http.state_schemas import SandboxBody
 from backend_api.kit.http import port
 
 router = APIRouter(prefix="/api/sessions/{session_id}", tags=["computer"])

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, PlainSerializer, field_validator
 from pydantic_core import PydanticCustomError
 
-from backend_api.application.conversation.event_json import format_time
+from backend_api.domain.stored_time import format_time
 from backend_api.domain.unseen import BLANK_FAULT, NUL_FAULT, has_nul, says_nothing
 
 

@@ -9,10 +9,9 @@ from fastapi import APIRouter, Query, Response
 from backend_api.application.conversation.create_session import CreateSession
 from backend_api.application.conversation.delete_session import DeleteSession
 from backend_api.application.conversation.mark_read import MarkRead
-from backend_api.application.conversation.read_state import ReadState
 from backend_api.application.conversation.update_session import UpdateSession
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import SessionRepository
+from backend_api.domain.ids import SessionId
 from backend_api.interfaces.http.caller import ONE_PLACE, CurrentCaller
 from backend_api.interfaces.http.session_schemas import (
     CreateSessionBody,
@@ -21,7 +20,6 @@ from backend_api.interfaces.http.session_schemas import (
     SessionPageBody,
     UpdateSessionBody,
 )
-from backend_api.interfaces.http.state_schemas import StateBody
 from backend_api.kit.http import port
 
 router = APIRouter(prefix="/api/sessions", tags=["sessions"])
@@ -85,11 +83,3 @@ async def mark_read(
 ) -> SessionBody:
     """Say up to which event the session was read; `unread` counts runs that ended later, but no stopped one."""
     return SessionBody.of(await mark_read(SessionId(session_id), caller.user.id, body.seq))
-
-
-@router.get("/{session_id}/state", dependencies=[ONE_PLACE])
-async def get_state(
-    session_id: str, caller: CurrentCaller, read_state: Annotated[ReadState, port("read_state")]
-) -> StateBody:
-    """Return everything a page needs to show the session, up to `last_seq`."""
-    return StateBody.of(await read_state(SessionId(session_id), caller.user.id))

@@ -9,8 +9,8 @@ from pydantic import StringConstraints
 
 from backend_api.application.files.restore_snapshot import RestoreSnapshot
 from backend_api.application.files.take_snapshot import TakeSnapshot
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import SessionRepository
+from backend_api.domain.ids import SessionId
 from backend_api.domain.sandbox.snapshots import SnapshotNotFoundError, Snapshots
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.schemas import AnswerBody, RequestBody, Time, Words

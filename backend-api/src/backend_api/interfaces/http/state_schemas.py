@@ -1,82 +1,17 @@
-"""Bodies of what a session is at: its messages, run, plan, todos, commands, opened ports, usage and sandbox."""
+"""Bodies of the state of a session: its messages, run, plan, todos, commands, opened ports, usage and sandbox."""
 
 from __future__ import annotations
 
 from typing import Any, Literal
 
-from backend_api.application.conversation.event_json import event_fields, format_time
 from backend_api.application.conversation.read_state import State
-from backend_api.domain.agent.events import Event, StepStatus, TaskStatus, TodoStatus
-from backend_api.domain.conversation.entity import Run
-from backend_api.domain.sandbox.entity import SandboxStatus
+from backend_api.domain.agent.events import StepStatus, TaskStatus, TodoStatus
 from backend_api.interfaces.http.background_schemas import BackgroundCommandBody
 from backend_api.interfaces.http.port_schemas import OpenedPortBody
-from backend_api.interfaces.http.schemas import AnswerBody, Time
+from backend_api.interfaces.http.run_schemas import UsageBody, message_fields, run_fields
+from backend_api.interfaces.http.sandbox_schemas import SandboxBody
+from backend_api.interfaces.http.schemas import AnswerBody
 from backend_api.interfaces.http.session_schemas import SessionBody
-
-
-def message_fields(event: Event) -> dict[str, Any]:
-    """A message as a flat object with the role that said it."""
-    fields = event_fields(event)
-    role = "user" if event.payload.type == "message.user" else "assistant"
-    return {"role": role} | {key: value for key, value in fields.items() if key not in ("type", "session_id")}
-
-
-def run_fields(run: Run) -> dict[str, Any]:
-    """A run as JSON."""
-    return {
-        "id": run.id,
-        "message_id": run.message_id,
-        "status": run.status.value,
-        "attempt": run.attempt,
-        "stop_requested": run.stop_requested,
-        "created_at": format_time(run.created_at),
-        "started_at": format_time(run.started_at) if run.started_at else None,
-        "reason": run.reason,
-    }
-
-
-class UsageBody(AnswerBody):
-    input: int
-    cached: int
-    output: int
-    thinking: int
-    cache_write: int
-    cost: float | None
-    """In US dollars, of all of it; null as soon as a part of it has no known price."""
-    known_cost: float
-    """Of the part whose price is known."""
-    by_model: dict[str, dict[str, int]]
-
-
-class SandboxBody(AnswerBody):
-    seq: int
-    """The session's last event before the sandbox was looked at: no event up to it tells anything newer."""
-    status: str
-    reason: str | None
-    retryable: bool
-    has_desktop: bool
-    expires_at: Time | None
-    ends_at: Time | None
-    queue_position: int | None
-    queue_reason: Literal["capacity", "user_limit"] | None
-    notice: str | None
-
-    @classmethod
-    def of(cls, status: SandboxStatus, *, seq: int) -> SandboxBody:
-        """The answer for a status that was read after event `seq` was stored."""
-        return cls(
-            seq=seq,
-            status=status.status,
-            reason=status.reason,
-            retryable=status.retryable,
-            has_desktop=status.has_desktop,
-            expires_at=status.expires_at,
-            ends_at=status.ends_at,
-            queue_position=status.queue_position,
-            queue_reason=status.queue_reason,
-            notice=status.notice,
-        )
 
 
 class PlanStepBody(AnswerBody):

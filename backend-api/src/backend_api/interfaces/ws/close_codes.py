@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from asyncio import Future
 
-from backend_api.domain.conversation.errors import SlowReaderError
 from backend_api.domain.errors import (
     ConflictError,
     DomainError,
@@ -12,9 +11,9 @@ from backend_api.domain.errors import (
     InvalidError,
     LimitError,
     NotFoundError,
+    SlowReaderError,
     UnauthenticatedError,
 )
-from backend_api.domain.sandbox.errors import NoDesktopError
 
 NOT_AUTHENTICATED = 4401
 FORBIDDEN = 4403
@@ -29,7 +28,6 @@ _CODES: dict[type[DomainError], int] = {
     UnauthenticatedError: NOT_AUTHENTICATED,
     ForbiddenError: FORBIDDEN,
     NotFoundError: NOT_FOUND,
-    NoDesktopError: NOT_FOUND,
     ConflictError: NOT_FOUND,
     LimitError: TOO_MANY,
     InvalidError: NOT_UNDERSTOOD,

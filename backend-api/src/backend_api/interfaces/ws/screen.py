@@ -10,8 +10,8 @@ from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 
 from backend_api.application import measures
 from backend_api.application.sandbox.open_screen import OpenedScreen, OpenScreen
-from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.errors import DomainError, UnavailableError
+from backend_api.domain.ids import SessionId
 from backend_api.domain.sandbox.ports import Sandboxes, Screen
 from backend_api.interfaces.trust import trust_peer
 from backend_api.interfaces.ws.close_codes import TOO_SLOW, close_code, end_code

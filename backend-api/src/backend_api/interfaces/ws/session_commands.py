@@ -10,8 +10,7 @@ from backend_api.application.conversation.send_message import SendMessage
 from backend_api.application.conversation.stop_run import StopRun
 from backend_api.application.conversation.update_session import UpdateSession
 from backend_api.domain.agent.questions import Answers
-from backend_api.domain.conversation.entity import SessionId
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.ids import SessionId, UserId
 from backend_api.interfaces.ws.session_frames import (
     AnswerFrame,
     ApprovalFrame,

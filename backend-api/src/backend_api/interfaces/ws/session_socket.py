@@ -13,17 +13,17 @@ from fastapi import APIRouter, Depends, Query, WebSocket, WebSocketDisconnect
 from pydantic import ValidationError
 
 from backend_api.application import measures
-from backend_api.application.conversation.event_json import dump, event_fields, format_time
+from backend_api.application.conversation.event_json import dump, event_fields
 from backend_api.application.conversation.follow_events import FollowEvents
 from backend_api.application.conversation.stream_slots import StreamSlots
 from backend_api.application.identity.authenticate import Authenticate, Caller
 from backend_api.application.identity.connection_auth import ConnectionAuth
 from backend_api.domain.agent.events import Event
-from backend_api.domain.conversation.entity import SessionId
-from backend_api.domain.conversation.errors import SlowReaderError
 from backend_api.domain.conversation.ports import SessionRepository
-from backend_api.domain.errors import DomainError, InvalidError, LimitError, UnauthenticatedError
+from backend_api.domain.errors import DomainError, InvalidError, LimitError, SlowReaderError, UnauthenticatedError
 from backend_api.domain.identity.entity import User
+from backend_api.domain.ids import SessionId
+from backend_api.domain.stored_time import format_time
 from backend_api.interfaces.trust import trust_peer
 from backend_api.interfaces.ws.close_codes import TOO_SLOW, TRY_AGAIN, close_code, end_code
 from backend_api.interfaces.ws.session_commands import SocketCommands, carry_out, socket_commands
