@@ -12,10 +12,10 @@ import random
 import time
 from pathlib import Path
 
-from backend_api.domain.agent.sizes import estimated_tokens
-from backend_api.infrastructure.llm.token_process import TokenProcess
-from backend_api.infrastructure.llm.token_program import vocabulary
-from backend_api.infrastructure.llm.tokenizers import NEWEST, Tokenizers
+from backend_api.agent.sizes import estimated_tokens
+from backend_api.models.tokens.token_process import TokenProcess
+from backend_api.models.tokens.token_program import vocabulary
+from backend_api.models.tokens.tokenizers import NEWEST, Tokenizers
 from setting import machine
 
 ROOT = Path(__file__).parents[1]

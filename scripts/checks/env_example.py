@@ -9,8 +9,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from pydantic_settings import BaseSettings
 
-from backend_api.bootstrap import settings as gateway
-from backend_api.bootstrap.modules import MODULES
+from backend_api.main import settings as gateway
+from backend_api.main.modules import MODULES
 from house.tracked import ROOT, report
 from sandbox_manager.bootstrap import settings as manager
 

@@ -58,7 +58,7 @@ _STORED_OR_SENT = {
     "sandbox_door",
 }
 """Fields of documents, events, answers and settings, which stay."""
-_PROVIDERS_WORDS = ROOT / "backend-api/src/backend_api/infrastructure/llm"
+_PROVIDERS_WORDS = ROOT / "backend-api/src/backend_api/models"
 """Providers call a tool of theirs a computer."""
 
 

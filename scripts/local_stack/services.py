@@ -195,7 +195,7 @@ def _worker(stack: Stack) -> ChildSpec:
     port = stack.ports["worker"]
     return ChildSpec(
         name="worker",
-        command=(sys.executable, "-m", "backend_api.bootstrap.worker"),
+        command=(sys.executable, "-m", "backend_api.main.worker"),
         environ=_backend_environ(stack) | {"HOST": _LOOPBACK, "WORKER_PORT": str(port)},
         working_dir=stack.folder,
         is_ready=lambda: answers_http(_LOOPBACK, port, "/readyz"),
@@ -214,7 +214,7 @@ def _gateway(stack: Stack) -> ChildSpec:
 
     return ChildSpec(
         name="gateway",
-        command=(sys.executable, "-m", "backend_api.bootstrap"),
+        command=(sys.executable, "-m", "backend_api.main"),
         environ=_backend_environ(stack),
         working_dir=stack.folder,
         is_ready=serves_the_page,

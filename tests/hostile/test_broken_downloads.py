@@ -11,9 +11,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from backend_api.domain.sandbox.entity import Sandbox, Scope
-from backend_api.infrastructure.tool_api.endpoints import Endpoints
-from backend_api.infrastructure.tool_api.workspace import ToolApiWorkspace
+from backend_api.sandboxes.domain.entity import Sandbox, Scope
+from backend_api.sandboxes.tool_api.endpoints import Endpoints
+from backend_api.sandboxes.tool_api.workspace import ToolApiWorkspace
 from contracts.sandboxes import EndpointToken
 from support.gateway import Gateway, run_gateway
 from support.hostile_endpoint import Wire, head, hostile_endpoint

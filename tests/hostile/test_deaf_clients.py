@@ -14,8 +14,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from backend_api.bootstrap.listening import server_for
-from backend_api.bootstrap.slow_peers import HttpProtocol
+from backend_api.kit.listening.server import server_for
+from backend_api.kit.listening.slow_peers import HttpProtocol
 from service_kit.listening import peers
 from service_kit.listening.http import Config
 from service_kit.listening.peers import PENDING_PER_ADDRESS

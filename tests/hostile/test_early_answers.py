@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from backend_api.bootstrap.listening import server_for
+from backend_api.kit.listening.server import server_for
 from service_kit.listening import http
 from service_kit.listening.http import FRAMING_BYTES, LINGER_BYTES, LINGER_S, REST_BYTES
 from support.bare import connect, ended

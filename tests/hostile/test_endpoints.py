@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from backend_api.domain.sandbox.entity import Sandbox, Scope
-from backend_api.domain.sandbox.errors import SandboxLostError, SandboxUnavailableError
-from backend_api.infrastructure.tool_api.endpoints import Endpoints
-from backend_api.infrastructure.tool_api.sandbox_tools import ToolApiSandboxTools
-from backend_api.infrastructure.tool_api.workspace import FILES, ToolApiWorkspace
+from backend_api.sandboxes.domain.entity import Sandbox, Scope
+from backend_api.sandboxes.domain.errors import SandboxLostError, SandboxUnavailableError
+from backend_api.sandboxes.tool_api.endpoints import Endpoints
+from backend_api.sandboxes.tool_api.sandbox_tools import ToolApiSandboxTools
+from backend_api.sandboxes.tool_api.workspace import FILES, ToolApiWorkspace
 from contracts.sandboxes import EndpointToken
 from service_kit.bounded_http import BoundedHttp, Bounds
 from support.gateway_sandboxes import a_sandbox, shell_call

@@ -10,7 +10,7 @@ from collections.abc import Generator
 import httpx
 import pytest
 
-from backend_api.application.identity.guesses import FREE_TRIES, LONGEST_PAUSE_S
+from backend_api.identity.application.guesses import FREE_TRIES, LONGEST_PAUSE_S
 from support.gateway_process import GatewayProcess, run_gateway_process
 from support.hurried_gateway import WAITING_MOST
 from support.servers import Server

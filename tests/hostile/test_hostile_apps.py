@@ -12,7 +12,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.utils import accept_key
 
-from backend_api.infrastructure.tool_api.sandbox_apps import MAX_MESSAGE_BYTES
+from backend_api.previews.tool_api.sandbox_apps import MAX_MESSAGE_BYTES
 from support.endpoint import RunningEndpoint
 from support.gateway import Gateway
 from support.previews import Reached, endpoint, preview_gateway, program, reach, web_app

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from backend_api.domain.errors import ConflictError, DomainError
-from backend_api.domain.sandbox.errors import FileMissingError
-from backend_api.infrastructure.tool_api.endpoints import Endpoints
-from backend_api.infrastructure.tool_api.workspace import ToolApiWorkspace
+from backend_api.kit.errors import ConflictError, DomainError
+from backend_api.sandboxes.domain.errors import FileMissingError
+from backend_api.sandboxes.tool_api.endpoints import Endpoints
+from backend_api.sandboxes.tool_api.workspace import ToolApiWorkspace
 from support.endpoint import RunningEndpoint, running_endpoint
 from support.endpoint_victim import FixedTokens
 from support.gateway_sandboxes import a_sandbox

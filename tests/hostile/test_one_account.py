@@ -14,13 +14,13 @@ import psutil
 import pytest
 import websockets
 
-from backend_api.application.conversation.answer_slots import AT_ONCE
-from backend_api.application.files.upload_files import UPLOADS_PER_USER
-from backend_api.bootstrap.database import connect as open_mongo
-from backend_api.bootstrap.slow_peers import WRITE_TIMEOUT_S
-from backend_api.domain.agent.events import Notice
-from backend_api.domain.ids import SessionId
-from backend_api.infrastructure.mongo.event_log import MongoEventLog
+from backend_api.agent.events import Notice
+from backend_api.computers.application.upload_files import UPLOADS_PER_USER
+from backend_api.conversations.mongo.event_log import MongoEventLog
+from backend_api.identity.application.answer_slots import AT_ONCE
+from backend_api.kit.ids import SessionId
+from backend_api.kit.listening.slow_peers import WRITE_TIMEOUT_S
+from backend_api.main.database import connect as open_mongo
 from service_kit.listening.http import BODY_WINDOW_S, LINGER_S
 from support.api_client import ApiClient, register
 from support.bare import all_of, connect, honest_client

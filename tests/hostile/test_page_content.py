@@ -14,9 +14,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.async_api import Page, Route, expect
 
-from backend_api.infrastructure.tool_api.endpoints import Endpoints
-from backend_api.infrastructure.tool_api.workspace import ToolApiWorkspace
-from backend_api.kit.http import WebOptions
+from backend_api.kit.http.ports import WebOptions
+from backend_api.sandboxes.tool_api.endpoints import Endpoints
+from backend_api.sandboxes.tool_api.workspace import ToolApiWorkspace
 from support.endpoint_victim import FixedTokens
 from support.gateway import Gateway, run_gateway
 from support.hostile_endpoint import Wire, head, hostile_endpoint

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-from backend_api.interfaces.http.page import CSP
+from backend_api.kit.http.page import CSP
 from support.listener import listener, was_reached
 from support.page import chromium
 from support.stack import ROOT, Stack

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, BrowserContext, Page, Response, expect
 
-from backend_api.kit.http import WebOptions
+from backend_api.kit.http.ports import WebOptions
 from support.gateway import Gateway
 from support.page import WIDE, chromium, composer
 from support.stack import ROOT

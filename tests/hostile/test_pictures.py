@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.events import ContextOpened
-from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
-from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
-from backend_api.infrastructure.tool_api.sandbox_tools import outcome_of
+from backend_api.agent.events import ContextOpened
+from backend_api.agent.tool import Done, ToolCall
+from backend_api.models.anthropic.messages import AnthropicModel
+from backend_api.models.openai.chat import OpenAiChatModel
+from backend_api.sandboxes.tool_api.sandbox_tools import outcome_of
 from contracts.tools import BrowserDisplay, ToolResult
 from support.model_server import Answer, Call, ModelServer
 from support.photographs import jpeg, png, webp

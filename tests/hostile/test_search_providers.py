@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from backend_api.infrastructure.search import bounded_search
-from backend_api.infrastructure.search.bounded_search import search_http
-from backend_api.infrastructure.search.provider import SearchUnavailableError
+from backend_api.web.search import bounded_search
+from backend_api.web.search.bounded_search import search_http
+from backend_api.web.search.provider import SearchUnavailableError
 from support.search_providers import PROVIDERS, Build
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 100000000000\r\n\r\n"

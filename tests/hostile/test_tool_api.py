@@ -134,7 +134,7 @@ async def test_no_answer_to_a_keep_alive_harms_the_manager(hurt: Victim, tmp_pat
 
 def test_sandboxes_are_asked_in_no_other_way() -> None:
     """Whoever makes a client of its own for one has none of the bounds that are tried here."""
-    makers = [ROOT / "backend-api/src/backend_api/infrastructure/tool_api"]
+    makers = [ROOT / "backend-api/src/backend_api/sandboxes/tool_api"]
     makers += [ROOT / "sandbox-manager/src/sandbox_manager/infrastructure/runtimes"]
     sources = [path for maker in makers for path in maker.rglob("*.py")]
     assert [path.name for path in sources if "AsyncClient(" in path.read_text()] == []

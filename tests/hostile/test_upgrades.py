@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from backend_api.bootstrap.listening import server_for
+from backend_api.kit.listening.server import server_for
 from support.bare import connect, ended
 from support.listening import on_loopback
 

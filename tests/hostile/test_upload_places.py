@@ -10,8 +10,8 @@ from collections.abc import AsyncGenerator
 import httpx
 import pytest
 
-from backend_api.application.files.upload_files import UPLOADS_IN_ALL, UPLOADS_PER_ADDRESS, UPLOADS_PER_USER
-from backend_api.interfaces.http import forms
+from backend_api.computers.application.upload_files import UPLOADS_IN_ALL, UPLOADS_PER_ADDRESS, UPLOADS_PER_USER
+from backend_api.sandboxes.http import forms
 from service_kit.listening import http
 from support.bare import all_of, connect
 from support.gateway import Gateway, run_gateway

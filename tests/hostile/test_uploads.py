@@ -10,7 +10,7 @@ import time
 import httpx
 import psutil
 
-from backend_api.application.files.upload_files import RETRY_AFTER_S, UPLOADS_PER_USER
+from backend_api.computers.application.upload_files import RETRY_AFTER_S, UPLOADS_PER_USER
 from support.api_client import ApiClient
 from support.bare import all_of, honest_client, pour
 from support.stack import Stack

@@ -7,9 +7,9 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from backend_api.domain.agent.capability import Setup, ToolSource
-from backend_api.domain.agent.events import Event, ToolCalled, Usage
-from backend_api.domain.agent.model import (
+from backend_api.agent.capability import Setup, ToolSource
+from backend_api.agent.events import Event, ToolCalled, Usage
+from backend_api.agent.model import (
     AssistantTurn,
     FinishPart,
     ModelRequest,
@@ -21,11 +21,11 @@ from backend_api.domain.agent.model import (
     Turn,
     UsagePart,
 )
-from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.tools import Done, Tool, ToolCall
-from backend_api.domain.conversation.entity import InboxMessage, Lease, RunId
-from backend_api.domain.ids import SessionId
-from backend_api.infrastructure.tools.task import TaskTool
+from backend_api.agent.recorded import Recorded
+from backend_api.agent.tool import Done, Tool, ToolCall
+from backend_api.agent.tools.task import TaskTool
+from backend_api.conversations.domain.entity import InboxMessage, Lease, RunId
+from backend_api.kit.ids import SessionId
 from support.memory.run_ledger import MemoryRunLedger
 from support.memory.store import MemoryStore
 from support.scripted import HandlerBox, OnOutput, Script, ScriptedModel

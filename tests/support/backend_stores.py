@@ -11,13 +11,25 @@ from datetime import UTC, datetime
 
 import pytest
 
-from backend_api.bootstrap.database import connect
-from backend_api.domain.conversation.background import BackgroundCommands
-from backend_api.domain.conversation.deletions import Deletions
-from backend_api.domain.conversation.entity import Session, SessionStatus
-from backend_api.domain.conversation.feed import ReadMarkers
-from backend_api.domain.conversation.kept_calls import KeptCalls
-from backend_api.domain.conversation.ports import (
+from backend_api.agents.domain import OwnKinds
+from backend_api.agents.mongo import MongoSubagentKinds
+from backend_api.background.domain import BackgroundCommands
+from backend_api.background.mongo import MongoBackgroundCommands
+from backend_api.conversations.domain.deletions import Deletions
+from backend_api.conversations.domain.entity import Session, SessionStatus
+from backend_api.conversations.domain.feed import ReadMarkers
+from backend_api.conversations.domain.kept_calls import KeptCalls
+from backend_api.conversations.domain.spending import Spending
+from backend_api.conversations.domain.titles import Titles
+from backend_api.conversations.mongo.deletions import MongoDeletions
+from backend_api.conversations.mongo.event_log import MongoEventLog
+from backend_api.conversations.mongo.kept_calls import MongoKeptCalls
+from backend_api.conversations.mongo.read_markers import MongoReadMarkers
+from backend_api.conversations.mongo.session_repository import MongoSessionRepository
+from backend_api.conversations.mongo.spending import MongoSpending
+from backend_api.conversations.mongo.titles import MongoTitles
+from backend_api.conversations.mongo.transcripts import MongoTranscripts
+from backend_api.conversations.ports import (
     EventLog,
     RunLedger,
     SessionRepository,
@@ -25,41 +37,29 @@ from backend_api.domain.conversation.ports import (
     Transcripts,
     Waits,
 )
-from backend_api.domain.conversation.spending import Spending
-from backend_api.domain.conversation.titles import Titles
-from backend_api.domain.ids import SessionId, UserId
-from backend_api.domain.notifier import Notifier
-from backend_api.domain.previews.ports import OpenedPorts
-from backend_api.domain.schedules.ports import Schedules
-from backend_api.domain.settings.ports import SettingsStore
-from backend_api.domain.settings.subagent_kinds import OwnKinds
-from backend_api.domain.skills.ports import SkillStore
-from backend_api.infrastructure.mongo.background_commands import MongoBackgroundCommands
-from backend_api.infrastructure.mongo.database import Database
-from backend_api.infrastructure.mongo.deletions import MongoDeletions
-from backend_api.infrastructure.mongo.documents import DOCUMENTS
-from backend_api.infrastructure.mongo.event_log import MongoEventLog
-from backend_api.infrastructure.mongo.kept_calls import MongoKeptCalls
-from backend_api.infrastructure.mongo.mcp_servers import MongoMcpServers
-from backend_api.infrastructure.mongo.mcp_sign_ins import MongoSignIns
-from backend_api.infrastructure.mongo.opened_ports import MongoOpenedPorts
-from backend_api.infrastructure.mongo.read_markers import MongoReadMarkers
-from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
-from backend_api.infrastructure.mongo.run_waits import MongoWaits
-from backend_api.infrastructure.mongo.schedules import MongoSchedules
-from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
-from backend_api.infrastructure.mongo.skills import MongoSkillStore
-from backend_api.infrastructure.mongo.spending import MongoSpending
-from backend_api.infrastructure.mongo.subagent_kinds import MongoSubagentKinds
-from backend_api.infrastructure.mongo.titles import MongoTitles
-from backend_api.infrastructure.mongo.transcripts import MongoTranscripts
-from backend_api.infrastructure.mongo.user_settings import MongoSettingsStore
-from backend_api.infrastructure.redis.client import connect_redis
-from backend_api.infrastructure.redis.hub import Hub
-from backend_api.infrastructure.redis.notifier import RedisNotifier
-from backend_api.infrastructure.redis.session_stream import RedisSessionStream
+from backend_api.conversations.redis.session_stream import RedisSessionStream
+from backend_api.kit.ids import SessionId, UserId
+from backend_api.kit.mongo.database import Database
+from backend_api.kit.mongo.documents import DOCUMENTS
+from backend_api.kit.notifier import Notifier
+from backend_api.kit.redis.client import connect_redis
+from backend_api.kit.redis.hub import Hub
+from backend_api.kit.redis.notifier import RedisNotifier
+from backend_api.main.database import connect
+from backend_api.mcp.mongo.mcp_servers import MongoMcpServers
+from backend_api.mcp.mongo.mcp_sign_ins import MongoSignIns
 from backend_api.memories.mongo import MongoMemories
 from backend_api.memories.ports import MemoriesStore
+from backend_api.previews.mongo import MongoOpenedPorts
+from backend_api.previews.ports import OpenedPorts
+from backend_api.runs.mongo.run_ledger import MongoRunLedger
+from backend_api.runs.mongo.run_waits import MongoWaits
+from backend_api.schedules.mongo.schedules import MongoSchedules
+from backend_api.schedules.ports import Schedules
+from backend_api.settings.mongo import MongoSettingsStore
+from backend_api.settings.ports import SettingsStore
+from backend_api.skills.mongo import MongoSkillStore
+from backend_api.skills.ports import SkillStore
 from support.memory.deletions import MemoryDeletions
 from support.memory.run_ledger import MemoryRunLedger
 from support.memory.run_waits import MemoryWaits

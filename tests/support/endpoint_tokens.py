@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
-from backend_api.domain.sandbox.entity import Sandbox, Scope
+from backend_api.sandboxes.domain.entity import Sandbox, Scope
 from contracts.sandboxes import EndpointToken
 from support.endpoint import RunningEndpoint
 

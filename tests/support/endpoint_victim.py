@@ -19,13 +19,13 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from backend_api.domain.errors import DomainError
-from backend_api.domain.sandbox.entity import Sandbox, Scope
-from backend_api.domain.sandbox.ports import Upload
-from backend_api.infrastructure.tool_api.endpoints import Endpoints
-from backend_api.infrastructure.tool_api.sandbox_tools import CALL, ToolApiSandboxTools
-from backend_api.infrastructure.tool_api.screens import ToolApiScreens
-from backend_api.infrastructure.tool_api.workspace import FILES, FileBounds, ToolApiWorkspace
+from backend_api.kit.errors import DomainError
+from backend_api.sandboxes.domain.entity import Sandbox, Scope
+from backend_api.sandboxes.ports import Upload
+from backend_api.sandboxes.tool_api.endpoints import Endpoints
+from backend_api.sandboxes.tool_api.sandbox_tools import CALL, ToolApiSandboxTools
+from backend_api.sandboxes.tool_api.screens import ToolApiScreens
+from backend_api.sandboxes.tool_api.workspace import FILES, FileBounds, ToolApiWorkspace
 from contracts.sandboxes import EndpointToken
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.infrastructure.runtimes.process import monitoring

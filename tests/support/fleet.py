@@ -37,9 +37,9 @@ _KEPT = ("PATH", "HOME", "LANG", "DOCKER_HOST", "SSL_CERT_FILE", "SSL_CERT_DIR")
 _MANAGER = "sandbox_manager"
 _FAKE = "fake"
 _FAKE_MANAGER = "support.fake_manager"
-_GATEWAY = "backend_api.bootstrap"
-_WORKER = "backend_api.bootstrap.worker"
-_FORGED = ("sandbox_manager.bootstrap.serve", "backend_api.bootstrap.wiring", _WORKER, "openai.resources.chat")
+_GATEWAY = "backend_api.main"
+_WORKER = "backend_api.main.worker"
+_FORGED = ("sandbox_manager.bootstrap.serve", "backend_api.main.wiring", _WORKER, "openai.resources.chat")
 SOURCES = python_path("backend-api", "sandbox-manager")
 """Where the services' code is, as `PYTHONPATH` wants it."""
 

@@ -12,71 +12,71 @@ import httpx
 from argon2 import PasswordHasher
 from fastapi import FastAPI
 
-from backend_api.application.background.look_at_command import LookAtCommand
-from backend_api.application.identity.limits import Limits
-from backend_api.application.mcp.own_servers import ServersOfUsers
-from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
-from backend_api.application.mcp.user_tokens import UserTokens
-from backend_api.application.previews.open_port import PreviewPolicy
-from backend_api.application.runs.masking import Mask
-from backend_api.application.skills.own_skills import OwnSkills
-from backend_api.bootstrap.app import Wire, create_app
-from backend_api.bootstrap.assembly import assemble
-from backend_api.bootstrap.background_tasks import background_task
-from backend_api.bootstrap.database import connect
-from backend_api.bootstrap.gateway_ports import Policy, Ports
-from backend_api.bootstrap.listening import server_for
-from backend_api.bootstrap.modules import MODULES
-from backend_api.bootstrap.use_cases import UseCases
-from backend_api.bootstrap.user_settings import UserSettingsParts
-from backend_api.domain.agent.model import ModelInfo
-from backend_api.domain.agent.presets import Presets
-from backend_api.domain.agent.tools import ToolSpec
-from backend_api.domain.mcp.entity import McpTarget
-from backend_api.domain.mcp.ports import McpConnection, McpConnector, McpServerError, Place
-from backend_api.domain.previews.errors import NothingListensError
-from backend_api.domain.previews.ports import AppAnswer, AppRequest, AppSocket, SandboxApps
-from backend_api.domain.sandbox.entity import Sandbox
-from backend_api.domain.sandbox.ports import Workspace
-from backend_api.infrastructure.cron.cron_lines import CronsimLines
-from backend_api.infrastructure.fetch.guarded_client import guarded_transport
-from backend_api.infrastructure.fetch.rules import FetchRules, allowed_hosts
-from backend_api.infrastructure.mcp.connector import McpConnections
-from backend_api.infrastructure.mcp.network import Network, Networks
-from backend_api.infrastructure.mcp.oauth.authorizer import OAuthAuthorizer
-from backend_api.infrastructure.mongo.background_commands import MongoBackgroundCommands
-from backend_api.infrastructure.mongo.database import Database
-from backend_api.infrastructure.mongo.event_log import MongoEventLog
-from backend_api.infrastructure.mongo.mcp_servers import MongoMcpServers
-from backend_api.infrastructure.mongo.mcp_sign_ins import MongoSignIns
-from backend_api.infrastructure.mongo.opened_ports import MongoOpenedPorts
-from backend_api.infrastructure.mongo.read_markers import MongoReadMarkers
-from backend_api.infrastructure.mongo.refresh_tokens import MongoRefreshTokens
-from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
-from backend_api.infrastructure.mongo.run_records import MongoRunRecords
-from backend_api.infrastructure.mongo.run_waits import MongoWaits
-from backend_api.infrastructure.mongo.schedules import MongoSchedules
-from backend_api.infrastructure.mongo.session_feed import MongoSessionFeed
-from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
-from backend_api.infrastructure.mongo.skills import MongoSkillStore
-from backend_api.infrastructure.mongo.spending import MongoSpending
-from backend_api.infrastructure.mongo.subagent_kinds import MongoSubagentKinds
-from backend_api.infrastructure.mongo.transcripts import MongoTranscripts
-from backend_api.infrastructure.mongo.user_settings import MongoSettingsStore
-from backend_api.infrastructure.mongo.users import MongoUsers
-from backend_api.infrastructure.presets.preset_files import read_presets
-from backend_api.infrastructure.redis.client import connect_redis
-from backend_api.infrastructure.redis.pending_sign_ins import RedisPendingSignIns
-from backend_api.infrastructure.redis.rate_limiter import RedisRateLimiter
-from backend_api.infrastructure.redis.tickets import RedisTickets
-from backend_api.infrastructure.search.own_search import SearchKeyTrials
-from backend_api.infrastructure.security.file_links import JwtFileLinks
-from backend_api.infrastructure.security.passwords import Argon2Passwords
-from backend_api.infrastructure.security.preview_tokens import JwtPreviewTokens
-from backend_api.infrastructure.security.tokens import JwtAccessTokens
-from backend_api.infrastructure.skills.library import read_library
-from backend_api.kit.http import WebOptions
-from backend_api.kit.module import Module, open_modules
+from backend_api.agent.model import ModelInfo
+from backend_api.agent.preset import Presets
+from backend_api.agent.presets.preset_files import read_presets
+from backend_api.agent.tool import ToolSpec
+from backend_api.agents.mongo import MongoSubagentKinds
+from backend_api.background.application.look_at_command import LookAtCommand
+from backend_api.background.mongo import MongoBackgroundCommands
+from backend_api.computers.file_links import JwtFileLinks
+from backend_api.computers.redis import RedisTickets
+from backend_api.conversations.mongo.event_log import MongoEventLog
+from backend_api.conversations.mongo.read_markers import MongoReadMarkers
+from backend_api.conversations.mongo.run_records import MongoRunRecords
+from backend_api.conversations.mongo.session_feed import MongoSessionFeed
+from backend_api.conversations.mongo.session_repository import MongoSessionRepository
+from backend_api.conversations.mongo.spending import MongoSpending
+from backend_api.conversations.mongo.transcripts import MongoTranscripts
+from backend_api.identity.application.limits import Limits
+from backend_api.identity.mongo.refresh_tokens import MongoRefreshTokens
+from backend_api.identity.mongo.users import MongoUsers
+from backend_api.identity.passwords import Argon2Passwords
+from backend_api.identity.redis import RedisRateLimiter
+from backend_api.identity.tokens import JwtAccessTokens
+from backend_api.kit.http.ports import WebOptions
+from backend_api.kit.listening.server import server_for
+from backend_api.kit.masking import Mask
+from backend_api.kit.mongo.database import Database
+from backend_api.kit.redis.client import connect_redis
+from backend_api.main.app import Wire, create_app
+from backend_api.main.assembly import assemble
+from backend_api.main.background_tasks import background_task
+from backend_api.main.database import connect
+from backend_api.main.gateway_ports import Policy, Ports
+from backend_api.main.modules import MODULES
+from backend_api.main.use_cases import UseCases
+from backend_api.main.user_settings import UserSettingsParts
+from backend_api.mcp.application.own_servers import ServersOfUsers
+from backend_api.mcp.application.user_sign_ins import SignInsOfUsers
+from backend_api.mcp.application.user_tokens import UserTokens
+from backend_api.mcp.client.connector import McpConnections
+from backend_api.mcp.client.network import Network, Networks
+from backend_api.mcp.domain.entity import McpTarget
+from backend_api.mcp.mongo.mcp_servers import MongoMcpServers
+from backend_api.mcp.mongo.mcp_sign_ins import MongoSignIns
+from backend_api.mcp.oauth.authorizer import OAuthAuthorizer
+from backend_api.mcp.ports import McpConnection, McpConnector, McpServerError, Place
+from backend_api.mcp.redis import RedisPendingSignIns
+from backend_api.module import Module, open_modules
+from backend_api.previews.application.open_port import PreviewPolicy
+from backend_api.previews.domain.errors import NothingListensError
+from backend_api.previews.mongo import MongoOpenedPorts
+from backend_api.previews.ports import AppAnswer, AppRequest, AppSocket, SandboxApps
+from backend_api.previews.preview_tokens import JwtPreviewTokens
+from backend_api.runs.mongo.run_ledger import MongoRunLedger
+from backend_api.runs.mongo.run_waits import MongoWaits
+from backend_api.sandboxes.domain.entity import Sandbox
+from backend_api.sandboxes.ports import Workspace
+from backend_api.schedules.cron_lines import CronsimLines
+from backend_api.schedules.mongo.schedules import MongoSchedules
+from backend_api.settings.mongo import MongoSettingsStore
+from backend_api.skills.application.own_skills import OwnSkills
+from backend_api.skills.library.library import read_library
+from backend_api.skills.mongo import MongoSkillStore
+from backend_api.web.fetch.guarded_client import guarded_transport
+from backend_api.web.fetch.rules import FetchRules, allowed_hosts
+from backend_api.web.search.own_search import SearchKeyTrials
 from support.backend_stores import redis_channels
 from support.listening import on_loopback
 from support.memory.sandbox_commands import MemorySandboxCommands

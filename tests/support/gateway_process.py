@@ -20,7 +20,7 @@ from support.servers import Server, end_process, free_port
 from support.tls import NO_TLS
 
 START_S = 60.0
-PROGRAM = "backend_api.bootstrap"
+PROGRAM = "backend_api.main"
 _KEPT = ("PATH", "HOME", "LANG", "TMPDIR")
 _TESTS = Path(__file__).resolve().parents[1]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 
-from backend_api.domain.agent.tools import ToolCall
-from backend_api.domain.sandbox.entity import Sandbox
+from backend_api.agent.tool import ToolCall
+from backend_api.sandboxes.domain.entity import Sandbox
 
 
 def a_sandbox(sandbox_id: str = "sandbox-1", session_id: str = "session-1", *, has_desktop: bool = False) -> Sandbox:

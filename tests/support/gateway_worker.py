@@ -9,12 +9,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from backend_api.application.runs.run_services import RunOptions, RunServices
-from backend_api.application.runs.worker import Worker
-from backend_api.bootstrap.capabilities import capabilities
-from backend_api.domain.agent.capability import ToolSource
-from backend_api.infrastructure.llm.catalogue import Catalogue
-from backend_api.infrastructure.llm.providers import LlmSettings
+from backend_api.agent.capability import ToolSource
+from backend_api.main.capabilities import capabilities
+from backend_api.models.catalogue import Catalogue
+from backend_api.models.providers import LlmSettings
+from backend_api.runs.application.run_services import RunOptions, RunServices
+from backend_api.runs.application.worker import Worker
 from support.gateway import Gateway
 from support.model_seals import Form
 from support.model_server import ModelServer

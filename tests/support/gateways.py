@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from backend_api.kit.http import WebOptions
+from backend_api.kit.http.ports import WebOptions
 from support.gateway import Gateway, run_gateway
 from support.servers import Server
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 from functools import partial
 
-from backend_api.application.identity import delayed_attempts
+from backend_api.identity.application import delayed_attempts
 from service_kit.listening import http
 
 HEAD_S = 3.0
@@ -20,10 +20,10 @@ def main() -> int:
         assert getattr(http, name) > value
         setattr(http, name, value)
     assert delayed_attempts.WAITING_MOST > WAITING_MOST
-    assert "backend_api.application.identity.guesses" not in sys.modules
+    assert "backend_api.identity.application.guesses" not in sys.modules
     # Before whoever makes them has taken the name.
     setattr(delayed_attempts, "DelayedAttempts", partial(delayed_attempts.DelayedAttempts, most=WAITING_MOST))  # noqa: B010
-    from backend_api.bootstrap.__main__ import main as in_earnest
+    from backend_api.main.__main__ import main as in_earnest
 
     return in_earnest()
 

@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-from backend_api.domain.agent.title import ASKED
+from backend_api.agent.title import ASKED
 from support.model_answers import Answer, Call, frames_of
 from support.model_rules import refusal_of
 from support.model_seals import Form, blocks_of

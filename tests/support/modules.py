@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from beanie import Document
 
-from backend_api.bootstrap.modules import MODULES
-from backend_api.domain.ids import UserId
+from backend_api.kit.ids import UserId
+from backend_api.main.modules import MODULES
 
 MODULE_DOCUMENTS: Sequence[type[Document]] = [one for module in MODULES for one in module.documents]
 

@@ -20,10 +20,10 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket
 from websockets.asyncio.client import ClientConnection, connect
 
-from backend_api.infrastructure.tool_api.endpoints import Endpoints
-from backend_api.infrastructure.tool_api.port_tunnels import PortTunnels
-from backend_api.infrastructure.tool_api.sandbox_apps import ToolApiSandboxApps
-from backend_api.kit.http import WebOptions
+from backend_api.kit.http.ports import WebOptions
+from backend_api.previews.tool_api.port_tunnels import PortTunnels
+from backend_api.previews.tool_api.sandbox_apps import ToolApiSandboxApps
+from backend_api.sandboxes.tool_api.endpoints import Endpoints
 from support.endpoint import RunningEndpoint, running_endpoint
 from support.endpoint_tokens import FixedTokens
 from support.gateway import Gateway, run_gateway

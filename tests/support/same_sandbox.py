@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backend_api.domain.sandbox.entity import Sandbox
+from backend_api.sandboxes.domain.entity import Sandbox
 from support.memory.sandboxes import MemorySandboxes
 
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from backend_api.domain.agent.capability import Setup, ToolSource
-from backend_api.domain.agent.catalogue import ChosenModel, Role
-from backend_api.domain.agent.events import Todo
-from backend_api.domain.agent.model import ChatModel, ModelInfo, ModelRequest, Part, UnknownModelError
-from backend_api.domain.agent.tools import Done, Tool, ToolCall, ToolSpec
+from backend_api.agent.capability import Setup, ToolSource
+from backend_api.agent.catalogue import ChosenModel, Role
+from backend_api.agent.events import Todo
+from backend_api.agent.model import ChatModel, ModelInfo, ModelRequest, Part, UnknownModelError
+from backend_api.agent.tool import Done, Tool, ToolCall, ToolSpec
 
 Script = Sequence[Part | BaseException | Callable[[], Awaitable[Any]]]
 

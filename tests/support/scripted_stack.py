@@ -72,9 +72,9 @@ You answer in verse.
 _TOOLS_FILE = """
 import asyncio
 
-from backend_api.domain.agent.tools import Done
-from backend_api.infrastructure.tools.custom_tools import custom_tool
-from backend_api.infrastructure.tools.local import Arguments
+from backend_api.agent.tool import Done
+from backend_api.agent.tools.custom_tools import custom_tool
+from backend_api.agent.tools.local import Arguments
 
 
 class OrderArguments(Arguments):

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import httpx
 
-from backend_api.infrastructure.search.brave import BraveSearch
-from backend_api.infrastructure.search.custom import CustomSearch
-from backend_api.infrastructure.search.duckduckgo import DuckDuckGoSearch
-from backend_api.infrastructure.search.provider import SearchProvider
-from backend_api.infrastructure.search.searxng import SearxngSearch
-from backend_api.infrastructure.search.serper import SerperSearch
-from backend_api.infrastructure.search.tavily import TavilySearch
+from backend_api.web.search.brave import BraveSearch
+from backend_api.web.search.custom import CustomSearch
+from backend_api.web.search.duckduckgo import DuckDuckGoSearch
+from backend_api.web.search.provider import SearchProvider
+from backend_api.web.search.searxng import SearxngSearch
+from backend_api.web.search.serper import SerperSearch
+from backend_api.web.search.tavily import TavilySearch
 
 NOTHING = b'{"results": [], "organic": [], "web": {"results": []}}'
 """As any of them says that it found nothing."""

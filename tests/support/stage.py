@@ -11,35 +11,35 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
 
-from backend_api.application.background.look_at_command import LookAtCommand
-from backend_api.application.background.stop_commands import StopCommands
-from backend_api.application.conversation.compact_session import CompactSession
-from backend_api.application.conversation.send_message import Message, SendMessage
-from backend_api.application.conversation.stop_run import StopRun
-from backend_api.application.files.check_attachments import CheckAttachments
-from backend_api.application.files.own_sandbox import OwnSandbox
-from backend_api.application.identity.limits import Limits
-from backend_api.application.mcp.run_servers import McpServers
-from backend_api.application.runs.masking import Mask
-from backend_api.application.runs.run_services import RunOptions, RunServices, no_mcp_tools
-from backend_api.application.runs.sandbox_keeper import KeepSandbox, no_sandbox
-from backend_api.application.runs.worker import Worker
-from backend_api.application.subagents.kinds_of_users import KindsOfUsers
-from backend_api.bootstrap.capabilities import capabilities
-from backend_api.domain.agent.capability import Capability, ToolSource
-from backend_api.domain.agent.catalogue import ChosenModel, Role
-from backend_api.domain.agent.events import Event, LivePayload, MessageCompleted, RunFinished
-from backend_api.domain.agent.model import ChatModel, ModelInfo
-from backend_api.domain.agent.options import Options
-from backend_api.domain.agent.presets import Presets
-from backend_api.domain.conversation.entity import InboxMessage, Lease, Run, RunId
-from backend_api.domain.conversation.kept_calls import KeptCalls
-from backend_api.domain.conversation.ports import EventLog
-from backend_api.domain.ids import SessionId, UserId
-from backend_api.domain.notifier import Subscription, Topic
-from backend_api.infrastructure.in_process.notifier import InProcessNotifier
-from backend_api.infrastructure.in_process.rate_limiter import InProcessRateLimiter
-from backend_api.infrastructure.llm.calls import ModelCalls, RetryPolicy
+from backend_api.agent.capability import Capability, ToolSource
+from backend_api.agent.catalogue import ChosenModel, Role
+from backend_api.agent.events import Event, LivePayload, MessageCompleted, RunFinished
+from backend_api.agent.model import ChatModel, ModelInfo
+from backend_api.agent.options import Options
+from backend_api.agent.preset import Presets
+from backend_api.agents.application.kinds_of_users import KindsOfUsers
+from backend_api.background.application.look_at_command import LookAtCommand
+from backend_api.background.application.stop_commands import StopCommands
+from backend_api.conversations.application.check_attachments import CheckAttachments
+from backend_api.conversations.application.compact_session import CompactSession
+from backend_api.conversations.application.own_sandbox import OwnSandbox
+from backend_api.conversations.application.send_message import Message, SendMessage
+from backend_api.conversations.application.stop_run import StopRun
+from backend_api.conversations.domain.entity import InboxMessage, Lease, Run, RunId
+from backend_api.conversations.domain.kept_calls import KeptCalls
+from backend_api.conversations.ports import EventLog
+from backend_api.identity.application.limits import Limits
+from backend_api.identity.in_process_rate_limiter import InProcessRateLimiter
+from backend_api.kit.ids import SessionId, UserId
+from backend_api.kit.in_process_notifier import InProcessNotifier
+from backend_api.kit.masking import Mask
+from backend_api.kit.notifier import Subscription, Topic
+from backend_api.main.capabilities import capabilities
+from backend_api.mcp.application.run_servers import McpServers
+from backend_api.models.wire.calls import ModelCalls, RetryPolicy
+from backend_api.runs.application.run_services import RunOptions, RunServices, no_mcp_tools
+from backend_api.runs.application.sandbox_keeper import KeepSandbox, no_sandbox
+from backend_api.runs.application.worker import Worker
 from support.backend_stores import add_session
 from support.memory.background_commands import MemoryBackgroundCommands
 from support.memory.run_ledger import MemoryRunLedger

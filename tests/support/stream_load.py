@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import httpx
 import psutil
 
-from backend_api.domain.agent.events import (
+from backend_api.agent.events import (
     MessageCompleted,
     MessageUser,
     RunFinished,
@@ -23,11 +23,11 @@ from backend_api.domain.agent.events import (
     Usage,
     UsageUpdated,
 )
-from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.conversation.entity import Claimant
-from backend_api.domain.ids import SessionId, UserId
-from backend_api.infrastructure.mongo.database import Client
-from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
+from backend_api.agent.recorded import Recorded
+from backend_api.conversations.domain.entity import Claimant
+from backend_api.kit.ids import SessionId, UserId
+from backend_api.kit.mongo.database import Client
+from backend_api.runs.mongo.run_ledger import MongoRunLedger
 from local_stack.services import mongo_uri
 from support.tls import NO_TLS
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from backend_api.bootstrap.capabilities import capabilities
-from backend_api.domain.agent.capability import Capability, ToolSource
+from backend_api.agent.capability import Capability, ToolSource
+from backend_api.main.capabilities import capabilities
 
 
 def having(*needed: Capability) -> Callable[..., Sequence[Capability]]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, cast
 
-from backend_api.domain.agent.capability import Setup
-from backend_api.domain.agent.model import ModelRequest, NoteTurn, Part, TextPart
-from backend_api.domain.agent.tools import Tool
-from backend_api.infrastructure.tools.tasks import task_tools
-from backend_api.infrastructure.tools.team import TeamTools
+from backend_api.agent.capability import Setup
+from backend_api.agent.model import ModelRequest, NoteTurn, Part, TextPart
+from backend_api.agent.tool import Tool
+from backend_api.agent.tools.tasks import task_tools
+from backend_api.agent.tools.team import TeamTools
 from support.acting import CALLS, STOP, USED, answers, call
 from support.scripted import HandlerBox
 

@@ -6,13 +6,13 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from backend_api.bootstrap.user_settings import UserSettingsParts
-from backend_api.domain.agent.catalogue import ChosenModel, ModelCatalogue, Role
-from backend_api.domain.agent.model import ChatModel, ModelInfo, UnknownModelError
-from backend_api.domain.settings.entity import OwnSettings
-from backend_api.domain.settings.ports import SettingsStore
-from backend_api.domain.settings.subagent_kinds import OwnKinds
-from backend_api.infrastructure.security.secret_box import AesSecretBox
+from backend_api.agent.catalogue import ChosenModel, ModelCatalogue, Role
+from backend_api.agent.model import ChatModel, ModelInfo, UnknownModelError
+from backend_api.agents.domain import OwnKinds
+from backend_api.main.user_settings import UserSettingsParts
+from backend_api.settings.domain.entity import OwnSettings
+from backend_api.settings.ports import SettingsStore
+from backend_api.settings.secret_box import AesSecretBox
 from support.memory.store import MemoryStore
 from support.memory.subagent_kinds import MemorySubagentKinds
 from support.scripted import ScriptedModel

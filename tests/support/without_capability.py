@@ -16,12 +16,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from backend_api.bootstrap import capabilities as module
+from backend_api.main import capabilities as module
 
 WITHOUT = os.environ["WITHOUT"]
 PROGRAMS = (
-    "backend_api.bootstrap",
-    "backend_api.bootstrap.worker",
+    "backend_api.main",
+    "backend_api.main.worker",
     "local_stack",
     "support.forge",
     "support.hurried_gateway",

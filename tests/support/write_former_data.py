@@ -36,9 +36,9 @@ import pymongo
 from bson import json_util
 from pymongo.read_concern import ReadConcern
 
-from backend_api.domain.agent.events import StoredPayload
-from backend_api.domain.agent.thread import Thread
-from backend_api.infrastructure.mongo.event_documents import read_events
+from backend_api.agent.events import StoredPayload
+from backend_api.agent.thread import Thread
+from backend_api.conversations.mongo.event_documents import read_events
 from support.api_client import ApiClient, register
 from support.model_server import Answer, Call, ModelServer
 from support.servers import run_mongod

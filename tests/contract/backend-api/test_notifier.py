@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator
 import pytest
 import redis
 
-from backend_api.domain.notifier import Notifier, Subscription, Topic
+from backend_api.kit.notifier import Notifier, Subscription, Topic
 from support.backend_stores import redis_channels
 from support.servers import Server, free_port
 

@@ -14,7 +14,7 @@ import pymongo
 import pytest
 import pytest_asyncio
 
-from backend_api.infrastructure.mongo.migrations import MIGRATIONS
+from backend_api.conversations.mongo.migrations import MIGRATIONS
 from support.api_client import ApiClient, Json
 from support.fleet import Fleet, Shape, run_fleet
 from support.former_data import GATEWAY, PASSWORD, Place, as_told, fill_all, told

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from backend_api.bootstrap.app import describe_app
-from backend_api.kit.http import WebOptions
+from backend_api.kit.http.ports import WebOptions
+from backend_api.main.app import describe_app
 from support.background import in_background
 from support.fuzzing import fuzz
 from support.gateway import Gateway, run_gateway

@@ -16,16 +16,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
-from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.errors import DomainError
-from backend_api.domain.sandbox.content import inert_type
-from backend_api.domain.sandbox.ports import Upload
-from backend_api.infrastructure.tool_api.endpoints import Endpoints
-from backend_api.infrastructure.tool_api.problems import error_of
-from backend_api.infrastructure.tool_api.sandbox_tools import ToolApiSandboxTools, outcome_of
-from backend_api.infrastructure.tool_api.screens import ToolApiScreens
-from backend_api.infrastructure.tool_api.workspace import ToolApiWorkspace
-from backend_api.interfaces.http.user_content import content_headers
+from backend_api.agent.tool import Done, ToolCall
+from backend_api.kit.errors import DomainError
+from backend_api.sandboxes.domain.content import inert_type
+from backend_api.sandboxes.http.user_content import content_headers
+from backend_api.sandboxes.ports import Upload
+from backend_api.sandboxes.tool_api.endpoints import Endpoints
+from backend_api.sandboxes.tool_api.problems import error_of
+from backend_api.sandboxes.tool_api.sandbox_tools import ToolApiSandboxTools, outcome_of
+from backend_api.sandboxes.tool_api.screens import ToolApiScreens
+from backend_api.sandboxes.tool_api.workspace import ToolApiWorkspace
 from contracts.tools import ToolResult
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.infrastructure.runtimes.sandbox_profile import KEPT_LINE, report_of

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from backend_api.domain.agent.events import BackgroundFinished, Event, FilesChanged, MessageUser
-from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.conversation.background import (
+from backend_api.agent.events import BackgroundFinished, Event, FilesChanged, MessageUser
+from backend_api.agent.recorded import Recorded
+from backend_api.background.domain import (
     MAX_WAKES,
     BackgroundCommand,
     BackgroundNotFoundError,
     TooManyBackgroundError,
 )
-from backend_api.domain.conversation.entity import RunId
-from backend_api.domain.ids import SessionId
+from backend_api.conversations.domain.entity import RunId
+from backend_api.kit.ids import SessionId
 from contracts.tools import MAX_BACKGROUND_RUNNING
 from support.memory.run_endings import RunEndings
 from support.memory.store import MemoryStore, SessionRow

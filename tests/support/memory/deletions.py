@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from backend_api.domain.conversation.deletions import Deleted
-from backend_api.domain.ids import SessionId
+from backend_api.conversations.domain.deletions import Deleted
+from backend_api.kit.ids import SessionId
 from support.memory.store import MemoryStore
 
 

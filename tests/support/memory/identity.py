@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from backend_api.domain.identity.entity import Account, RefreshGrant, User
-from backend_api.domain.identity.errors import TokenInvalidError, TokenReusedError, UsernameTakenError
-from backend_api.domain.ids import UserId
+from backend_api.identity.domain.entity import Account, RefreshGrant, User
+from backend_api.identity.domain.errors import TokenInvalidError, TokenReusedError, UsernameTakenError
+from backend_api.kit.ids import UserId
 from support.memory.store import utc_now
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backend_api.domain.ids import SessionId, UserId
+from backend_api.kit.ids import SessionId, UserId
 from support.memory.store import MemoryStore
 
 

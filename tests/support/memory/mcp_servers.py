@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
-from backend_api.domain.ids import UserId
-from backend_api.domain.mcp.own import MAX_OWN_SERVERS, McpTrial, OwnMcpServer, TooManyMcpServersError
-from backend_api.domain.settings.entity import Sealed, StoredSettings
+from backend_api.kit.ids import UserId
+from backend_api.mcp.domain.own import MAX_OWN_SERVERS, McpTrial, OwnMcpServer, TooManyMcpServersError
+from backend_api.settings.domain.entity import Sealed, StoredSettings
 from support.memory.store import MemoryStore
 
 

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from backend_api.domain.ids import UserId
-from backend_api.domain.mcp.sign_in import SignIn
-from backend_api.domain.settings.entity import Sealed, StoredSettings
+from backend_api.kit.ids import UserId
+from backend_api.mcp.domain.sign_in import SignIn
+from backend_api.settings.domain.entity import Sealed, StoredSettings
 from support.memory.store import MemoryStore
 
 

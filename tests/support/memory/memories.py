@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from backend_api.domain.ids import UserId
-from backend_api.domain.settings.entity import StoredSettings
+from backend_api.kit.ids import UserId
 from backend_api.memories.domain import Memories
+from backend_api.settings.domain.entity import StoredSettings
 from support.memory.store import MemoryStore
 
 

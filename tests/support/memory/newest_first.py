@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Protocol, TypeVar
 
-from backend_api.domain.errors import InvalidError
+from backend_api.kit.errors import InvalidError
 
 
 class Dated(Protocol):

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
-from backend_api.domain.agent.ending import cut_by_stop
-from backend_api.domain.agent.events import (
+from backend_api.agent.ending import cut_by_stop
+from backend_api.agent.events import (
     NO_USAGE,
     Event,
     RunCause,
@@ -19,10 +19,10 @@ from backend_api.domain.agent.events import (
     is_answer,
     is_for_the_person,
 )
-from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.waits import end
-from backend_api.domain.conversation.entity import InboxMessage, Lease, Run, RunId, RunStatus, SessionStatus
-from backend_api.domain.ids import SessionId, UserId
+from backend_api.agent.recorded import Recorded
+from backend_api.agent.waits import end
+from backend_api.conversations.domain.entity import InboxMessage, Lease, Run, RunId, RunStatus, SessionStatus
+from backend_api.kit.ids import SessionId, UserId
 from support.memory.store import MemoryStore, RunRow, SessionRow
 
 

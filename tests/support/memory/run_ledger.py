@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import cast
 
-from backend_api.domain.agent.events import (
+from backend_api.agent.events import (
     CompactionWanted,
     ContextNote,
     Event,
@@ -17,10 +17,10 @@ from backend_api.domain.agent.events import (
     RunQueued,
     RunStarted,
 )
-from backend_api.domain.agent.options import session_options
-from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.waits import Wait
-from backend_api.domain.conversation.entity import (
+from backend_api.agent.options import session_options
+from backend_api.agent.recorded import Recorded
+from backend_api.agent.waits import Wait
+from backend_api.conversations.domain.entity import (
     Accepted,
     Claimant,
     InboxMessage,
@@ -30,13 +30,13 @@ from backend_api.domain.conversation.entity import (
     RunStatus,
     SessionStatus,
 )
-from backend_api.domain.conversation.errors import (
+from backend_api.conversations.domain.errors import (
     LeaseLostError,
     MessageDiffersError,
     NothingToCompactError,
     NothingToResumeError,
 )
-from backend_api.domain.ids import SessionId, UserId
+from backend_api.kit.ids import SessionId, UserId
 from service_kit.observation.context import current_work
 from service_kit.observation.spans import current_traceparent
 from support.memory.run_endings import RunEndings

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from backend_api.domain.agent.events import Event, ResolvedBy, RunQueued, SessionUpdated
-from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.waits import Answer, OpenWait, Wait, WaitRefusedError, answered, end
-from backend_api.domain.conversation.entity import Lease, RunId, RunStatus, SessionStatus
-from backend_api.domain.conversation.errors import already_over, no_open_wait
-from backend_api.domain.conversation.ports import Resolved
-from backend_api.domain.conversation.session_changes import changed_names
-from backend_api.domain.ids import SessionId, UserId
+from backend_api.agent.events import Event, ResolvedBy, RunQueued, SessionUpdated
+from backend_api.agent.recorded import Recorded
+from backend_api.agent.waits import Answer, OpenWait, Wait, WaitRefusedError, answered, end
+from backend_api.conversations.domain.entity import Lease, RunId, RunStatus, SessionStatus
+from backend_api.conversations.domain.errors import already_over, no_open_wait
+from backend_api.conversations.domain.session_changes import changed_names
+from backend_api.conversations.ports import Resolved
+from backend_api.kit.ids import SessionId, UserId
 from support.memory.store import MemoryStore, RunRow, SessionRow
 
 

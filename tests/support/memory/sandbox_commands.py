@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.sandbox.entity import Sandbox
-from backend_api.domain.sandbox.errors import SandboxLostError
+from backend_api.agent.tool import Done, ToolCall
+from backend_api.sandboxes.domain.entity import Sandbox
+from backend_api.sandboxes.domain.errors import SandboxLostError
 
 
 class MemorySandboxCommands:

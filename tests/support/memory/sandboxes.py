@@ -8,15 +8,15 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import PurePosixPath
 
-from backend_api.domain.sandbox.entity import Sandbox, SandboxStatus
-from backend_api.domain.sandbox.errors import (
+from backend_api.sandboxes.domain.entity import Sandbox, SandboxStatus
+from backend_api.sandboxes.domain.errors import (
     FileMissingError,
     NoDesktopError,
     PathForbiddenError,
     SandboxUnavailableError,
     UploadTooLargeError,
 )
-from backend_api.domain.sandbox.ports import Download, FileEntry, FilePreview, Screen, Upload
+from backend_api.sandboxes.ports import Download, FileEntry, FilePreview, Screen, Upload
 from service_kit.amounts import size_text
 
 MAX_PREVIEW = 100 * 1024

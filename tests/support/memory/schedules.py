@@ -6,13 +6,13 @@ import uuid
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from backend_api.domain.agent.events import MessageUser
-from backend_api.domain.conversation.entity import RunId, Session, SessionStatus
-from backend_api.domain.conversation.errors import SessionQuotaError, TooManyWaitingError
-from backend_api.domain.ids import SessionId, UserId
-from backend_api.domain.schedules.entity import Schedule, ScheduledRun, ScheduleId
-from backend_api.domain.schedules.errors import ScheduleNotFoundError, ScheduleQuotaError
-from backend_api.domain.schedules.ports import LISTED_MOST, Fired, Firing, Upcoming
+from backend_api.agent.events import MessageUser
+from backend_api.conversations.domain.entity import RunId, Session, SessionStatus
+from backend_api.conversations.domain.errors import SessionQuotaError, TooManyWaitingError
+from backend_api.kit.ids import SessionId, UserId
+from backend_api.schedules.domain.entity import Schedule, ScheduledRun, ScheduleId
+from backend_api.schedules.domain.errors import ScheduleNotFoundError, ScheduleQuotaError
+from backend_api.schedules.ports import LISTED_MOST, Fired, Firing, Upcoming
 from support.memory.run_endings import RunEndings
 from support.memory.store import MemoryStore, SessionRow
 

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import cast
 
-from backend_api.domain.agent.events import Event, LivePayload
-from backend_api.domain.conversation.entity import RunId
-from backend_api.domain.conversation.live_text import (
+from backend_api.agent.events import Event, LivePayload
+from backend_api.conversations.domain.entity import RunId
+from backend_api.conversations.domain.live_text import (
     TextKey,
     TextPayload,
     ended_text,
@@ -18,8 +18,8 @@ from backend_api.domain.conversation.live_text import (
     seen_by,
     text_key,
 )
-from backend_api.domain.conversation.ports import StreamListener
-from backend_api.domain.ids import SessionId
+from backend_api.conversations.ports import StreamListener
+from backend_api.kit.ids import SessionId
 
 
 class MemorySessionStream:

@@ -7,8 +7,7 @@ from dataclasses import replace
 from functools import reduce
 from typing import Any, cast
 
-from backend_api.application.conversation.event_json import dump, payload_fields
-from backend_api.domain.agent.events import (
+from backend_api.agent.events import (
     NO_USAGE,
     Event,
     MessageUser,
@@ -24,14 +23,15 @@ from backend_api.domain.agent.events import (
     agent_of,
     is_for_the_person,
 )
-from backend_api.domain.agent.recorded import Body
-from backend_api.domain.agent.tasks import NO_TASKS
-from backend_api.domain.agent.usage import combine
-from backend_api.domain.conversation.entity import Session
-from backend_api.domain.conversation.errors import EventBodyNotFoundError, SessionNotFoundError, SessionQuotaError
-from backend_api.domain.conversation.ports import Entry, SessionPage
-from backend_api.domain.conversation.session_changes import Changed, differing, updates_of
-from backend_api.domain.ids import SessionId, UserId
+from backend_api.agent.recorded import Body
+from backend_api.agent.tasks import NO_TASKS
+from backend_api.agent.usage import combine
+from backend_api.conversations.application.event_json import dump, payload_fields
+from backend_api.conversations.domain.entity import Session
+from backend_api.conversations.domain.errors import EventBodyNotFoundError, SessionNotFoundError, SessionQuotaError
+from backend_api.conversations.domain.session_changes import Changed, differing, updates_of
+from backend_api.conversations.ports import Entry, SessionPage
+from backend_api.kit.ids import SessionId, UserId
 from support.memory.newest_first import newest_first
 from support.memory.store import MemoryStore, SessionRow, TitleRow
 

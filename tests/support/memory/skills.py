@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from backend_api.domain.ids import UserId
-from backend_api.domain.settings.entity import StoredSettings
-from backend_api.domain.skills.entity import Skill, SkillEntry
-from backend_api.domain.skills.errors import SkillLimitError, SkillRefusedError, SkillTakenError
-from backend_api.domain.skills.ports import SkillDownload
-from backend_api.infrastructure.skills.records import LIMIT, entry_of
+from backend_api.kit.ids import UserId
+from backend_api.settings.domain.entity import StoredSettings
+from backend_api.skills.domain.entity import Skill, SkillEntry
+from backend_api.skills.domain.errors import SkillLimitError, SkillRefusedError, SkillTakenError
+from backend_api.skills.library.records import LIMIT, entry_of
+from backend_api.skills.ports import SkillDownload
 from support.memory.store import MemoryStore
 
 

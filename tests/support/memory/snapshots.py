@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from datetime import UTC, datetime
 
-from backend_api.domain.sandbox.snapshots import KeptSnapshots, Snapshot, SnapshotNotFoundError, SnapshotRefusedError
+from backend_api.sandboxes.domain.snapshots import KeptSnapshots, Snapshot, SnapshotNotFoundError, SnapshotRefusedError
 from support.memory.sandboxes import MemorySandboxes, MemoryWorkspace
 
 MAX_COUNT = 3

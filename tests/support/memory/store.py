@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from backend_api.domain.agent.events import Event, StoredPayload, Usage
-from backend_api.domain.agent.recorded import Body, Recorded
-from backend_api.domain.agent.waits import OpenWait
-from backend_api.domain.conversation.entity import Accepted, InboxMessage, Lease, Run, RunId, Session
-from backend_api.domain.conversation.errors import LeaseLostError, SessionNotFoundError
-from backend_api.domain.ids import SessionId, UserId
-from backend_api.domain.settings.entity import StoredSettings
+from backend_api.agent.events import Event, StoredPayload, Usage
+from backend_api.agent.recorded import Body, Recorded
+from backend_api.agent.waits import OpenWait
+from backend_api.conversations.domain.entity import Accepted, InboxMessage, Lease, Run, RunId, Session
+from backend_api.conversations.domain.errors import LeaseLostError, SessionNotFoundError
+from backend_api.kit.ids import SessionId, UserId
+from backend_api.settings.domain.entity import StoredSettings
 
 
 def utc_now() -> datetime:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from backend_api.domain.agent.subagent_kinds import MAX_KINDS, SubagentKind
-from backend_api.domain.ids import UserId
-from backend_api.domain.settings.entity import StoredSettings
-from backend_api.domain.settings.subagent_kinds import TooManyKindsError
+from backend_api.agent.subagent_kinds import MAX_KINDS, SubagentKind
+from backend_api.agents.domain import TooManyKindsError
+from backend_api.kit.ids import UserId
+from backend_api.settings.domain.entity import StoredSettings
 from support.memory.store import MemoryStore
 
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from backend_api.domain.agent.events import NO_USAGE, Event, SessionUpdated, Usage
-from backend_api.domain.agent.options import session_options
-from backend_api.domain.agent.usage import combine
-from backend_api.domain.conversation.entity import SessionStatus
-from backend_api.domain.conversation.titles import MAX_ATTEMPTS, DueTitle
-from backend_api.domain.ids import SessionId
+from backend_api.agent.events import NO_USAGE, Event, SessionUpdated, Usage
+from backend_api.agent.options import session_options
+from backend_api.agent.usage import combine
+from backend_api.conversations.domain.entity import SessionStatus
+from backend_api.conversations.domain.titles import MAX_ATTEMPTS, DueTitle
+from backend_api.kit.ids import SessionId
 from support.memory.store import MemoryStore, SessionRow, TitleRow
 
 

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
-from backend_api.domain.ids import UserId
-from backend_api.domain.settings.entity import Sealed, StoredSettings
+from backend_api.kit.ids import UserId
+from backend_api.settings.domain.entity import Sealed, StoredSettings
 from support.memory.store import MemoryStore
 
 

@@ -6,11 +6,11 @@ import json
 import re
 from pathlib import Path
 
-from backend_api.infrastructure.mcp.config_file import read_mcp_file
-from backend_api.infrastructure.presets.kind_files import read_kinds
-from backend_api.infrastructure.presets.preset_files import read_presets
-from backend_api.infrastructure.skills.library import read_library
-from backend_api.interfaces.http.agents import ChangeAgentBody
+from backend_api.agent.presets.kind_files import read_kinds
+from backend_api.agent.presets.preset_files import read_presets
+from backend_api.agents.http import ChangeAgentBody
+from backend_api.mcp.client.config_file import read_mcp_file
+from backend_api.skills.library.library import read_library
 
 ROOT = Path(__file__).resolve().parents[3]
 

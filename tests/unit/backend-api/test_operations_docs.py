@@ -8,7 +8,7 @@ from types import ModuleType
 
 from prometheus_client import Counter, Gauge, Histogram
 
-from backend_api.application import measures as backend
+from backend_api.kit import measures as backend
 from sandbox_manager.application import measures as manager
 from service_kit.observation.instruments import Labelled
 from tool_api import measures as tool_api

@@ -60,7 +60,7 @@ def test_a_caller_may_be_believed_or_not(environment: dict[str, str], *, expecte
 @pytest.mark.parametrize(
     ("source", "modules"),
     [
-        ("backend-api", ("backend_api.bootstrap.__main__", "backend_api.bootstrap.worker")),
+        ("backend-api", ("backend_api.main.__main__", "backend_api.main.worker")),
         ("sandbox-manager", ("sandbox_manager.bootstrap.serve",)),
         ("tool-api", ("tool_api.__main__",)),
     ],

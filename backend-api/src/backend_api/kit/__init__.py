@@ -1,0 +1,1 @@
+"""What several contexts stand on: stores, errors, routes, listening."""

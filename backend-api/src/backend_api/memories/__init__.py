@@ -1,0 +1,1 @@
+"""What the agent remembers of a person from session to session."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from backend_api.application.runs.masking import Mask
-from backend_api.application.settings.open_settings import OpenSettings
-from backend_api.domain.ids import UserId
+from backend_api.kit.ids import UserId
+from backend_api.kit.masking import Mask
 from backend_api.memories.domain import Memories, MemoryFile
 from backend_api.memories.errors import MemoryBusyError, MemoryDisabledError, MemoryInvalidError
 from backend_api.memories.ports import MemoriesStore
+from backend_api.settings.application.open_settings import OpenSettings
 
 MAX_ATTEMPTS = 20
 MemoryChange = Callable[[Memories], Memories]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import cast
 
-from backend_api.domain.agent.capability import Capability, Setup
-from backend_api.domain.agent.conversation import Conversation
-from backend_api.domain.agent.events import ContextNote
-from backend_api.domain.ids import UserId
+from backend_api.agent.capability import Capability, Setup
+from backend_api.agent.conversation import Conversation
+from backend_api.agent.events import ContextNote
+from backend_api.kit.ids import UserId
 from backend_api.memories.domain import MemoryFile
 from backend_api.memories.listing import MAX_TOLD_CHARACTERS, listed
 

@@ -9,8 +9,8 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from backend_api.domain.ids import UserId
-from backend_api.domain.unseen import TAGS
+from backend_api.kit.ids import UserId
+from backend_api.kit.unseen import TAGS
 from backend_api.memories.errors import (
     MemoryChangedError,
     MemoryExistsError,

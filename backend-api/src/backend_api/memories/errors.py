@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backend_api.domain.errors import ConflictError, InvalidError, NotFoundError, PreconditionError, TooLargeError
+from backend_api.kit.errors import ConflictError, InvalidError, NotFoundError, PreconditionError, TooLargeError
 
 
 class MemoryDisabledError(NotFoundError):

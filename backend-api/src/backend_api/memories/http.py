@@ -7,9 +7,9 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Path, Response
 from pydantic import Field
 
-from backend_api.interfaces.http.caller import CurrentCaller
-from backend_api.interfaces.http.schemas import AnswerBody, RequestBody
-from backend_api.kit.http import port
+from backend_api.identity.http.caller import CurrentCaller
+from backend_api.kit.http.ports import port
+from backend_api.kit.http.schemas import AnswerBody, RequestBody
 from backend_api.memories.application import ChangeMemories
 from backend_api.memories.domain import MAX_FILE_BYTES, MAX_USER_BYTES, Memories
 from backend_api.memories.errors import MemoryChangedError, MemoryDisabledError

@@ -7,14 +7,14 @@ from contextlib import asynccontextmanager
 
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from backend_api.application.runs.masking import Mask
-from backend_api.application.settings.open_settings import OpenSettings
-from backend_api.kit.module import Module, Parts
+from backend_api.kit.masking import Mask
 from backend_api.memories.application import ChangeMemories
 from backend_api.memories.capability import memories_capability
 from backend_api.memories.http import router
 from backend_api.memories.mongo import MemoriesDocument, MongoMemories
 from backend_api.memories.tools import MemoryTools, memory_tools
+from backend_api.module import Module, Parts
+from backend_api.settings.application.open_settings import OpenSettings
 
 
 class MemorySettings(BaseSettings):

@@ -6,11 +6,11 @@ from beanie import Document
 from pydantic import Field
 from pymongo.errors import DuplicateKeyError
 
-from backend_api.domain.ids import UserId
-from backend_api.infrastructure.mongo.beanie_updates import find_one_and_update
-from backend_api.infrastructure.mongo.transactions import store_errors
-from backend_api.infrastructure.mongo.user_settings import notify_of_settings
+from backend_api.kit.ids import UserId
+from backend_api.kit.mongo.beanie_updates import find_one_and_update
+from backend_api.kit.mongo.transactions import store_errors
 from backend_api.memories.domain import Memories
+from backend_api.settings.mongo import notify_of_settings
 
 
 class MemoriesDocument(Document):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from backend_api.domain.ids import UserId
+from backend_api.kit.ids import UserId
 from backend_api.memories.domain import Memories
 
 

@@ -11,11 +11,11 @@ from functools import partial
 
 from pydantic import Field
 
-from backend_api.domain.agent.capability import Setup
-from backend_api.domain.agent.tools import Done, Tool, ToolCall
-from backend_api.domain.errors import ConflictError, InvalidError, NotFoundError, TooLargeError
-from backend_api.domain.ids import UserId
-from backend_api.infrastructure.tools.local import Arguments, Line, local_tool
+from backend_api.agent.capability import Setup
+from backend_api.agent.tool import Done, Tool, ToolCall
+from backend_api.agent.tools.local import Arguments, Line, local_tool
+from backend_api.kit.errors import ConflictError, InvalidError, NotFoundError, TooLargeError
+from backend_api.kit.ids import UserId
 from backend_api.memories.application import ChangeMemories, MemoryChange
 from backend_api.memories.domain import MAX_FILE_BYTES, MAX_USER_BYTES, MemoryFile
 from backend_api.memories.errors import MemoryChangedError, MemoryExistsError

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.approvals import Approval, ApprovalDecidedError, Decision
-from backend_api.domain.agent.events import (
+from backend_api.agent.approvals import Approval, ApprovalDecidedError, Decision
+from backend_api.agent.events import (
     ApprovalCall,
     ApprovalRequested,
     ApprovalResolved,
@@ -27,17 +27,17 @@ from backend_api.domain.agent.events import (
     Usage,
     UsageUpdated,
 )
-from backend_api.domain.agent.questions import Answers, Questions
-from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.waits import Wait, WaitRefusedError
-from backend_api.domain.conversation.entity import Lease, RunStatus
-from backend_api.domain.conversation.errors import (
+from backend_api.agent.questions import Answers, Questions
+from backend_api.agent.recorded import Recorded
+from backend_api.agent.waits import Wait, WaitRefusedError
+from backend_api.conversations.domain.entity import Lease, RunStatus
+from backend_api.conversations.domain.errors import (
     ApprovalNotFoundError,
     QuestionNotFoundError,
     SessionNotFoundError,
 )
-from backend_api.domain.errors import InvalidError
-from backend_api.domain.ids import SessionId
+from backend_api.kit.errors import InvalidError
+from backend_api.kit.ids import SessionId
 from support.backend_stores import ANNA, BERT, MongoStores
 
 APPROVE, DENY = Decision(decision="approve"), Decision(decision="deny", feedback=" Not today. ")

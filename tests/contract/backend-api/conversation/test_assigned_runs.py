@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from backend_api.domain.agent.events import MessageUser, RunFinished, RunStarted
-from backend_api.domain.conversation.entity import Accepted, Claimant, Lease, RunId
-from backend_api.domain.ids import SessionId
+from backend_api.agent.events import MessageUser, RunFinished, RunStarted
+from backend_api.conversations.domain.entity import Accepted, Claimant, Lease, RunId
+from backend_api.kit.ids import SessionId
 from support.backend_stores import ANNA, MongoStores
 
 

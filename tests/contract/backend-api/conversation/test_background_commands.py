@@ -8,16 +8,16 @@ from datetime import UTC, datetime
 
 import pytest
 
-from backend_api.domain.agent.events import BackgroundFinished, FilesChanged, MessageUser, RunFinished, RunQueued
-from backend_api.domain.agent.recorded import Body, Recorded
-from backend_api.domain.conversation.background import (
+from backend_api.agent.events import BackgroundFinished, FilesChanged, MessageUser, RunFinished, RunQueued
+from backend_api.agent.recorded import Body, Recorded
+from backend_api.background.domain import (
     MAX_WAKES,
     BackgroundCommand,
     BackgroundNotFoundError,
     TooManyBackgroundError,
 )
-from backend_api.domain.conversation.entity import Lease, SessionStatus
-from backend_api.domain.ids import SessionId
+from backend_api.conversations.domain.entity import Lease, SessionStatus
+from backend_api.kit.ids import SessionId
 from contracts.tools import MAX_BACKGROUND_RUNNING
 from support.backend_stores import ANNA, MongoStores
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from backend_api.domain.agent.events import MessageCompleted, MessageUser, SubagentStarted, agent_of
-from backend_api.domain.agent.recorded import Recorded
+from backend_api.agent.events import MessageCompleted, MessageUser, SubagentStarted, agent_of
+from backend_api.agent.recorded import Recorded
 from support.backend_stores import ANNA, MongoStores
 
 

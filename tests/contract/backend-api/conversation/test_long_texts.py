@@ -5,7 +5,7 @@ from __future__ import annotations
 import pymongo
 import pytest
 
-from backend_api.domain.agent.events import (
+from backend_api.agent.events import (
     BodyReference,
     MessageCompleted,
     MessageUser,
@@ -16,9 +16,9 @@ from backend_api.domain.agent.events import (
     ToolCalled,
     ToolFinished,
 )
-from backend_api.domain.agent.recorded import Body, Recorded
-from backend_api.domain.conversation.errors import SessionNotFoundError
-from backend_api.domain.ids import SessionId
+from backend_api.agent.recorded import Body, Recorded
+from backend_api.conversations.domain.errors import SessionNotFoundError
+from backend_api.kit.ids import SessionId
 from support.backend_stores import ANNA, BERT, MongoStores, mongo_stores
 from support.servers import Server
 

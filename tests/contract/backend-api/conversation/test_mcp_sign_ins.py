@@ -7,9 +7,9 @@ import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from backend_api.domain.ids import UserId
-from backend_api.domain.mcp.sign_in import SignIn
-from backend_api.domain.settings.entity import Sealed
+from backend_api.kit.ids import UserId
+from backend_api.mcp.domain.sign_in import SignIn
+from backend_api.settings.domain.entity import Sealed
 from support.backend_stores import ANNA, BERT, MongoStores
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from backend_api.application.conversation.event_json import event_fields
-from backend_api.domain.agent.events import MessageCompleted, MessageUser, NewerEvent
-from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.threads import Threads
+from backend_api.agent.events import MessageCompleted, MessageUser, NewerEvent
+from backend_api.agent.recorded import Recorded
+from backend_api.agent.threads import Threads
+from backend_api.conversations.application.event_json import event_fields
 from support.backend_stores import ANNA, MongoStores
 
 

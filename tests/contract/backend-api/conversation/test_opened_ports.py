@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from backend_api.application.conversation.event_json import event_fields
-from backend_api.domain.agent.events import (
+from backend_api.agent.events import (
     Event,
     MessageUser,
     PortClosed,
@@ -18,11 +17,12 @@ from backend_api.domain.agent.events import (
     PortResource,
     ResourcesUpdated,
 )
-from backend_api.domain.conversation.errors import SessionNotFoundError
-from backend_api.domain.ids import SessionId
-from backend_api.domain.previews.entity import OpenedPort, PortId, new_port_id
-from backend_api.domain.previews.errors import PortNotFoundError, TooManyPortsError
-from backend_api.interfaces.http.state_schemas import PortResourceBody
+from backend_api.conversations.application.event_json import event_fields
+from backend_api.conversations.domain.errors import SessionNotFoundError
+from backend_api.kit.ids import SessionId
+from backend_api.previews.domain.entity import OpenedPort, PortId, new_port_id
+from backend_api.previews.domain.errors import PortNotFoundError, TooManyPortsError
+from backend_api.session_state.http.state_schemas import PortResourceBody
 from support.backend_stores import ANNA, BERT, MongoStores
 
 NOW = datetime.now(UTC).replace(microsecond=0)

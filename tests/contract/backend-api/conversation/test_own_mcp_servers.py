@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.mcp.entity import McpServer
-from backend_api.domain.mcp.own import MAX_OWN_SERVERS, McpTrial, OwnMcpServer, TooManyMcpServersError
-from backend_api.domain.settings.entity import Sealed
+from backend_api.mcp.domain.entity import McpServer
+from backend_api.mcp.domain.own import MAX_OWN_SERVERS, McpTrial, OwnMcpServer, TooManyMcpServersError
+from backend_api.settings.domain.entity import Sealed
 from support.backend_stores import ANNA, BERT, MongoStores
 
 TRIAL = McpTrial(config="c", at=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), status="ready", tools=["a"], error="$e")

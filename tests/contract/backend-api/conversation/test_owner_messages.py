@@ -6,11 +6,11 @@ import asyncio
 
 import pytest
 
-from backend_api.domain.agent.events import MessageCompleted, MessageUser, RunFinished
-from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.conversation.entity import Accepted, Lease, RunId, RunStatus
-from backend_api.domain.conversation.errors import LeaseLostError
-from backend_api.domain.ids import SessionId
+from backend_api.agent.events import MessageCompleted, MessageUser, RunFinished
+from backend_api.agent.recorded import Recorded
+from backend_api.conversations.domain.entity import Accepted, Lease, RunId, RunStatus
+from backend_api.conversations.domain.errors import LeaseLostError
+from backend_api.kit.ids import SessionId
 from support.backend_stores import ANNA, MongoStores
 
 

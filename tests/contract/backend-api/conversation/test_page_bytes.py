@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backend_api.domain.agent.events import MessageUser, Notice
+from backend_api.agent.events import MessageUser, Notice
 from support.backend_stores import ANNA, MongoStores
 
 TEXT = "é" * 30_000

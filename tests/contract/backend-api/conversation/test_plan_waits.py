@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from backend_api.domain.agent.approvals import Decision
-from backend_api.domain.agent.events import (
+from backend_api.agent.approvals import Decision
+from backend_api.agent.events import (
     MessageUser,
     PlanDecided,
     PlanProposed,
@@ -21,19 +21,19 @@ from backend_api.domain.agent.events import (
     ToolCalled,
     ToolFinished,
 )
-from backend_api.domain.agent.plans import Plan, PlanDecision
-from backend_api.domain.agent.questions import Answers
-from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.waits import Answer, Wait
-from backend_api.domain.conversation.entity import Lease
-from backend_api.domain.conversation.errors import (
+from backend_api.agent.plans import Plan, PlanDecision
+from backend_api.agent.questions import Answers
+from backend_api.agent.recorded import Recorded
+from backend_api.agent.waits import Answer, Wait
+from backend_api.conversations.domain.entity import Lease
+from backend_api.conversations.domain.errors import (
     ApprovalNotFoundError,
     PlanDecidedError,
     PlanNotFoundError,
     QuestionNotFoundError,
     SessionNotFoundError,
 )
-from backend_api.domain.ids import SessionId, UserId
+from backend_api.kit.ids import SessionId, UserId
 from support.backend_stores import ANNA, BERT, MongoStores
 
 TEXT = "# Plan\n" + "x" * 3_000

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from backend_api.domain.agent.events import (
+from backend_api.agent.events import (
     ContextNote,
     MessageCompleted,
     MessageUser,
@@ -14,12 +14,12 @@ from backend_api.domain.agent.events import (
     RunQueued,
     RunStarted,
 )
-from backend_api.domain.agent.model import NoteTurn
-from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.threads import Threads
-from backend_api.domain.conversation.entity import Lease, RunId, SessionStatus
-from backend_api.domain.conversation.errors import NothingToResumeError, SessionNotFoundError
-from backend_api.domain.ids import SessionId, UserId
+from backend_api.agent.model import NoteTurn
+from backend_api.agent.recorded import Recorded
+from backend_api.agent.threads import Threads
+from backend_api.conversations.domain.entity import Lease, RunId, SessionStatus
+from backend_api.conversations.domain.errors import NothingToResumeError, SessionNotFoundError
+from backend_api.kit.ids import SessionId, UserId
 from support.backend_stores import ANNA, MongoStores
 
 NOTE = ContextNote(kind="resume", text="Go on.")

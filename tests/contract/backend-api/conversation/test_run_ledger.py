@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from backend_api.domain.agent.events import (
+from backend_api.agent.events import (
     BodyReference,
     FilesChanged,
     MessageCompleted,
@@ -19,17 +19,17 @@ from backend_api.domain.agent.events import (
     Usage,
     UsageUpdated,
 )
-from backend_api.domain.agent.recorded import Body, Recorded
-from backend_api.domain.conversation.deletions import Deleted
-from backend_api.domain.conversation.entity import Claimant, InboxMessage, RunId, RunStatus, Session, SessionStatus
-from backend_api.domain.conversation.errors import (
+from backend_api.agent.recorded import Body, Recorded
+from backend_api.conversations.domain.deletions import Deleted
+from backend_api.conversations.domain.entity import Claimant, InboxMessage, RunId, RunStatus, Session, SessionStatus
+from backend_api.conversations.domain.errors import (
     EventBodyNotFoundError,
     LeaseLostError,
     MessageDiffersError,
     SessionNotFoundError,
 )
-from backend_api.domain.errors import InvalidError
-from backend_api.domain.ids import SessionId
+from backend_api.kit.errors import InvalidError
+from backend_api.kit.ids import SessionId
 from service_kit.observation.context import working_for
 from service_kit.observation.spans import following
 from support.backend_stores import ANNA, BERT, DOUBLES_TOO, ConversationStores

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from backend_api.domain.agent.events import MessageUser, RunFinished, Usage
-from backend_api.domain.conversation.entity import Claimant
-from backend_api.domain.ids import SessionId, UserId
+from backend_api.agent.events import MessageUser, RunFinished, Usage
+from backend_api.conversations.domain.entity import Claimant
+from backend_api.kit.ids import SessionId, UserId
 from support.backend_stores import ANNA, BERT, MongoStores
 
 CLAIMANT = Claimant(worker="here", lease_s=30, model="m")

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.events import Event, MessageUser, RunFinished, RunQueued, ScheduleFired
-from backend_api.domain.conversation.entity import SessionStatus
-from backend_api.domain.conversation.errors import SessionNotFoundError, SessionQuotaError, TooManyWaitingError
-from backend_api.domain.ids import SessionId
-from backend_api.domain.schedules.entity import Missed, Schedule, ScheduleId
-from backend_api.domain.schedules.errors import AccountDisabledError, ScheduleNotFoundError, ScheduleQuotaError
-from backend_api.domain.schedules.ports import LISTED_MOST, Firing
+from backend_api.agent.events import Event, MessageUser, RunFinished, RunQueued, ScheduleFired
+from backend_api.conversations.domain.entity import SessionStatus
+from backend_api.conversations.domain.errors import SessionNotFoundError, SessionQuotaError, TooManyWaitingError
+from backend_api.kit.ids import SessionId
+from backend_api.schedules.domain.entity import Missed, Schedule, ScheduleId
+from backend_api.schedules.domain.errors import AccountDisabledError, ScheduleNotFoundError, ScheduleQuotaError
+from backend_api.schedules.ports import LISTED_MOST, Firing
 from support.backend_stores import ANNA, BERT, MongoStores
 
 NOW = datetime.now(UTC).replace(microsecond=0)

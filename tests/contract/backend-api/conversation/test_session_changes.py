@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.events import MessageUser, SessionUpdated
-from backend_api.domain.conversation.errors import SessionNotFoundError
-from backend_api.domain.ids import SessionId
+from backend_api.agent.events import MessageUser, SessionUpdated
+from backend_api.conversations.domain.errors import SessionNotFoundError
+from backend_api.kit.ids import SessionId
 from support.backend_stores import ANNA, BERT, MongoStores
 
 

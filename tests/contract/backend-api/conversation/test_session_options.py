@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from backend_api.domain.agent.events import MessageUser, RunFinished
-from backend_api.domain.conversation.entity import Claimant
+from backend_api.agent.events import MessageUser, RunFinished
+from backend_api.conversations.domain.entity import Claimant
 from support.backend_stores import ANNA, MongoStores
 
 

@@ -12,9 +12,7 @@ from typing import Any
 import pytest
 import redis
 
-from backend_api.application.conversation.event_json import event_fields, event_json
-from backend_api.application.conversation.follow_events import live_reader
-from backend_api.domain.agent.events import (
+from backend_api.agent.events import (
     Event,
     MessageCompleted,
     MessageDelta,
@@ -23,11 +21,13 @@ from backend_api.domain.agent.events import (
     ThinkingDelta,
     ToolOutput,
 )
-from backend_api.domain.conversation.entity import RunId
-from backend_api.domain.errors import SlowReaderError
-from backend_api.domain.ids import SessionId
-from backend_api.infrastructure.in_process.notifier import InProcessNotifier
-from backend_api.infrastructure.redis.session_stream import RedisSessionStream
+from backend_api.conversations.application.event_json import event_fields, event_json
+from backend_api.conversations.application.follow_events import live_reader
+from backend_api.conversations.domain.entity import RunId
+from backend_api.conversations.redis.session_stream import RedisSessionStream
+from backend_api.kit.errors import SlowReaderError
+from backend_api.kit.ids import SessionId
+from backend_api.kit.in_process_notifier import InProcessNotifier
 from support.backend_stores import LiveChannels, redis_channels
 from support.memory.session_stream import MemorySessionStream
 from support.servers import Server

@@ -9,17 +9,17 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from backend_api.domain.agent.events import MessageCompleted, MessageUser, Question, RunFinished, Usage, UsageUpdated
-from backend_api.domain.agent.options import Options
-from backend_api.domain.agent.questions import Questions
-from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.usage import add_usage
-from backend_api.domain.agent.waits import Wait
-from backend_api.domain.conversation.entity import Lease
-from backend_api.domain.conversation.errors import LeaseLostError
-from backend_api.domain.conversation.spending import SpentPage, SpentQuery, UsageBy
-from backend_api.domain.errors import InvalidError
-from backend_api.domain.ids import SessionId, UserId
+from backend_api.agent.events import MessageCompleted, MessageUser, Question, RunFinished, Usage, UsageUpdated
+from backend_api.agent.options import Options
+from backend_api.agent.questions import Questions
+from backend_api.agent.recorded import Recorded
+from backend_api.agent.usage import add_usage
+from backend_api.agent.waits import Wait
+from backend_api.conversations.domain.entity import Lease
+from backend_api.conversations.domain.errors import LeaseLostError
+from backend_api.conversations.domain.spending import SpentPage, SpentQuery, UsageBy
+from backend_api.kit.errors import InvalidError
+from backend_api.kit.ids import SessionId, UserId
 from support.backend_stores import ANNA, BERT, MongoStores
 
 PRICED = Usage(input=100, cached=40, output=10, thinking=5, cache_write=2, cost=0.25)

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from backend_api.domain.agent.subagent_kinds import MAX_KINDS, SubagentKind
-from backend_api.domain.settings.subagent_kinds import TooManyKindsError
+from backend_api.agent.subagent_kinds import MAX_KINDS, SubagentKind
+from backend_api.agents.domain import TooManyKindsError
 from support.backend_stores import ANNA, BERT, MongoStores
 
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from backend_api.domain.agent.events import Event, MessageCompleted, MessageUser, RunFinished, SessionUpdated, Usage
-from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.conversation.titles import MAX_ATTEMPTS, DueTitle
-from backend_api.domain.ids import SessionId
+from backend_api.agent.events import Event, MessageCompleted, MessageUser, RunFinished, SessionUpdated, Usage
+from backend_api.agent.recorded import Recorded
+from backend_api.conversations.domain.titles import MAX_ATTEMPTS, DueTitle
+from backend_api.kit.ids import SessionId
 from support.backend_stores import ANNA, MongoStores
 
 RUN = Usage(input=100, output=10, cost=0.5, known_cost=0.5, by_model={"m": {"input": 100, "output": 10}})

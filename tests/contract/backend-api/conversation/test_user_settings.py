@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
-from backend_api.domain.agent.events import MessageUser, RunStarted
-from backend_api.domain.conversation.entity import Accepted, Claimant
-from backend_api.domain.ids import SessionId
-from backend_api.domain.settings.entity import Sealed
+from backend_api.agent.events import MessageUser, RunStarted
+from backend_api.conversations.domain.entity import Accepted, Claimant
+from backend_api.kit.ids import SessionId
+from backend_api.settings.domain.entity import Sealed
 from support.backend_stores import ANNA, BERT, MongoStores
 
 HERE = Claimant(worker="here", lease_s=30, model="of-deployment")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from backend_api.domain.agent.events import MessageCompleted, MessageUser, RunFinished, Usage
-from backend_api.domain.agent.plans import Plan, PlanDecision
-from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.waits import Wait
-from backend_api.domain.conversation.entity import Accepted
-from backend_api.domain.conversation.errors import TooManyWaitingError
-from backend_api.domain.ids import SessionId
+from backend_api.agent.events import MessageCompleted, MessageUser, RunFinished, Usage
+from backend_api.agent.plans import Plan, PlanDecision
+from backend_api.agent.recorded import Recorded
+from backend_api.agent.waits import Wait
+from backend_api.conversations.domain.entity import Accepted
+from backend_api.conversations.domain.errors import TooManyWaitingError
+from backend_api.kit.ids import SessionId
 from support.backend_stores import ANNA, MongoStores
 
 MOST = 3

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.events import (
+from backend_api.agent.events import (
     Event,
     MessageUser,
     Question,
@@ -22,18 +22,18 @@ from backend_api.domain.agent.events import (
     Usage,
     UsageUpdated,
 )
-from backend_api.domain.agent.questions import Answers, Questions
-from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.waits import Wait, WaitRefusedError
-from backend_api.domain.conversation.entity import Accepted, Lease, RunStatus
-from backend_api.domain.conversation.errors import (
+from backend_api.agent.questions import Answers, Questions
+from backend_api.agent.recorded import Recorded
+from backend_api.agent.waits import Wait, WaitRefusedError
+from backend_api.conversations.domain.entity import Accepted, Lease, RunStatus
+from backend_api.conversations.domain.errors import (
     LeaseLostError,
     QuestionAnsweredError,
     QuestionNotFoundError,
     SessionNotFoundError,
 )
-from backend_api.domain.errors import InvalidError
-from backend_api.domain.ids import SessionId
+from backend_api.kit.errors import InvalidError
+from backend_api.kit.ids import SessionId
 from support.backend_stores import ANNA, BERT, DOUBLES_TOO, ConversationStores
 
 pytestmark = DOUBLES_TOO

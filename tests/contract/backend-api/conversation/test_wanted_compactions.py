@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from backend_api.domain.agent.events import CompactionWanted, MessageUser, RunFinished, RunQueued
-from backend_api.domain.conversation.entity import SessionStatus
-from backend_api.domain.conversation.errors import NothingToCompactError, SessionNotFoundError
+from backend_api.agent.events import CompactionWanted, MessageUser, RunFinished, RunQueued
+from backend_api.conversations.domain.entity import SessionStatus
+from backend_api.conversations.domain.errors import NothingToCompactError, SessionNotFoundError
 from support.backend_stores import ANNA, BERT, MongoStores
 
 WANTED = CompactionWanted(focus="the colours")

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from backend_api.domain.agent.events import MessageUser
-from backend_api.domain.agent.subagent_kinds import SubagentKind
-from backend_api.domain.conversation.entity import Claimant
-from backend_api.infrastructure.skills.archives import skill_of
+from backend_api.agent.events import MessageUser
+from backend_api.agent.subagent_kinds import SubagentKind
+from backend_api.conversations.domain.entity import Claimant
+from backend_api.skills.library.archives import skill_of
 from support.backend_stores import ANNA, BERT, MongoStores
 
 SKILL = skill_of({"SKILL.md": b"---\nname: knots\ndescription: How to tie.\n---\nTie it."})

@@ -10,16 +10,16 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from backend_api.bootstrap.database import connect
-from backend_api.domain.identity.entity import RefreshGrant, User
-from backend_api.domain.identity.errors import TokenInvalidError, TokenReusedError, UsernameTakenError
-from backend_api.domain.identity.ports import AccountLookup, RefreshTokens, Users
-from backend_api.domain.ids import UserId
-from backend_api.domain.sandbox.tickets import ScreenTicket, Tickets
-from backend_api.infrastructure.mongo.refresh_tokens import MongoRefreshTokens
-from backend_api.infrastructure.mongo.users import MongoUsers
-from backend_api.infrastructure.redis.client import connect_redis
-from backend_api.infrastructure.redis.tickets import RedisTickets
+from backend_api.computers.domain import ScreenTicket, Tickets
+from backend_api.computers.redis import RedisTickets
+from backend_api.identity.domain.entity import RefreshGrant, User
+from backend_api.identity.domain.errors import TokenInvalidError, TokenReusedError, UsernameTakenError
+from backend_api.identity.mongo.refresh_tokens import MongoRefreshTokens
+from backend_api.identity.mongo.users import MongoUsers
+from backend_api.identity.ports import AccountLookup, RefreshTokens, Users
+from backend_api.kit.ids import UserId
+from backend_api.kit.redis.client import connect_redis
+from backend_api.main.database import connect
 from support.servers import Server, emptied_database_name
 
 __all__ = ["emptied_database_name"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.model import (
+from backend_api.agent.model import (
     AddedPart,
     AssistantTurn,
     FinishPart,
@@ -26,7 +26,7 @@ from backend_api.domain.agent.model import (
     UsagePart,
     UserTurn,
 )
-from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
+from backend_api.models.anthropic.messages import AnthropicModel
 from support.model_server import Answer, ModelServer
 
 Json = dict[str, Any]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from contextlib import aclosing
 
-from backend_api.domain.agent.events import Usage
-from backend_api.domain.agent.model import ModelRequest, UsagePart, UserTurn
-from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
+from backend_api.agent.events import Usage
+from backend_api.agent.model import ModelRequest, UsagePart, UserTurn
+from backend_api.models.anthropic.messages import AnthropicModel
 from support.model_server import Answer, ModelServer
 
 REQUEST = ModelRequest(model="m", system="", turns=[UserTurn(text="Hi")], tools=[], max_output_tokens=10)

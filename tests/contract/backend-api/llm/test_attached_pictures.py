@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.attachments import MOST_ATTACHED
-from backend_api.domain.agent.events import AttachmentRead, Notice, ToolCalled
-from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.ids import SessionId
-from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
-from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
-from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
+from backend_api.agent.attachments import MOST_ATTACHED
+from backend_api.agent.events import AttachmentRead, Notice, ToolCalled
+from backend_api.agent.tool import Done, ToolCall
+from backend_api.kit.ids import SessionId
+from backend_api.models.anthropic.messages import AnthropicModel
+from backend_api.models.openai.chat import OpenAiChatModel
+from backend_api.models.openai.responses import OpenAiResponsesModel
 from support.model_server import Answer, Call, ModelServer
 from support.photographs import png
 from support.scripted import SCRIPTED, HandlerBox, OnOutput

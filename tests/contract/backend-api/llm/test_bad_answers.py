@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.events import ErrorEvent, Notice, RunFinished, ToolCalled, ToolFinished
-from backend_api.domain.agent.tools import Done
-from backend_api.domain.ids import SessionId
-from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
-from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
-from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
+from backend_api.agent.events import ErrorEvent, Notice, RunFinished, ToolCalled, ToolFinished
+from backend_api.agent.tool import Done
+from backend_api.kit.ids import SessionId
+from backend_api.models.anthropic.messages import AnthropicModel
+from backend_api.models.openai.chat import OpenAiChatModel
+from backend_api.models.openai.responses import OpenAiResponsesModel
 from support.model_server import Answer, Call, ModelServer
 from support.scripted import HandlerBox
 from support.stage import Stage, worker_for, working

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.model import (
+from backend_api.agent.model import (
     AssistantTurn,
     FinishPart,
     ModelAuthError,
@@ -35,12 +35,12 @@ from backend_api.domain.agent.model import (
     UsagePart,
     UserTurn,
 )
-from backend_api.domain.agent.pictures import Image, Picture
-from backend_api.domain.agent.tools import ToolSpec
-from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
-from backend_api.infrastructure.llm.bounds import Timeouts
-from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
-from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
+from backend_api.agent.pictures import Image, Picture
+from backend_api.agent.tool import ToolSpec
+from backend_api.models.anthropic.messages import AnthropicModel
+from backend_api.models.openai.chat import OpenAiChatModel
+from backend_api.models.openai.responses import OpenAiResponsesModel
+from backend_api.models.wire.bounds import Timeouts
 from support.figures import TIMES, assert_median
 from support.model_server import Answer, Call, ModelServer
 from support.photographs import png

@@ -15,18 +15,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend_api.application.conversation.answer_wait import AnswerWait
-from backend_api.domain.agent.approvals import Decision
-from backend_api.domain.agent.events import ApprovalRequested, ToolCalled, ToolFinished
-from backend_api.domain.agent.model import ModelInfo
-from backend_api.domain.agent.options import Options
-from backend_api.domain.agent.tools import Done
-from backend_api.domain.conversation.entity import RunId, RunStatus
-from backend_api.domain.ids import SessionId
-from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
-from backend_api.infrastructure.llm.model_facts import ModelFacts
-from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
-from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
+from backend_api.agent.approvals import Decision
+from backend_api.agent.events import ApprovalRequested, ToolCalled, ToolFinished
+from backend_api.agent.model import ModelInfo
+from backend_api.agent.options import Options
+from backend_api.agent.tool import Done
+from backend_api.conversations.application.answer_wait import AnswerWait
+from backend_api.conversations.domain.entity import RunId, RunStatus
+from backend_api.kit.ids import SessionId
+from backend_api.models.anthropic.messages import AnthropicModel
+from backend_api.models.model_facts import ModelFacts
+from backend_api.models.openai.chat import OpenAiChatModel
+from backend_api.models.openai.responses import OpenAiResponsesModel
 from support.computer_rules import BETAS
 from support.memory.run_waits import MemoryWaits
 from support.model_server import Answer, Call, ModelServer

@@ -9,7 +9,7 @@ from contextlib import aclosing, suppress
 
 import pytest
 
-from backend_api.domain.agent.model import (
+from backend_api.agent.model import (
     ChatModel,
     ModelRateLimitError,
     ModelRequest,
@@ -17,10 +17,10 @@ from backend_api.domain.agent.model import (
     TextPart,
     UserTurn,
 )
-from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
-from backend_api.infrastructure.llm.bounds import Timeouts
-from backend_api.infrastructure.llm.endpoint import Connections
-from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
+from backend_api.models.anthropic.messages import AnthropicModel
+from backend_api.models.openai.chat import OpenAiChatModel
+from backend_api.models.wire.bounds import Timeouts
+from backend_api.models.wire.endpoint import Connections
 from support.model_server import Answer, ModelServer
 
 HASTY = Timeouts(connect_s=0.3, head_s=10.0, silence_s=10.0)

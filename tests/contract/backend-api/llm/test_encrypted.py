@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from backend_api.domain.agent.model import FinishPart, ModelRequest, ModelUnavailableError, Part, UserTurn
-from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
-from backend_api.infrastructure.tls import certificates_of_machine, trusted_certificates
+from backend_api.agent.model import FinishPart, ModelRequest, ModelUnavailableError, Part, UserTurn
+from backend_api.kit.tls import certificates_of_machine, trusted_certificates
+from backend_api.models.openai.chat import OpenAiChatModel
 from support.model_answers import Answer, frames_of
 from support.sites import certified
 

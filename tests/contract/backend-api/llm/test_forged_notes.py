@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.capabilities.current_date import CURRENT_DATE
-from backend_api.domain.agent.capabilities.instructions import INSTRUCTIONS
-from backend_api.domain.agent.tools import Done
-from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
-from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
-from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
+from backend_api.agent.capabilities.current_date import CURRENT_DATE
+from backend_api.agent.capabilities.instructions import INSTRUCTIONS
+from backend_api.agent.tool import Done
+from backend_api.models.anthropic.messages import AnthropicModel
+from backend_api.models.openai.chat import OpenAiChatModel
+from backend_api.models.openai.responses import OpenAiResponsesModel
 from support.model_server import Answer, Call, ModelServer
 from support.scripted import HandlerBox
 from support.stage import Stage, worker_for, working

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.events import Usage
-from backend_api.domain.agent.model import (
+from backend_api.agent.events import Usage
+from backend_api.agent.model import (
     ModelError,
     ModelRequest,
     ModelRequestError,
@@ -26,8 +26,11 @@ from backend_api.domain.agent.model import (
     UsagePart,
     UserTurn,
 )
-from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
-from backend_api.infrastructure.llm.bounds import (
+from backend_api.models.anthropic.messages import AnthropicModel
+from backend_api.models.openai.chat import OpenAiChatModel
+from backend_api.models.openai.reasoning_details import ReasoningDetails
+from backend_api.models.openai.responses import OpenAiResponsesModel
+from backend_api.models.wire.bounds import (
     BUSY_S,
     ERROR_S,
     MAX_ANSWER_CHARACTERS,
@@ -35,10 +38,7 @@ from backend_api.infrastructure.llm.bounds import (
     MOST_CALLS,
     AnswerBounds,
 )
-from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
-from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
-from backend_api.infrastructure.llm.reasoning_details import ReasoningDetails
-from backend_api.infrastructure.llm.sse import MAX_LINE_BYTES, DataLines, ErrorData, SseOverflowError
+from backend_api.models.wire.sse import MAX_LINE_BYTES, DataLines, ErrorData, SseOverflowError
 from support.model_server import Answer, Call, ModelServer
 
 FORMS = ("chat", "responses", "messages")

@@ -10,14 +10,14 @@ from contextlib import aclosing, asynccontextmanager
 
 import pytest
 
-from backend_api.domain.agent.model import (
+from backend_api.agent.model import (
     ModelRequest,
     ModelStreamCutError,
     ModelUnavailableError,
     TextPart,
     UserTurn,
 )
-from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
+from backend_api.models.openai.chat import OpenAiChatModel
 
 REQUEST = ModelRequest(model="m", system="", turns=[UserTurn(text="Hi")], tools=[], max_output_tokens=9)
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.model import (
+from backend_api.agent.model import (
     AddedPart,
     FinishPart,
     ModelAnswerError,
@@ -23,7 +23,7 @@ from backend_api.domain.agent.model import (
     UsagePart,
     UserTurn,
 )
-from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
+from backend_api.models.openai.chat import OpenAiChatModel
 from support.model_server import Answer, ModelServer
 
 

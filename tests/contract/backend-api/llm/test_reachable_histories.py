@@ -12,26 +12,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend_api.application.conversation.answer_wait import AnswerWait
-from backend_api.bootstrap.capabilities import APPROVAL_TIMEOUT_S, COMPACT_THRESHOLD
-from backend_api.domain.agent.approvals import Decision
-from backend_api.domain.agent.capabilities.approval import approval
-from backend_api.domain.agent.capabilities.compaction import compaction
-from backend_api.domain.agent.capability import Setup
-from backend_api.domain.agent.events import ApprovalRequested, PlanProposed, QuestionAsked
-from backend_api.domain.agent.model import ModelInfo
-from backend_api.domain.agent.options import Options
-from backend_api.domain.agent.plans import PlanDecision
-from backend_api.domain.agent.presets import Preset, Presets, PresetText
-from backend_api.domain.agent.questions import Answers
-from backend_api.domain.agent.tools import Done, Tool
-from backend_api.domain.conversation.entity import RunId, RunStatus
-from backend_api.domain.ids import SessionId
-from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
-from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
-from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
-from backend_api.infrastructure.tools.ask_user import ask_user
-from backend_api.infrastructure.tools.plan_mode import plan_mode_tools
+from backend_api.agent.approvals import Decision
+from backend_api.agent.capabilities.approval import approval
+from backend_api.agent.capabilities.compaction import compaction
+from backend_api.agent.capability import Setup
+from backend_api.agent.events import ApprovalRequested, PlanProposed, QuestionAsked
+from backend_api.agent.model import ModelInfo
+from backend_api.agent.options import Options
+from backend_api.agent.plans import PlanDecision
+from backend_api.agent.preset import Preset, Presets, PresetText
+from backend_api.agent.questions import Answers
+from backend_api.agent.tool import Done, Tool
+from backend_api.agent.tools.ask_user import ask_user
+from backend_api.agent.tools.plan_mode import plan_mode_tools
+from backend_api.conversations.application.answer_wait import AnswerWait
+from backend_api.conversations.domain.entity import RunId, RunStatus
+from backend_api.kit.ids import SessionId
+from backend_api.main.capabilities import APPROVAL_TIMEOUT_S, COMPACT_THRESHOLD
+from backend_api.models.anthropic.messages import AnthropicModel
+from backend_api.models.openai.chat import OpenAiChatModel
+from backend_api.models.openai.responses import OpenAiResponsesModel
 from support.memory.run_waits import MemoryWaits
 from support.model_seals import Form
 from support.model_server import Answer, Call, ModelServer

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.events import MessageCompleted, ToolCalled
-from backend_api.domain.agent.tools import Done
-from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
-from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
-from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
+from backend_api.agent.events import MessageCompleted, ToolCalled
+from backend_api.agent.tool import Done
+from backend_api.models.anthropic.messages import AnthropicModel
+from backend_api.models.openai.chat import OpenAiChatModel
+from backend_api.models.openai.responses import OpenAiResponsesModel
 from support.model_answers import frames_of
 from support.model_seals import Form
 from support.model_server import Answer, Call, ModelServer

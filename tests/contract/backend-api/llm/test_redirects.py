@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from backend_api.domain.agent.model import ModelRequest, ModelRequestError, TextPart, UserTurn
-from backend_api.infrastructure.llm.calls import RetryPolicy
-from backend_api.infrastructure.llm.catalogue import Catalogue
-from backend_api.infrastructure.llm.providers import LlmSettings, OpenAiApi
+from backend_api.agent.model import ModelRequest, ModelRequestError, TextPart, UserTurn
+from backend_api.models.catalogue import Catalogue
+from backend_api.models.providers import LlmSettings, OpenAiApi
+from backend_api.models.wire.calls import RetryPolicy
 from support.model_server import Answer, ModelServer
 
 REQUEST = ModelRequest(model="m", system="s", turns=[UserTurn(text="hi")], tools=[], max_output_tokens=99)

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from backend_api.application.conversation.event_json import event_fields
-from backend_api.domain.agent.events import ErrorEvent
-from backend_api.infrastructure.llm.calls import RetryPolicy
-from backend_api.infrastructure.llm.catalogue import Catalogue
-from backend_api.infrastructure.llm.providers import LlmSettings
+from backend_api.agent.events import ErrorEvent
+from backend_api.conversations.application.event_json import event_fields
+from backend_api.models.catalogue import Catalogue
+from backend_api.models.providers import LlmSettings
+from backend_api.models.wire.calls import RetryPolicy
 from support.model_seals import Form
 from support.model_server import Answer, ModelServer
 from support.stage import Stage, worker_for, working

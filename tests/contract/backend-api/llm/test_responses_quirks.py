@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.model import (
+from backend_api.agent.model import (
     AddedPart,
     FinishPart,
     ModelAnswerError,
@@ -27,7 +27,7 @@ from backend_api.domain.agent.model import (
     UsagePart,
     UserTurn,
 )
-from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
+from backend_api.models.openai.responses import OpenAiResponsesModel
 from support.model_server import Answer, ModelServer
 
 Json = dict[str, Any]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.events import (
+from backend_api.agent.events import (
     ErrorEvent,
     MessageCompleted,
     Notice,
@@ -18,13 +18,13 @@ from backend_api.domain.agent.events import (
     ToolCalled,
     ToolFinished,
 )
-from backend_api.domain.agent.model import ModelInfo
-from backend_api.domain.agent.options import Options
-from backend_api.domain.agent.tools import Done
-from backend_api.domain.ids import SessionId
-from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
-from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
-from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
+from backend_api.agent.model import ModelInfo
+from backend_api.agent.options import Options
+from backend_api.agent.tool import Done
+from backend_api.kit.ids import SessionId
+from backend_api.models.anthropic.messages import AnthropicModel
+from backend_api.models.openai.chat import OpenAiChatModel
+from backend_api.models.openai.responses import OpenAiResponsesModel
 from support.model_server import Answer, ModelServer
 from support.scripted import HandlerBox
 from support.stage import Stage, worker_for, working

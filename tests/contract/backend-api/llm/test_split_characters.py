@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.events import RunFinished
-from backend_api.domain.agent.model import (
+from backend_api.agent.events import RunFinished
+from backend_api.agent.model import (
     FinishPart,
     ModelRequest,
     Part,
@@ -19,11 +19,11 @@ from backend_api.domain.agent.model import (
     ToolCallPart,
     UserTurn,
 )
-from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
-from backend_api.infrastructure.llm.bounds import Timeouts
-from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
-from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
-from backend_api.infrastructure.llm.tool_calls import arguments_of
+from backend_api.models.anthropic.messages import AnthropicModel
+from backend_api.models.openai.chat import OpenAiChatModel
+from backend_api.models.openai.responses import OpenAiResponsesModel
+from backend_api.models.wire.bounds import Timeouts
+from backend_api.models.wire.tool_calls import arguments_of
 from support.model_answers import Answer, Call, frames_of
 from support.model_seals import Form
 from support.scripted import HandlerBox

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from backend_api.bootstrap.capabilities import COMPACT_THRESHOLD
-from backend_api.domain.agent.capabilities.compaction import compaction
-from backend_api.domain.agent.catalogue import ChosenModel
-from backend_api.domain.agent.events import ContextCompacted
-from backend_api.domain.agent.model import ModelInfo
-from backend_api.domain.agent.options import Options
-from backend_api.domain.agent.tools import Done
-from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
-from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
-from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
+from backend_api.agent.capabilities.compaction import compaction
+from backend_api.agent.catalogue import ChosenModel
+from backend_api.agent.events import ContextCompacted
+from backend_api.agent.model import ModelInfo
+from backend_api.agent.options import Options
+from backend_api.agent.tool import Done
+from backend_api.main.capabilities import COMPACT_THRESHOLD
+from backend_api.models.anthropic.messages import AnthropicModel
+from backend_api.models.openai.chat import OpenAiChatModel
+from backend_api.models.openai.responses import OpenAiResponsesModel
 from support.model_seals import Form
 from support.model_server import Answer, Call, ModelServer
 from support.photographs import png

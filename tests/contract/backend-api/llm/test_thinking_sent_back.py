@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.answer import MAX_OPAQUE_CHARACTERS
-from backend_api.domain.agent.events import ThinkingCompleted
-from backend_api.domain.agent.model import (
+from backend_api.agent.answer import MAX_OPAQUE_CHARACTERS
+from backend_api.agent.events import ThinkingCompleted
+from backend_api.agent.model import (
     AssistantTurn,
     FinishPart,
     ModelInfo,
@@ -23,11 +23,11 @@ from backend_api.domain.agent.model import (
     ToolTurn,
     UserTurn,
 )
-from backend_api.domain.agent.options import Options
-from backend_api.domain.agent.tools import Done
-from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
-from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
-from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
+from backend_api.agent.options import Options
+from backend_api.agent.tool import Done
+from backend_api.models.anthropic.messages import AnthropicModel
+from backend_api.models.openai.chat import OpenAiChatModel
+from backend_api.models.openai.responses import OpenAiResponsesModel
 from support.model_seals import Form, parts_of
 from support.model_server import Answer, Call, ModelServer
 from support.scripted import HandlerBox, ScriptedModel

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.model import ModelAuthError, ModelError, ModelRequest, ModelStreamCutError, UserTurn
-from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
-from backend_api.infrastructure.llm.catalogue import Catalogue
-from backend_api.infrastructure.llm.endpoint import ProviderApi
-from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
-from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
-from backend_api.infrastructure.llm.providers import PROVIDERS, LlmSettings
+from backend_api.agent.model import ModelAuthError, ModelError, ModelRequest, ModelStreamCutError, UserTurn
+from backend_api.models.anthropic.messages import AnthropicModel
+from backend_api.models.catalogue import Catalogue
+from backend_api.models.openai.chat import OpenAiChatModel
+from backend_api.models.openai.responses import OpenAiResponsesModel
+from backend_api.models.providers import PROVIDERS, LlmSettings
+from backend_api.models.wire.endpoint import ProviderApi
 from support.model_seals import Form
 from support.model_server import Answer, ModelServer
 

@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.capability import Setup
-from backend_api.domain.agent.events import ToolCalled, ToolFinished
-from backend_api.domain.agent.model import ModelInfo
-from backend_api.domain.agent.options import Options
-from backend_api.domain.agent.tools import Done, Tool, ToolCall
-from backend_api.domain.ids import SessionId
-from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
-from backend_api.infrastructure.llm.model_facts import ModelFacts
-from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
-from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
-from backend_api.infrastructure.tools.local import Arguments, local_tool
-from backend_api.infrastructure.tools.tool_families import LOAD_TOOLS, USE_TOOL_OF_FAMILY
+from backend_api.agent.capability import Setup
+from backend_api.agent.events import ToolCalled, ToolFinished
+from backend_api.agent.model import ModelInfo
+from backend_api.agent.options import Options
+from backend_api.agent.tool import Done, Tool, ToolCall
+from backend_api.agent.tools.local import Arguments, local_tool
+from backend_api.agent.tools.tool_families import LOAD_TOOLS, USE_TOOL_OF_FAMILY
+from backend_api.kit.ids import SessionId
+from backend_api.models.anthropic.messages import AnthropicModel
+from backend_api.models.model_facts import ModelFacts
+from backend_api.models.openai.chat import OpenAiChatModel
+from backend_api.models.openai.responses import OpenAiResponsesModel
 from support.model_server import Answer, Call, ModelServer
 from support.scripted import HandlerBox
 from support.stage import Stage, worker_for, working

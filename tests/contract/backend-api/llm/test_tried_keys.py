@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from backend_api.application.identity.limits import Limits
-from backend_api.application.settings.open_settings import OpenSettings
-from backend_api.application.settings.try_key import Trial, TryKey
-from backend_api.domain.agent.catalogue import ProviderName
-from backend_api.domain.ids import UserId
-from backend_api.domain.settings.base_urls import BaseUrls
-from backend_api.infrastructure.in_process.rate_limiter import InProcessRateLimiter
-from backend_api.infrastructure.llm.calls import RetryPolicy
-from backend_api.infrastructure.llm.catalogue import Catalogue
-from backend_api.infrastructure.llm.providers import LlmSettings
-from backend_api.infrastructure.llm.user_catalogues import UserCatalogues
-from backend_api.infrastructure.security.secret_box import AesSecretBox
+from backend_api.agent.catalogue import ProviderName
+from backend_api.identity.application.limits import Limits
+from backend_api.identity.in_process_rate_limiter import InProcessRateLimiter
+from backend_api.kit.ids import UserId
+from backend_api.models.catalogue import Catalogue
+from backend_api.models.providers import LlmSettings
+from backend_api.models.wire.calls import RetryPolicy
+from backend_api.settings.application.open_settings import OpenSettings
+from backend_api.settings.application.try_key import Trial, TryKey
+from backend_api.settings.domain.base_urls import BaseUrls
+from backend_api.settings.secret_box import AesSecretBox
+from backend_api.settings.user_catalogues import UserCatalogues
 from support.memory.store import MemoryStore
 from support.memory.user_settings import MemorySettingsStore
 from support.model_server import Answer, ModelServer

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.model import ModelRequest, UserTurn
-from backend_api.infrastructure.llm.catalogue import Catalogue
-from backend_api.infrastructure.llm.providers import LlmSettings
+from backend_api.agent.model import ModelRequest, UserTurn
+from backend_api.models.catalogue import Catalogue
+from backend_api.models.providers import LlmSettings
 from support.model_server import ModelServer
 
 OF_DEPLOYMENT = {

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.model import (
+from backend_api.agent.model import (
     FinishPart,
     ModelAnswerError,
     ModelContextError,
@@ -25,9 +25,9 @@ from backend_api.domain.agent.model import (
     UsagePart,
     UserTurn,
 )
-from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
-from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
-from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
+from backend_api.models.anthropic.messages import AnthropicModel
+from backend_api.models.openai.chat import OpenAiChatModel
+from backend_api.models.openai.responses import OpenAiResponsesModel
 from support.model_answers import frames_of
 from support.model_seals import Form
 from support.model_server import Answer, ModelServer

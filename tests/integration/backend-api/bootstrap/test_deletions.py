@@ -9,10 +9,10 @@ from pathlib import Path
 from pydantic import SecretStr
 from respx import MockRouter
 
-from backend_api.bootstrap.database import connect
-from backend_api.bootstrap.runtime import open_runtime, plan
-from backend_api.bootstrap.settings import Settings
-from backend_api.domain.conversation.deletions import Deleted
+from backend_api.conversations.domain.deletions import Deleted
+from backend_api.main.database import connect
+from backend_api.main.runtime import open_runtime, plan
+from backend_api.main.settings import Settings
 from support.backend_stores import ANNA, mongo_stores
 from support.servers import Server
 

@@ -10,8 +10,8 @@ import pytest
 import websockets
 from fastapi import FastAPI
 
-from backend_api.bootstrap.closing import Closing
-from backend_api.bootstrap.listening import listen, server_for
+from backend_api.kit.listening.server import listen, server_for
+from backend_api.main.closing import Closing
 from service_kit.requests import Answered, RequestMiddleware, RequestRules
 from support.listening import on_loopback
 

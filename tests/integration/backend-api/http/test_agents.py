@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.subagent_kinds import MAX_KINDS
+from backend_api.agent.subagent_kinds import MAX_KINDS
 from support.gateway import Gateway
 
 BAKER = {"description": "Bakes, and says how long.", "prompt": "Bake at 220 °C.\nThen wait."}

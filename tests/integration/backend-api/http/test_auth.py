@@ -8,8 +8,8 @@ import time
 import pytest
 from jose import jwt
 
-from backend_api.application.identity.limits import Limits
-from backend_api.kit.http import WebOptions
+from backend_api.identity.application.limits import Limits
+from backend_api.kit.http.ports import WebOptions
 from support.gateway import SECRET, Gateway, run_gateway
 from support.servers import Server
 

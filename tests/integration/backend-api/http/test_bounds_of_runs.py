@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.tools import Done
+from backend_api.agent.tool import Done
 from support.gateway import Gateway
 from support.gateway_worker import at_work
 from support.model_seals import Form

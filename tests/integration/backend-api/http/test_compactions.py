@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.events import CompactionWanted, MessageUser, RunFinished
-from backend_api.domain.ids import SessionId
+from backend_api.agent.events import CompactionWanted, MessageUser, RunFinished
+from backend_api.kit.ids import SessionId
 from support.gateway import Gateway
 
 

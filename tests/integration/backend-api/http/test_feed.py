@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 from bson.timestamp import Timestamp
 
-from backend_api.domain.agent.events import MessageCompleted, RunFinished, SandboxUpdated
-from backend_api.domain.agent.plans import Plan
-from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.waits import Wait
-from backend_api.domain.ids import SessionId
-from backend_api.infrastructure.mongo.clock import DatabaseClock
-from backend_api.infrastructure.mongo.feed_documents import number_of
-from backend_api.infrastructure.mongo.session_feed import MongoSessionFeed
+from backend_api.agent.events import MessageCompleted, RunFinished, SandboxUpdated
+from backend_api.agent.plans import Plan
+from backend_api.agent.recorded import Recorded
+from backend_api.agent.waits import Wait
+from backend_api.conversations.mongo.feed_documents import number_of
+from backend_api.conversations.mongo.session_feed import MongoSessionFeed
+from backend_api.kit.ids import SessionId
+from backend_api.kit.mongo.clock import DatabaseClock
 from support.gateway import Gateway, run_gateway
 from support.servers import Server, run_mongod
 from support.streams import Frame, reading

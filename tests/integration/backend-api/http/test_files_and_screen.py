@@ -9,9 +9,9 @@ import pytest
 import websockets
 from websockets.typing import Origin, Subprotocol
 
-from backend_api.domain.agent.events import SandboxUpdated
-from backend_api.domain.ids import SessionId
-from backend_api.kit.http import WebOptions
+from backend_api.agent.events import SandboxUpdated
+from backend_api.kit.http.ports import WebOptions
+from backend_api.kit.ids import SessionId
 from support.gateway import Gateway, run_gateway
 from support.servers import Server
 

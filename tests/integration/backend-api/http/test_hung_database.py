@@ -14,8 +14,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from backend_api.domain.errors import StoreUnavailableError
-from backend_api.infrastructure.mongo.transactions import DEADLINE_S
+from backend_api.kit.errors import StoreUnavailableError
+from backend_api.kit.mongo.transactions import DEADLINE_S
 from support.backend_stores import mongo_stores
 from support.gateway import run_gateway
 from support.servers import Server, run_mongod

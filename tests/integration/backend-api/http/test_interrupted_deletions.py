@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from backend_api.domain.ids import SessionId, UserId
-from backend_api.infrastructure.mongo.deletions import MongoDeletions
+from backend_api.conversations.mongo.deletions import MongoDeletions
+from backend_api.kit.ids import SessionId, UserId
 from support.flaky_proxy import FlakyProxy
 from support.gateway import run_gateway
 from support.servers import Server

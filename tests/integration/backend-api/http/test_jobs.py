@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from backend_api.domain.agent.events import RunFinished
-from backend_api.domain.conversation.entity import Lease
-from backend_api.domain.notifier import Topic
+from backend_api.agent.events import RunFinished
+from backend_api.conversations.domain.entity import Lease
+from backend_api.kit.notifier import Topic
 from support.gateway import Gateway
 
 Json = dict[str, Any]

@@ -11,11 +11,11 @@ import httpx
 import pytest
 import websockets
 
-from backend_api.application.identity.limits import Limits
-from backend_api.domain.errors import LimitError
-from backend_api.infrastructure.in_process.rate_limiter import InProcessRateLimiter
-from backend_api.infrastructure.redis.client import connect_redis
-from backend_api.infrastructure.redis.rate_limiter import RedisRateLimiter
+from backend_api.identity.application.limits import Limits
+from backend_api.identity.in_process_rate_limiter import InProcessRateLimiter
+from backend_api.identity.redis import RedisRateLimiter
+from backend_api.kit.errors import LimitError
+from backend_api.kit.redis.client import connect_redis
 from support.gateway import run_gateway
 from support.servers import Server, run_redis
 

@@ -12,12 +12,12 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from backend_api.domain.agent.tools import ToolCall
-from backend_api.domain.sandbox.errors import SandboxLostError
-from backend_api.infrastructure.tool_api.endpoints import Endpoints
-from backend_api.infrastructure.tool_api.workspace import ToolApiWorkspace
-from backend_api.infrastructure.tools.download_url import SignedLink, generate_download_url
-from backend_api.kit.http import WebOptions
+from backend_api.agent.tool import ToolCall
+from backend_api.computers.tools import SignedLink, generate_download_url
+from backend_api.kit.http.ports import WebOptions
+from backend_api.sandboxes.domain.errors import SandboxLostError
+from backend_api.sandboxes.tool_api.endpoints import Endpoints
+from backend_api.sandboxes.tool_api.workspace import ToolApiWorkspace
 from support.endpoint import RunningEndpoint, running_endpoint
 from support.endpoint_tokens import FixedTokens
 from support.gateway import Gateway, run_gateway

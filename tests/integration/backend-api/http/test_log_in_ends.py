@@ -10,8 +10,8 @@ import pytest
 import websockets
 from websockets.asyncio.client import ClientConnection
 
-from backend_api.infrastructure.security.tokens import JwtAccessTokens
-from backend_api.kit.http import WebOptions
+from backend_api.identity.tokens import JwtAccessTokens
+from backend_api.kit.http.ports import WebOptions
 from support.gateway import SECRET, Gateway, run_gateway
 from support.servers import Server
 from support.streams import reading

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from backend_api.application.identity.limits import Limits
-from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.ids import UserId
-from backend_api.domain.mcp.entity import Listing, McpServer, McpTarget, McpTool, public_name
-from backend_api.domain.mcp.own import MAX_OWN_SERVERS
-from backend_api.domain.mcp.ports import McpServerError, Place
+from backend_api.agent.tool import Done, ToolCall
+from backend_api.identity.application.limits import Limits
+from backend_api.kit.ids import UserId
+from backend_api.mcp.domain.entity import Listing, McpServer, McpTarget, McpTool, public_name
+from backend_api.mcp.domain.own import MAX_OWN_SERVERS
+from backend_api.mcp.ports import McpServerError, Place
 from support.backend_stores import ANNA
 from support.gateway import Gateway, run_gateway
 from support.servers import Server

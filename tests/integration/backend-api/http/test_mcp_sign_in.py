@@ -13,9 +13,9 @@ import pytest
 from redis.asyncio import Redis
 from starlette.responses import Response
 
-from backend_api.domain.mcp.entity import McpServer, McpTarget
-from backend_api.domain.mcp.sign_in import digest_of
-from backend_api.kit.http import WebOptions
+from backend_api.kit.http.ports import WebOptions
+from backend_api.mcp.domain.entity import McpServer, McpTarget
+from backend_api.mcp.domain.sign_in import digest_of
 from support.gateway import Gateway, run_gateway
 from support.oauth_servers import METADATA, MORE, OAuthServers, oauth_servers
 from support.servers import Server

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 import websockets
 
-from backend_api.domain.agent.approvals import Approval
-from backend_api.domain.agent.events import ApprovalCall, MessageUser, Question, Usage, UsageUpdated
-from backend_api.domain.agent.questions import Questions
-from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.waits import Wait
-from backend_api.domain.conversation.entity import Accepted
-from backend_api.domain.ids import SessionId
+from backend_api.agent.approvals import Approval
+from backend_api.agent.events import ApprovalCall, MessageUser, Question, Usage, UsageUpdated
+from backend_api.agent.questions import Questions
+from backend_api.agent.recorded import Recorded
+from backend_api.agent.waits import Wait
+from backend_api.conversations.domain.entity import Accepted
+from backend_api.kit.ids import SessionId
 from support.gateway import Gateway
 
 Headers = dict[str, str]

@@ -14,15 +14,15 @@ from typing import Any
 
 import pytest
 
-from backend_api.application.runs.masking import Mask
-from backend_api.application.runs.run_services import RunOptions, RunServices
-from backend_api.application.runs.worker import Worker
-from backend_api.bootstrap.capabilities import COMPACT_THRESHOLD
-from backend_api.domain.agent.capabilities.compaction import compaction
-from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.infrastructure.llm.calls import RetryPolicy
-from backend_api.infrastructure.llm.catalogue import Catalogue, LlmSettings
-from backend_api.infrastructure.mongo.kept_calls import MongoKeptCalls
+from backend_api.agent.capabilities.compaction import compaction
+from backend_api.agent.tool import Done, ToolCall
+from backend_api.conversations.mongo.kept_calls import MongoKeptCalls
+from backend_api.kit.masking import Mask
+from backend_api.main.capabilities import COMPACT_THRESHOLD
+from backend_api.models.catalogue import Catalogue, LlmSettings
+from backend_api.models.wire.calls import RetryPolicy
+from backend_api.runs.application.run_services import RunOptions, RunServices
+from backend_api.runs.application.worker import Worker
 from support.acting import Tools
 from support.gateway import Gateway
 from support.model_seals import Form

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from fastapi.routing import APIRoute
 
-from backend_api.bootstrap.app import describe_app
-from backend_api.bootstrap.modules import MODULES
-from backend_api.kit.http import WebOptions
-from backend_api.kit.module import Module
+from backend_api.kit.http.ports import WebOptions
+from backend_api.main.app import describe_app
+from backend_api.main.modules import MODULES
+from backend_api.module import Module
 from support.gateway import run_gateway
 from support.servers import Server
 

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from backend_api.application.identity.limits import Limits
-from backend_api.kit.http import WebOptions
+from backend_api.identity.application.limits import Limits
+from backend_api.kit.http.ports import WebOptions
 from support.gateway import Gateway, run_gateway
 from support.servers import Server
 

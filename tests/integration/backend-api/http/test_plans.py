@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.events import BackgroundFinished, MessageUser, PlanStep, PlanUpdated, Todo, TodosUpdated
-from backend_api.domain.agent.plans import Plan
-from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.waits import Wait
-from backend_api.domain.conversation.background import BackgroundCommand
-from backend_api.domain.ids import SessionId
+from backend_api.agent.events import BackgroundFinished, MessageUser, PlanStep, PlanUpdated, Todo, TodosUpdated
+from backend_api.agent.plans import Plan
+from backend_api.agent.recorded import Recorded
+from backend_api.agent.waits import Wait
+from backend_api.background.domain import BackgroundCommand
+from backend_api.kit.ids import SessionId
 from support.gateway import Gateway
 
 

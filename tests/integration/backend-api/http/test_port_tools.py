@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from backend_api.application.previews.open_port import PreviewPolicy
-from backend_api.bootstrap.capabilities import capabilities
-from backend_api.domain.agent.capability import tools_of
-from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.infrastructure.tools.ports import PortTools
-from backend_api.kit.http import WebOptions
+from backend_api.agent.capability import tools_of
+from backend_api.agent.tool import Done, ToolCall
+from backend_api.kit.http.ports import WebOptions
+from backend_api.main.capabilities import capabilities
+from backend_api.previews.application.open_port import PreviewPolicy
+from backend_api.previews.tools import PortTools
 from support.gateway import Gateway, run_gateway
 from support.scripted import ANY
 from support.servers import Server, emptied_database_name

@@ -9,8 +9,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from backend_api.infrastructure.mongo.deletions import remove_contents
-from backend_api.kit.http import WebOptions
+from backend_api.conversations.mongo.deletions import remove_contents
+from backend_api.kit.http.ports import WebOptions
 from support.gateway import Gateway, run_gateway
 from support.servers import Server, emptied_database_name
 from support.streams import reading

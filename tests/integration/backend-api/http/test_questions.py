@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.events import MessageUser, Question
-from backend_api.domain.agent.questions import Questions
-from backend_api.domain.agent.waits import Wait
-from backend_api.domain.ids import SessionId
+from backend_api.agent.events import MessageUser, Question
+from backend_api.agent.questions import Questions
+from backend_api.agent.waits import Wait
+from backend_api.kit.ids import SessionId
 from support.gateway import Gateway
 
 

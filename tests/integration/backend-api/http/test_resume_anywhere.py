@@ -16,7 +16,7 @@ import pytest
 import redis
 import websockets
 
-from backend_api.domain.agent.events import (
+from backend_api.agent.events import (
     FilesChanged,
     MessageCompleted,
     MessageDelta,
@@ -25,9 +25,9 @@ from backend_api.domain.agent.events import (
     ThinkingCompleted,
     ThinkingDelta,
 )
-from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.conversation.entity import Lease
-from backend_api.domain.ids import SessionId
+from backend_api.agent.recorded import Recorded
+from backend_api.conversations.domain.entity import Lease
+from backend_api.kit.ids import SessionId
 from support.gateway import Gateway
 from support.servers import Server
 from support.streams import WAIT_S, reading

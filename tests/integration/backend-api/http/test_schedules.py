@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from backend_api.application.identity.limits import Limits
-from backend_api.application.schedules.fire_schedules import FireSchedules, SendScheduled
+from backend_api.identity.application.limits import Limits
+from backend_api.schedules.application.fire_schedules import FireSchedules, SendScheduled
 from support.gateway import Gateway, run_gateway
 from support.servers import Server
 

@@ -7,11 +7,11 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from backend_api.domain.agent.events import BodyReference, MessageCompleted, MessageDelta, RunFinished, ToolFinished
-from backend_api.domain.agent.recorded import Body, Recorded
-from backend_api.domain.conversation.entity import Lease
-from backend_api.domain.ids import SessionId
-from backend_api.domain.notifier import Topic
+from backend_api.agent.events import BodyReference, MessageCompleted, MessageDelta, RunFinished, ToolFinished
+from backend_api.agent.recorded import Body, Recorded
+from backend_api.conversations.domain.entity import Lease
+from backend_api.kit.ids import SessionId
+from backend_api.kit.notifier import Topic
 from support.gateway import Gateway
 from support.streams import reading
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.events import MessageUser, RunFinished, Usage, UsageUpdated
-from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.usage import add_usage
-from backend_api.domain.ids import SessionId
+from backend_api.agent.events import MessageUser, RunFinished, Usage, UsageUpdated
+from backend_api.agent.recorded import Recorded
+from backend_api.agent.usage import add_usage
+from backend_api.kit.ids import SessionId
 from support.gateway import Gateway
 
 USED = add_usage(Usage(), Usage(input=5, cached=1, output=2, thinking=1, cache_write=3, cost=0.1), "m")

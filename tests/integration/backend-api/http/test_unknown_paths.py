@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from backend_api.kit.http import WebOptions
+from backend_api.kit.http.ports import WebOptions
 from support.gateway import run_gateway
 from support.servers import Server
 

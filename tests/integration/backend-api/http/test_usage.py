@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from backend_api.domain.agent.events import MessageUser, RunFinished, Usage
-from backend_api.domain.ids import SessionId
+from backend_api.agent.events import MessageUser, RunFinished, Usage
+from backend_api.kit.ids import SessionId
 from support.gateway import Gateway
 
 

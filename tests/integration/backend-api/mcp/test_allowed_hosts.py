@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
-from backend_api.bootstrap.mcp import open_mcp_connections
-from backend_api.bootstrap.settings import load_settings
-from backend_api.domain.mcp.entity import McpServer, McpTarget
-from backend_api.domain.mcp.ports import McpServerError, Place
-from backend_api.infrastructure.security.secret_box import AesSecretBox
+from backend_api.main.mcp import open_mcp_connections
+from backend_api.main.settings import load_settings
+from backend_api.mcp.application.user_sign_ins import SignInsOfUsers
+from backend_api.mcp.domain.entity import McpServer, McpTarget
+from backend_api.mcp.ports import McpServerError, Place
+from backend_api.settings.secret_box import AesSecretBox
 from support.mcp_servers import ordinary_server
 from support.memory.mcp_sign_ins import MemorySignIns
 from support.memory.store import MemoryStore

@@ -13,19 +13,19 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from starlette.responses import JSONResponse
 
-from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
-from backend_api.application.mcp.user_tokens import UserTokens
-from backend_api.domain.agent.tools import ToolCall
-from backend_api.domain.ids import UserId
-from backend_api.domain.mcp.entity import McpServer, McpTarget
-from backend_api.domain.mcp.ports import McpConnection, McpServerError, Place
-from backend_api.domain.mcp.sign_in import PendingSignIn, SignIn, binding_of, server_key
-from backend_api.infrastructure.fetch.guarded_client import guarded_transport
-from backend_api.infrastructure.fetch.rules import FetchRules, allowed_hosts
-from backend_api.infrastructure.mcp.connector import McpConnections
-from backend_api.infrastructure.mcp.network import Network, Networks
-from backend_api.infrastructure.mcp.oauth.authorizer import OAuthAuthorizer
-from backend_api.infrastructure.security.secret_box import AesSecretBox
+from backend_api.agent.tool import ToolCall
+from backend_api.kit.ids import UserId
+from backend_api.mcp.application.user_sign_ins import SignInsOfUsers
+from backend_api.mcp.application.user_tokens import UserTokens
+from backend_api.mcp.client.connector import McpConnections
+from backend_api.mcp.client.network import Network, Networks
+from backend_api.mcp.domain.entity import McpServer, McpTarget
+from backend_api.mcp.domain.sign_in import PendingSignIn, SignIn, binding_of, server_key
+from backend_api.mcp.oauth.authorizer import OAuthAuthorizer
+from backend_api.mcp.ports import McpConnection, McpServerError, Place
+from backend_api.settings.secret_box import AesSecretBox
+from backend_api.web.fetch.guarded_client import guarded_transport
+from backend_api.web.fetch.rules import FetchRules, allowed_hosts
 from support.mcp_servers import ordinary_server
 from support.memory.mcp_sign_ins import MemorySignIns
 from support.memory.store import MemoryStore

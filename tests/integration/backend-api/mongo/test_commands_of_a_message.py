@@ -12,31 +12,31 @@ from itertools import count
 import pytest
 from pymongo import monitoring
 
-from backend_api.application.conversation.announced_slots import AnnouncedSlots
-from backend_api.application.conversation.follow_events import live_reader
-from backend_api.application.conversation.send_message import Message, SendMessage
-from backend_api.application.files.check_attachments import CheckAttachments
-from backend_api.application.files.own_sandbox import OwnSandbox
-from backend_api.application.identity.limits import Limits
-from backend_api.application.runs.run_services import RunOptions, RunServices
-from backend_api.application.runs.title_sessions import TitleSessions
-from backend_api.application.runs.worker import Worker
-from backend_api.application.skills.own_skills import OwnSkills
-from backend_api.application.skills.skill_offers import SkillOffers
-from backend_api.application.subagents.kinds_of_users import KindsOfUsers
-from backend_api.bootstrap.background_tasks import background_task
-from backend_api.bootstrap.capabilities import capabilities
-from backend_api.domain.agent.events import Event, MessageUser, RunFinished, SessionUpdated
-from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest
-from backend_api.domain.agent.tools import Done
-from backend_api.domain.conversation.entity import Claimant
-from backend_api.domain.conversation.ports import SessionStream
-from backend_api.domain.ids import SessionId, UserId
-from backend_api.infrastructure.in_process.rate_limiter import InProcessRateLimiter
-from backend_api.infrastructure.mongo.user_settings import MongoSettingsStore
-from backend_api.infrastructure.skills.library import read_library
+from backend_api.agent.events import Event, MessageUser, RunFinished, SessionUpdated
+from backend_api.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest
+from backend_api.agent.tool import Done
+from backend_api.agents.application.kinds_of_users import KindsOfUsers
+from backend_api.conversations.application.announced_slots import AnnouncedSlots
+from backend_api.conversations.application.check_attachments import CheckAttachments
+from backend_api.conversations.application.follow_events import live_reader
+from backend_api.conversations.application.own_sandbox import OwnSandbox
+from backend_api.conversations.application.send_message import Message, SendMessage
+from backend_api.conversations.domain.entity import Claimant
+from backend_api.conversations.ports import SessionStream
+from backend_api.identity.application.limits import Limits
+from backend_api.identity.in_process_rate_limiter import InProcessRateLimiter
+from backend_api.kit.ids import SessionId, UserId
+from backend_api.main.background_tasks import background_task
+from backend_api.main.capabilities import capabilities
 from backend_api.memories.capability import memories_capability
 from backend_api.memories.domain import MemoryFile
+from backend_api.runs.application.run_services import RunOptions, RunServices
+from backend_api.runs.application.title_sessions import TitleSessions
+from backend_api.runs.application.worker import Worker
+from backend_api.settings.mongo import MongoSettingsStore
+from backend_api.skills.application.own_skills import OwnSkills
+from backend_api.skills.application.skill_offers import SkillOffers
+from backend_api.skills.library.library import read_library
 from support.backend_stores import ANNA, ConversationStores, mongo_stores
 from support.memory.sandboxes import MemorySandboxes, MemoryWorkspace
 from support.memory.session_stream import MemorySessionStream

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from pymongo import AsyncMongoClient
 
-from backend_api.domain.errors import StoreUnavailableError
-from backend_api.infrastructure.mongo.database import Database, Document
-from backend_api.infrastructure.mongo.migrations import MIGRATIONS, migrate
+from backend_api.conversations.mongo.migrations import MIGRATIONS, migrate
+from backend_api.kit.errors import StoreUnavailableError
+from backend_api.kit.mongo.database import Database, Document
 from service_kit.migrations import Migration
 from support.servers import Server, free_port, run_mongod
 from support.sources import python_path

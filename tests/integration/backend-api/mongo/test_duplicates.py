@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pymongo.errors import DuplicateKeyError
 
-from backend_api.bootstrap.database import connect
-from backend_api.domain.agent.events import MessageUser
+from backend_api.agent.events import MessageUser
+from backend_api.main.database import connect
 from support.backend_stores import ANNA, mongo_stores
 from support.servers import Server
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from backend_api.bootstrap.database import connect
-from backend_api.domain.agent.events import MessageUser, Question
-from backend_api.domain.agent.questions import Answers, Questions
-from backend_api.domain.agent.waits import Wait
-from backend_api.domain.conversation.entity import RunId, RunStatus
-from backend_api.domain.conversation.errors import QuestionAnsweredError
-from backend_api.domain.ids import SessionId
+from backend_api.agent.events import MessageUser, Question
+from backend_api.agent.questions import Answers, Questions
+from backend_api.agent.waits import Wait
+from backend_api.conversations.domain.entity import RunId, RunStatus
+from backend_api.conversations.domain.errors import QuestionAnsweredError
+from backend_api.kit.ids import SessionId
+from backend_api.main.database import connect
 from support.backend_stores import ANNA, ConversationStores, mongo_stores
 from support.servers import Server
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from urllib.parse import urlsplit
 
-from backend_api.domain.agent.events import MessageUser
+from backend_api.agent.events import MessageUser
 from support.backend_stores import ANNA, mongo_stores
 from support.flaky_proxy import FlakyProxy
 from support.servers import Server

@@ -14,16 +14,16 @@ import pytest
 from bson import json_util
 from pymongo import AsyncMongoClient
 
-from backend_api.application.runs.run_actor import RunActor
-from backend_api.bootstrap.database import connect
-from backend_api.domain.agent.events import RunFinished, ToolFinished
-from backend_api.domain.agent.model import FinishPart, TextPart, Turn
-from backend_api.domain.agent.thread import Thread
-from backend_api.domain.conversation.ports import EventLog
-from backend_api.domain.errors import StoreUnavailableError
-from backend_api.domain.ids import SessionId
-from backend_api.infrastructure.mongo.database import Database
-from backend_api.infrastructure.mongo.migrations import MIGRATIONS, migrate
+from backend_api.agent.events import RunFinished, ToolFinished
+from backend_api.agent.model import FinishPart, TextPart, Turn
+from backend_api.agent.thread import Thread
+from backend_api.conversations.mongo.migrations import MIGRATIONS, migrate
+from backend_api.conversations.ports import EventLog
+from backend_api.kit.errors import StoreUnavailableError
+from backend_api.kit.ids import SessionId
+from backend_api.kit.mongo.database import Database
+from backend_api.main.database import connect
+from backend_api.runs.application.run_actor import RunActor
 from service_kit.migrations import Migration
 from support.backend_stores import mongo_stores
 from support.former_data import Place, fill_gateway_database, told

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from pymongo.errors import PyMongoError
 
-from backend_api.bootstrap.database import connect
-from backend_api.domain.agent.events import MessageUser
-from backend_api.infrastructure.mongo.connection import ORPHAN_S
-from backend_api.infrastructure.mongo.database import Database
+from backend_api.agent.events import MessageUser
+from backend_api.kit.mongo.connection import ORPHAN_S
+from backend_api.kit.mongo.database import Database
+from backend_api.main.database import connect
 from support.backend_stores import ANNA, mongo_stores
 from support.servers import Server, run_mongod
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from pymongo import monitoring
 
-from backend_api.domain.agent.approvals import Approval
-from backend_api.domain.agent.events import MessageUser, ToolCalled, ToolFinished
-from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.waits import Wait
+from backend_api.agent.approvals import Approval
+from backend_api.agent.events import MessageUser, ToolCalled, ToolFinished
+from backend_api.agent.recorded import Recorded
+from backend_api.agent.waits import Wait
 from support.backend_stores import ANNA, mongo_stores
 from support.servers import Server
 

@@ -7,13 +7,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from backend_api.bootstrap.database import connect
-from backend_api.domain.agent.events import BodyReference, ContentReference, ContextOpened, MessageUser, StoredPayload
-from backend_api.domain.agent.recorded import Body, Recorded
-from backend_api.domain.conversation.errors import EventBodyNotFoundError
-from backend_api.domain.ids import SessionId, UserId
-from backend_api.infrastructure.mongo.database import Database
-from backend_api.infrastructure.mongo.shared_bodies import MAX_SHARED_BYTES, remove_unused
+from backend_api.agent.events import BodyReference, ContentReference, ContextOpened, MessageUser, StoredPayload
+from backend_api.agent.recorded import Body, Recorded
+from backend_api.conversations.domain.errors import EventBodyNotFoundError
+from backend_api.conversations.mongo.shared_bodies import MAX_SHARED_BYTES, remove_unused
+from backend_api.kit.ids import SessionId, UserId
+from backend_api.kit.mongo.database import Database
+from backend_api.main.database import connect
 from support.backend_stores import ANNA, BERT, ConversationStores, mongo_stores
 from support.servers import Server
 

@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 from jose import jwt
 
-from backend_api.domain.identity.entity import AccessClaims
-from backend_api.domain.ids import UserId
-from backend_api.domain.previews.entity import PortId, PreviewGrant
-from backend_api.domain.previews.errors import PreviewTokenError
-from backend_api.infrastructure.security.preview_tokens import JwtPreviewTokens
+from backend_api.identity.domain.entity import AccessClaims
+from backend_api.kit.ids import UserId
+from backend_api.previews.domain.entity import PortId, PreviewGrant
+from backend_api.previews.domain.errors import PreviewTokenError
+from backend_api.previews.preview_tokens import JwtPreviewTokens
 from service_kit.observation.context import work_fields
 from support.endpoint import RunningEndpoint
 from support.gateway import SECRET, Gateway

@@ -10,21 +10,21 @@ from datetime import UTC, datetime
 
 import pytest
 
-from backend_api.application import measures
-from backend_api.domain.agent.events import Event, MessageDelta
-from backend_api.domain.conversation.entity import RunId
-from backend_api.domain.errors import UnavailableError
-from backend_api.domain.ids import SessionId
-from backend_api.domain.notifier import Topic
-from backend_api.domain.sandbox.tickets import ScreenTicket
-from backend_api.domain.settings.entity import Sealed
-from backend_api.infrastructure.redis.client import Redis, connect_redis
-from backend_api.infrastructure.redis.hub import Hub, Listener
-from backend_api.infrastructure.redis.notifier import RedisNotifier
-from backend_api.infrastructure.redis.pending_sign_ins import RedisPendingSignIns
-from backend_api.infrastructure.redis.rate_limiter import RedisRateLimiter
-from backend_api.infrastructure.redis.session_stream import RedisSessionStream
-from backend_api.infrastructure.redis.tickets import RedisTickets
+from backend_api.agent.events import Event, MessageDelta
+from backend_api.computers.domain import ScreenTicket
+from backend_api.computers.redis import RedisTickets
+from backend_api.conversations.domain.entity import RunId
+from backend_api.conversations.redis.session_stream import RedisSessionStream
+from backend_api.identity.redis import RedisRateLimiter
+from backend_api.kit import measures
+from backend_api.kit.errors import UnavailableError
+from backend_api.kit.ids import SessionId
+from backend_api.kit.notifier import Topic
+from backend_api.kit.redis.client import Redis, connect_redis
+from backend_api.kit.redis.hub import Hub, Listener
+from backend_api.kit.redis.notifier import RedisNotifier
+from backend_api.mcp.redis import RedisPendingSignIns
+from backend_api.settings.domain.entity import Sealed
 from support.flaky_proxy import FlakyProxy
 from support.servers import Server, free_port
 

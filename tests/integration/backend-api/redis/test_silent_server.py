@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from backend_api.infrastructure.redis import hub as module
-from backend_api.infrastructure.redis.client import connect_redis
-from backend_api.infrastructure.redis.hub import Hub, Listener
+from backend_api.kit.redis import hub as module
+from backend_api.kit.redis.client import connect_redis
+from backend_api.kit.redis.hub import Hub, Listener
 from support.flaky_proxy import FlakyProxy
 from support.servers import Server
 

@@ -9,17 +9,17 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import httpx
 import pytest
 
-from backend_api.application.sandbox.publish_changes import PublishSandboxChanges
-from backend_api.bootstrap.database import connect
-from backend_api.domain.agent.events import Notice, SandboxUpdated
-from backend_api.domain.ids import SessionId
-from backend_api.domain.sandbox.errors import SandboxUnavailableError
-from backend_api.infrastructure.mongo.change_cursor import MongoChangeCursor
-from backend_api.infrastructure.mongo.database import Database
-from backend_api.infrastructure.mongo.event_log import MongoEventLog
-from backend_api.infrastructure.mongo.sandbox_changes import MongoSandboxChangeLog
-from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
-from backend_api.infrastructure.sandbox_manager.changes import ManagerSandboxChanges
+from backend_api.agent.events import Notice, SandboxUpdated
+from backend_api.computers.application.publish_changes import PublishSandboxChanges
+from backend_api.computers.mongo import MongoSandboxChangeLog
+from backend_api.conversations.mongo.change_cursor import MongoChangeCursor
+from backend_api.conversations.mongo.event_log import MongoEventLog
+from backend_api.conversations.mongo.session_repository import MongoSessionRepository
+from backend_api.kit.ids import SessionId
+from backend_api.kit.mongo.database import Database
+from backend_api.main.database import connect
+from backend_api.sandboxes.domain.errors import SandboxUnavailableError
+from backend_api.sandboxes.manager.changes import ManagerSandboxChanges
 from contracts.sandboxes import Sandbox as WireSandbox
 from support.backend_stores import ANNA, add_session
 from support.memory.session_stream import MemorySessionStream

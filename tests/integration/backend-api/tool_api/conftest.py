@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from backend_api.domain.sandbox.entity import Sandbox
-from backend_api.infrastructure.tool_api.endpoints import Endpoints
+from backend_api.sandboxes.domain.entity import Sandbox
+from backend_api.sandboxes.tool_api.endpoints import Endpoints
 from support.endpoint import RunningEndpoint, running_endpoint
 from support.endpoint_tokens import FixedTokens
 from support.gateway_sandboxes import a_sandbox

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.events import FilesChanged, ToolFinished
-from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.sandbox.entity import Sandbox
-from backend_api.domain.sandbox.errors import (
+from backend_api.agent.events import FilesChanged, ToolFinished
+from backend_api.agent.tool import Done, ToolCall
+from backend_api.models.demo.model import DemoModel
+from backend_api.sandboxes.domain.entity import Sandbox
+from backend_api.sandboxes.domain.errors import (
     FileMissingError,
     NoDesktopError,
     PathForbiddenError,
@@ -20,13 +21,12 @@ from backend_api.domain.sandbox.errors import (
     SandboxUnavailableError,
     UploadTooLargeError,
 )
-from backend_api.domain.sandbox.ports import Upload
-from backend_api.infrastructure.llm.demo.model import DemoModel
-from backend_api.infrastructure.tool_api.endpoints import Endpoints
-from backend_api.infrastructure.tool_api.sandbox_tools import ToolApiSandboxTools
-from backend_api.infrastructure.tool_api.screens import ToolApiScreens
-from backend_api.infrastructure.tool_api.workspace import ToolApiWorkspace
-from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource, manifest_tools
+from backend_api.sandboxes.ports import Upload
+from backend_api.sandboxes.tool_api.endpoints import Endpoints
+from backend_api.sandboxes.tool_api.sandbox_tools import ToolApiSandboxTools
+from backend_api.sandboxes.tool_api.screens import ToolApiScreens
+from backend_api.sandboxes.tool_api.workspace import ToolApiWorkspace
+from backend_api.sandboxes.tools import SandboxToolSource, manifest_tools
 from support.endpoint import RunningEndpoint, await_true, processes_with
 from support.figures import TIMES, assert_median
 from support.same_sandbox import SameSandbox

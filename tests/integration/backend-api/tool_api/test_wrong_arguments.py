@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.events import RunFinished, ToolFinished
-from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn
-from backend_api.domain.agent.tools import ToolCall, ToolSpec
-from backend_api.domain.sandbox.entity import Sandbox
-from backend_api.infrastructure.tool_api.endpoints import Endpoints
-from backend_api.infrastructure.tool_api.sandbox_tools import ToolApiSandboxTools
-from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource, manifest_tools
+from backend_api.agent.events import RunFinished, ToolFinished
+from backend_api.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn
+from backend_api.agent.tool import ToolCall, ToolSpec
+from backend_api.sandboxes.domain.entity import Sandbox
+from backend_api.sandboxes.tool_api.endpoints import Endpoints
+from backend_api.sandboxes.tool_api.sandbox_tools import ToolApiSandboxTools
+from backend_api.sandboxes.tools import SandboxToolSource, manifest_tools
 from support.endpoint import processes_with
 from support.same_sandbox import SameSandbox
 from support.scripted import ScriptedModel

@@ -14,10 +14,10 @@ import websockets
 from websockets.asyncio.client import ClientConnection
 from websockets.typing import Origin, Subprotocol
 
-from backend_api.domain.agent.events import MessageCompleted, MessageDelta, MessageUser, RunFinished
-from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.ids import SessionId
-from backend_api.kit.http import WebOptions
+from backend_api.agent.events import MessageCompleted, MessageDelta, MessageUser, RunFinished
+from backend_api.agent.recorded import Recorded
+from backend_api.kit.http.ports import WebOptions
+from backend_api.kit.ids import SessionId
 from support.gateway import Gateway, run_gateway
 from support.servers import Server
 from support.streams import FrameReader, reading

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 import pytest
 import websockets
 
-from backend_api.application import measures
-from backend_api.bootstrap.slow_peers import HttpProtocol, WebSocketProtocol
-from backend_api.domain.agent.events import Notice
-from backend_api.domain.ids import SessionId
+from backend_api.agent.events import Notice
+from backend_api.kit import measures
+from backend_api.kit.ids import SessionId
+from backend_api.kit.listening.slow_peers import HttpProtocol, WebSocketProtocol
 from support.gateway import Gateway
 from support.streams import reading
 

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from backend_api.domain.agent.attachments import MOST_ATTACHED, Attached, attached_to
-from backend_api.domain.agent.events import AttachmentRead, BodyReference, Event, MessageCompleted, MessageUser, Payload
-from backend_api.domain.agent.model import AssistantTurn, NoteTurn, UserTurn
-from backend_api.domain.agent.pictures import Picture
-from backend_api.domain.agent.thread import Thread
+from backend_api.agent.attachments import MOST_ATTACHED, Attached, attached_to
+from backend_api.agent.events import AttachmentRead, BodyReference, Event, MessageCompleted, MessageUser, Payload
+from backend_api.agent.model import AssistantTurn, NoteTurn, UserTurn
+from backend_api.agent.pictures import Picture
+from backend_api.agent.thread import Thread
 
 PNG = BodyReference(size=70, media_type="image/png")
 

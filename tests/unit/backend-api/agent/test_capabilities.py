@@ -9,15 +9,14 @@ from typing import Any
 
 import pytest
 
-from backend_api.bootstrap.capabilities import capabilities
-from backend_api.domain.agent.capabilities.budget import budget
-from backend_api.domain.agent.capabilities.current_date import CURRENT_DATE
-from backend_api.domain.agent.capabilities.turn_limit import TURN_LIMIT
-from backend_api.domain.agent.capabilities.verification import VERIFICATION
-from backend_api.domain.agent.capability import DEFER, Capabilities, Capability, Conclude, Setup
-from backend_api.domain.agent.conversation import Conversation
-from backend_api.domain.agent.ending import Ending
-from backend_api.domain.agent.events import (
+from backend_api.agent.capabilities.budget import budget
+from backend_api.agent.capabilities.current_date import CURRENT_DATE
+from backend_api.agent.capabilities.turn_limit import TURN_LIMIT
+from backend_api.agent.capabilities.verification import VERIFICATION
+from backend_api.agent.capability import DEFER, Capabilities, Capability, Conclude, Setup
+from backend_api.agent.conversation import Conversation
+from backend_api.agent.ending import Ending
+from backend_api.agent.events import (
     ContentReference,
     ContextNote,
     ContextOpened,
@@ -25,7 +24,7 @@ from backend_api.domain.agent.events import (
     Notice,
     Usage,
 )
-from backend_api.domain.agent.model import (
+from backend_api.agent.model import (
     AssistantTurn,
     FinishPart,
     NoteTurn,
@@ -36,8 +35,9 @@ from backend_api.domain.agent.model import (
     ToolTurn,
     UserTurn,
 )
-from backend_api.domain.agent.options import Options
-from backend_api.domain.agent.tools import Done, ToolCall, ToolSpec
+from backend_api.agent.options import Options
+from backend_api.agent.tool import Done, ToolCall, ToolSpec
+from backend_api.main.capabilities import capabilities
 from support.scripted import HandlerBox, OnOutput, ScriptedModel
 from support.stage import Stage, worker_for, working
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from backend_api.domain.agent.changed_files import MAX_FILES, add_changed, changed_by
-from backend_api.domain.agent.events import Event, FilesChanged
-from backend_api.domain.agent.run_progress import RunProgress
-from backend_api.domain.agent.tools import Done
+from backend_api.agent.changed_files import MAX_FILES, add_changed, changed_by
+from backend_api.agent.events import Event, FilesChanged
+from backend_api.agent.run_progress import RunProgress
+from backend_api.agent.tool import Done
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 

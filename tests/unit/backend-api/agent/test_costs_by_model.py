@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from backend_api.domain.agent.events import Usage
-from backend_api.domain.agent.usage import add_usage, combine, costs_of
+from backend_api.agent.events import Usage
+from backend_api.agent.usage import add_usage, combine, costs_of
 
 
 def test_each_models_calls_are_summed_and_one_without_a_price_makes_its_cost_unknown() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from backend_api.domain.agent.capabilities.current_date import CURRENT_DATE
-from backend_api.domain.agent.conversation import Conversation
+from backend_api.agent.capabilities.current_date import CURRENT_DATE
+from backend_api.agent.conversation import Conversation
 from support.scripted import ANY
 
 NOTHING_SAID = Conversation(turns=[], seen_seq=0, next_turn=1, is_answered=False)

@@ -13,16 +13,14 @@ from typing import Any
 
 import pytest
 
-from backend_api.bootstrap.agent import known_tools
-from backend_api.bootstrap.capabilities import capabilities
-from backend_api.domain.agent import loop
-from backend_api.domain.agent.capabilities.pictures import BLIND
-from backend_api.domain.agent.capabilities.teams import SPAWN
-from backend_api.domain.agent.capability import Capabilities, Capability, Setup
-from backend_api.domain.agent.conversation import Conversation
-from backend_api.domain.agent.events import BackgroundStarted, ContextCompacted, PlanStep, Task, Todo, ToolCalled, Usage
-from backend_api.domain.agent.known_plan import KnownPlan
-from backend_api.domain.agent.model import (
+from backend_api.agent import loop
+from backend_api.agent.capabilities.pictures import BLIND
+from backend_api.agent.capabilities.teams import SPAWN
+from backend_api.agent.capability import Capabilities, Capability, Setup
+from backend_api.agent.conversation import Conversation
+from backend_api.agent.events import BackgroundStarted, ContextCompacted, PlanStep, Task, Todo, ToolCalled, Usage
+from backend_api.agent.known_plan import KnownPlan
+from backend_api.agent.model import (
     FinishPart,
     ModelRequest,
     NoteTurn,
@@ -32,18 +30,20 @@ from backend_api.domain.agent.model import (
     ToolTurn,
     UsagePart,
 )
-from backend_api.domain.agent.presets import NO_PRESET
-from backend_api.domain.agent.skills import SkillOffer
-from backend_api.domain.agent.team import Membership, Team
-from backend_api.domain.agent.tool_families import ToolSet, families_of
-from backend_api.domain.agent.tools import Done
-from backend_api.domain.conversation.entity import RunStatus
-from backend_api.domain.ids import SessionId
-from backend_api.infrastructure.llm.providers import PROVIDERS
-from backend_api.infrastructure.tools.think import THINK
+from backend_api.agent.preset import NO_PRESET
+from backend_api.agent.skills import SkillOffer
+from backend_api.agent.team import Membership, Team
+from backend_api.agent.tool import Done
+from backend_api.agent.tool_families import ToolSet, families_of
+from backend_api.agent.tools.think import THINK
+from backend_api.conversations.domain.entity import RunStatus
+from backend_api.kit.ids import SessionId
+from backend_api.main.agent import known_tools
+from backend_api.main.capabilities import capabilities
 from backend_api.memories.capability import memories_capability
 from backend_api.memories.domain import MemoryFile
 from backend_api.memories.tools import memory_tools
+from backend_api.models.providers import PROVIDERS
 from support.modules import nothing_loaded
 from support.photographs import png
 from support.scripted import ANY, SCRIPTED, HandlerBox, Script, ScriptedModel

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from backend_api.domain.agent.capabilities.plan_steps import PLAN_STEPS
-from backend_api.domain.agent.capability import Capabilities, Setup
-from backend_api.domain.agent.conversation import Conversation
-from backend_api.domain.agent.events import (
+from backend_api.agent.capabilities.plan_steps import PLAN_STEPS
+from backend_api.agent.capability import Capabilities, Setup
+from backend_api.agent.conversation import Conversation
+from backend_api.agent.events import (
     Payload,
     PlanDecided,
     PlanEntered,
@@ -19,7 +19,7 @@ from backend_api.domain.agent.events import (
     PlanUpdated,
     RunFinished,
 )
-from backend_api.domain.agent.known_plan import NO_PLAN, KnownPlan, PlanFold
+from backend_api.agent.known_plan import NO_PLAN, KnownPlan, PlanFold
 
 PROPOSED = PlanProposed(plan_id="p", call_id="c", plan="Dig, then plant.")
 APPROVED = PlanDecided(plan_id="p", decision="approve", by="user")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from backend_api.domain.agent.tool_families import FAMILIES, families_of
-from backend_api.domain.agent.tools import ToolSpec
+from backend_api.agent.tool import ToolSpec
+from backend_api.agent.tool_families import FAMILIES, families_of
 
 OWN = ("browser_tabs", "desktop_mouse", "background_start", "save_to_pdf", "expose_port", "todo_add", "task_add")
 MORE = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from backend_api.domain.agent.opening import Opening
+from backend_api.agent.opening import Opening
 
 
 def test_each_prompt_of_many_has_its_own_digest_however_often_it_is_asked_for() -> None:

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend_api.application.conversation.session_rules import OptionRules
-from backend_api.domain.agent.capabilities.approval import approval
-from backend_api.domain.agent.capabilities.denied_tools import DENIED_TOOLS
-from backend_api.domain.agent.capability import Allow, Ask, Capabilities, Deny, ProposedCall, Setup
-from backend_api.domain.agent.model import ModelInfo, Thinks
-from backend_api.domain.agent.options import NO_OPTIONS, Options, defaults_of, merged, session_options
-from backend_api.domain.agent.presets import Preset, Presets, PresetText
-from backend_api.domain.agent.tools import ToolSpec
-from backend_api.domain.errors import InvalidError
+from backend_api.agent.capabilities.approval import approval
+from backend_api.agent.capabilities.denied_tools import DENIED_TOOLS
+from backend_api.agent.capability import Allow, Ask, Capabilities, Deny, ProposedCall, Setup
+from backend_api.agent.model import ModelInfo, Thinks
+from backend_api.agent.options import NO_OPTIONS, Options, defaults_of, merged, session_options
+from backend_api.agent.preset import Preset, Presets, PresetText
+from backend_api.agent.tool import ToolSpec
+from backend_api.conversations.application.session_rules import OptionRules
+from backend_api.kit.errors import InvalidError
 from support.memory.store import utc_now
 
 MODELS = [ModelInfo(id=name, label=f"Model {name}", provider="p", thinking=name) for name in get_args(Thinks)]

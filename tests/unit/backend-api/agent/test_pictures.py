@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend_api.application.runs.pictures import is_sendable
-from backend_api.domain.agent.capabilities.pictures import BLIND, LEFT_OUT, PICTURES, TOO_LARGE
-from backend_api.domain.agent.conversation import Conversation
-from backend_api.domain.agent.events import (
+from backend_api.agent.capabilities.pictures import BLIND, LEFT_OUT, PICTURES, TOO_LARGE
+from backend_api.agent.conversation import Conversation
+from backend_api.agent.events import (
     BodyPart,
     BodyReference,
     ContentReference,
@@ -24,8 +23,8 @@ from backend_api.domain.agent.events import (
     ToolCalled,
     ToolFinished,
 )
-from backend_api.domain.agent.model import ToolTurn
-from backend_api.domain.agent.pictures import (
+from backend_api.agent.model import ToolTurn
+from backend_api.agent.pictures import (
     MAX_PICTURE_BYTES,
     MAX_RATIO,
     MAX_SIDE,
@@ -34,7 +33,8 @@ from backend_api.domain.agent.pictures import (
     PICTURE_TYPES,
     Picture,
 )
-from backend_api.domain.agent.thread import Thread
+from backend_api.agent.thread import Thread
+from backend_api.runs.application.pictures import is_sendable
 from support.photographs import jpeg, png, webp
 
 (PROJECTION,) = PICTURES.projections

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.events import Usage
-from backend_api.domain.agent.model import (
+from backend_api.agent.events import Usage
+from backend_api.agent.model import (
     FinishPart,
     ModelAuthError,
     ModelError,
@@ -20,9 +20,9 @@ from backend_api.domain.agent.model import (
     TextPart,
     UsagePart,
 )
-from backend_api.domain.agent.phrase import render_phrase
-from backend_api.domain.agent.usage import add_usage, combine
-from backend_api.infrastructure.llm.calls import ModelCalls, RetryPolicy
+from backend_api.agent.phrase import render_phrase
+from backend_api.agent.usage import add_usage, combine
+from backend_api.models.wire.calls import ModelCalls, RetryPolicy
 from support.scripted import ScriptedModel
 
 REQUEST = ModelRequest(model="m", system="", turns=[], tools=[], max_output_tokens=1)

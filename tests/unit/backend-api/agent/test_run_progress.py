@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from backend_api.domain.agent.events import Event, Payload, RunStarted, ToolStarted
-from backend_api.domain.agent.run_progress import RunProgress
+from backend_api.agent.events import Event, Payload, RunStarted, ToolStarted
+from backend_api.agent.run_progress import RunProgress
 
 BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from backend_api.domain.agent.capabilities.compaction import compaction
-from backend_api.domain.agent.capability import Compact, Setup
-from backend_api.domain.agent.conversation import Conversation
-from backend_api.domain.agent.events import BodyReference, ContentReference, ContextOpened
-from backend_api.domain.agent.model import AssistantTurn, ToolTurn, UserTurn
-from backend_api.domain.agent.pictures import Picture
-from backend_api.domain.agent.sizes import PICTURE_TOKENS, count_estimated
+from backend_api.agent.capabilities.compaction import compaction
+from backend_api.agent.capability import Compact, Setup
+from backend_api.agent.conversation import Conversation
+from backend_api.agent.events import BodyReference, ContentReference, ContextOpened
+from backend_api.agent.model import AssistantTurn, ToolTurn, UserTurn
+from backend_api.agent.pictures import Picture
+from backend_api.agent.sizes import PICTURE_TOKENS, count_estimated
 
 ASKED = UserTurn(text="look")
 SAID = AssistantTurn(text="So.")

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend_api.domain.agent.events import Task, TasksUpdated
-from backend_api.domain.agent.tasks import (
+from backend_api.agent.events import Task, TasksUpdated
+from backend_api.agent.tasks import (
     MAX_CHARACTERS,
     MAX_TASKS,
     NO_TASKS,

@@ -8,13 +8,11 @@ from typing import Any, get_args
 
 import pytest
 
-from backend_api.application.conversation.mirror_team import MirrorTeam
-from backend_api.application.runs.team_run import TeamTiming
-from backend_api.domain.agent.capabilities.teams import TEAMS
-from backend_api.domain.agent.capability import ALLOW, Capabilities, Deny, ProposedCall, Verdict
-from backend_api.domain.agent.conversation import Conversation
-from backend_api.domain.agent.events import TeammateUpdated, TeamMessage, TeamMessageKind
-from backend_api.domain.agent.team import (
+from backend_api.agent.capabilities.teams import TEAMS
+from backend_api.agent.capability import ALLOW, Capabilities, Deny, ProposedCall, Verdict
+from backend_api.agent.conversation import Conversation
+from backend_api.agent.events import TeammateUpdated, TeamMessage, TeamMessageKind
+from backend_api.agent.team import (
     KEPT_MESSAGES,
     LEAD,
     MAX_REQUESTS,
@@ -32,7 +30,9 @@ from backend_api.domain.agent.team import (
     spawned,
     updated,
 )
-from backend_api.infrastructure.tools.think import THINK
+from backend_api.agent.tools.think import THINK
+from backend_api.conversations.application.mirror_team import MirrorTeam
+from backend_api.runs.application.team_run import TeamTiming
 from support.scripted import ANY
 
 

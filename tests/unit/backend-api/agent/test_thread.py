@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend_api.domain.agent.conversation import Conversation
-from backend_api.domain.agent.events import (
+from backend_api.agent.conversation import Conversation
+from backend_api.agent.events import (
     BackgroundFinished,
     BackgroundStarted,
     BodyReference,
@@ -32,10 +32,10 @@ from backend_api.domain.agent.events import (
     Usage,
     UsageUpdated,
 )
-from backend_api.domain.agent.model import AssistantTurn, RenderedTurns, ToolTurn, UserTurn
-from backend_api.domain.agent.shortening import shorten
-from backend_api.domain.agent.step import NO_RESULT
-from backend_api.domain.agent.thread import Thread
+from backend_api.agent.model import AssistantTurn, RenderedTurns, ToolTurn, UserTurn
+from backend_api.agent.shortening import shorten
+from backend_api.agent.step import NO_RESULT
+from backend_api.agent.thread import Thread
 
 
 def events(*payloads: Any, run_id: str = "r1", start: int = 1) -> list[Event]:

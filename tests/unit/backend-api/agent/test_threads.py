@@ -11,9 +11,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend_api.application.conversation.event_json import event_fields, event_from
-from backend_api.domain.agent.conversation import Conversation
-from backend_api.domain.agent.events import (
+from backend_api.agent.conversation import Conversation
+from backend_api.agent.events import (
     BodyReference,
     ContentReference,
     ContextNote,
@@ -37,10 +36,11 @@ from backend_api.domain.agent.events import (
     UsageUpdated,
     agent_of,
 )
-from backend_api.domain.agent.model import AssistantTurn, ToolTurn, UserTurn
-from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.thread import Thread
-from backend_api.domain.agent.threads import Threads, subagent_of
+from backend_api.agent.model import AssistantTurn, ToolTurn, UserTurn
+from backend_api.agent.recorded import Recorded
+from backend_api.agent.thread import Thread
+from backend_api.agent.threads import Threads, subagent_of
+from backend_api.conversations.application.event_json import event_fields, event_from
 
 AGENTS = (None, "agent_a", "agent_b")
 OPENED = ContextOpened(

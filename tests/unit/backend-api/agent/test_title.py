@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import pytest
 
-from backend_api.domain.agent.catalogue import ChosenModel
-from backend_api.domain.agent.model import FinishPart, ModelRequest, Part, TextPart, UserTurn
-from backend_api.domain.agent.title import MAX_CHARACTERS, Exchange, TitleWriter, title_from, title_request
+from backend_api.agent.catalogue import ChosenModel
+from backend_api.agent.model import FinishPart, ModelRequest, Part, TextPart, UserTurn
+from backend_api.agent.title import MAX_CHARACTERS, Exchange, TitleWriter, title_from, title_request
 from support.scripted import SCRIPTED
 
 EXCHANGE = Exchange(asked="Plan a trip to Kyoto", answered="Here is a plan.")

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from backend_api.domain.agent.capabilities.todos import TODOS
-from backend_api.domain.agent.capability import Capabilities
-from backend_api.domain.agent.conversation import Conversation
-from backend_api.domain.agent.events import Todo
-from backend_api.domain.agent.todos import MAX_TODOS, TodosRefusedError, checked, completed, counted, numbered
+from backend_api.agent.capabilities.todos import TODOS
+from backend_api.agent.capability import Capabilities
+from backend_api.agent.conversation import Conversation
+from backend_api.agent.events import Todo
+from backend_api.agent.todos import MAX_TODOS, TodosRefusedError, checked, completed, counted, numbered
 from support.scripted import ANY
 
 DUG = Todo(content="Dig", status="completed")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from backend_api.domain.agent.tool_rules import is_named, is_named_in_any_case
+from backend_api.agent.tool_rules import is_named, is_named_in_any_case
 
 LETTERS = some.text("ab_", max_size=8)
 RULES = some.text("ab_*?", max_size=10)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from backend_api.domain.agent.events import ResolvedBy
-from backend_api.domain.agent.plans import Plan
-from backend_api.domain.agent.questions import Questions
+from backend_api.agent.events import ResolvedBy
+from backend_api.agent.plans import Plan
+from backend_api.agent.questions import Questions
 
 
 @pytest.mark.parametrize("wish", [Plan(call_id="c", plan="Paint it."), Questions(call_id="c", questions=())])

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from backend_api.bootstrap.agent import known_tools
-from backend_api.bootstrap.presets import build_presets
-from backend_api.bootstrap.runtime import plan
-from backend_api.bootstrap.settings import Settings, SettingsError
-from backend_api.domain.agent.model import ModelInfo
-from backend_api.domain.agent.presets import Presets
+from backend_api.agent.model import ModelInfo
+from backend_api.agent.preset import Presets
+from backend_api.main.agent import known_tools
+from backend_api.main.presets import build_presets
+from backend_api.main.runtime import plan
+from backend_api.main.settings import Settings, SettingsError
 
 MODELS = [
     ModelInfo(id="quick", label="Quick", provider="p", thinking="never"),

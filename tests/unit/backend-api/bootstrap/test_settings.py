@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from backend_api.bootstrap.settings import (
+from backend_api.main.settings import (
     Settings,
     SettingsError,
     load_settings,

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from backend_api.bootstrap.agent import known_tools
-from backend_api.bootstrap.runtime import plan
-from backend_api.bootstrap.settings import Settings, SettingsError
-from backend_api.bootstrap.subagent_kinds import build_kinds
-from backend_api.domain.agent.subagent_kinds import BUILT_IN, MAX_KINDS, SubagentKind
+from backend_api.agent.subagent_kinds import BUILT_IN, MAX_KINDS, SubagentKind
+from backend_api.main.agent import known_tools
+from backend_api.main.runtime import plan
+from backend_api.main.settings import Settings, SettingsError
+from backend_api.main.subagent_kinds import build_kinds
 from support.scripted import SCRIPTED
 
 FILE = '+++\ndescription = "Bakes."\n{head}+++\n{prompt}\n'

@@ -5,8 +5,8 @@ from typing import Any, cast
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from backend_api.bootstrap import trusted_proxies
-from backend_api.bootstrap.trusted_proxies import TrustedProxies, addresses_of
+from backend_api.kit.listening import trusted_proxies
+from backend_api.kit.listening.trusted_proxies import TrustedProxies, addresses_of
 
 
 class Behind:

@@ -7,8 +7,8 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from backend_api.application.conversation.answer_slots import AT_ONCE, WAITING, AnswerSlots
-from backend_api.domain.identity.errors import TooManyAnswersError
+from backend_api.identity.application.answer_slots import AT_ONCE, WAITING, AnswerSlots
+from backend_api.identity.domain.errors import TooManyAnswersError
 from support.backend_stores import ANNA, BERT
 
 

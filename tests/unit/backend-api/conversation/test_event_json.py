@@ -10,16 +10,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
 
-from backend_api.application.conversation.event_json import (
-    codec_of,
-    dump,
-    event_fields,
-    event_from,
-    event_json,
-    payload_fields,
-    payload_from,
-)
-from backend_api.domain.agent.events import (
+from backend_api.agent.events import (
     Continuation,
     Event,
     LivePayload,
@@ -28,6 +19,15 @@ from backend_api.domain.agent.events import (
     ToolFinished,
     Usage,
     agent_of,
+)
+from backend_api.conversations.application.event_json import (
+    codec_of,
+    dump,
+    event_fields,
+    event_from,
+    event_json,
+    payload_fields,
+    payload_from,
 )
 
 CLASSES: tuple[type[Any], ...] = (*get_args(StoredPayload), *get_args(LivePayload))

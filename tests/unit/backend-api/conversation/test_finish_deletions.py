@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime, timedelta
 
-from backend_api.application.conversation.delete_session import DeleteSession
-from backend_api.application.conversation.finish_deletions import FinishDeletions
-from backend_api.domain.ids import SessionId
-from backend_api.domain.sandbox.errors import SandboxUnavailableError
-from backend_api.infrastructure.in_process.notifier import InProcessNotifier
+from backend_api.conversations.application.delete_session import DeleteSession
+from backend_api.conversations.application.finish_deletions import FinishDeletions
+from backend_api.kit.ids import SessionId
+from backend_api.kit.in_process_notifier import InProcessNotifier
+from backend_api.sandboxes.domain.errors import SandboxUnavailableError
 from support.backend_stores import ANNA, ConversationStores, memory_stores
 from support.memory.sandboxes import MemorySandboxes
 

@@ -9,9 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from backend_api.application.conversation.follow_events import FollowEvents
-from backend_api.application.conversation.session_heads import SessionHeads
-from backend_api.domain.agent.events import (
+from backend_api.agent.events import (
     Event,
     FilesChanged,
     MessageCompleted,
@@ -19,9 +17,11 @@ from backend_api.domain.agent.events import (
     MessageUser,
     RunStarted,
 )
-from backend_api.domain.conversation.entity import Claimant, RunId
-from backend_api.domain.conversation.errors import SessionNotFoundError
-from backend_api.domain.ids import SessionId
+from backend_api.conversations.application.follow_events import FollowEvents
+from backend_api.conversations.application.session_heads import SessionHeads
+from backend_api.conversations.domain.entity import Claimant, RunId
+from backend_api.conversations.domain.errors import SessionNotFoundError
+from backend_api.kit.ids import SessionId
 from support.backend_stores import ANNA, BERT, ConversationStores, memory_stores
 from support.memory.session_stream import MemorySessionStream
 

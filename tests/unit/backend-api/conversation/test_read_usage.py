@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from backend_api.application.conversation.read_usage import ReadUsage
-from backend_api.domain.conversation.spending import Spent, SpentPage, SpentQuery
-from backend_api.domain.errors import InvalidError
-from backend_api.domain.ids import UserId
+from backend_api.conversations.application.read_usage import ReadUsage
+from backend_api.conversations.domain.spending import Spent, SpentPage, SpentQuery
+from backend_api.kit.errors import InvalidError
+from backend_api.kit.ids import UserId
 
 NOW = datetime(2026, 3, 31, 22, 30, tzinfo=UTC)
 GIVEN: dict[str, Any] = {"since": None, "until": None, "timezone": "UTC", "limit": 50, "cursor": None}

@@ -8,9 +8,9 @@ from contextlib import ExitStack
 
 import pytest
 
-from backend_api.application.conversation.session_heads import SessionHeads
-from backend_api.domain.errors import StoreUnavailableError
-from backend_api.domain.ids import SessionId
+from backend_api.conversations.application.session_heads import SessionHeads
+from backend_api.kit.errors import StoreUnavailableError
+from backend_api.kit.ids import SessionId
 from support.memory.sessions import MemoryEventLog
 from support.memory.store import MemoryStore
 

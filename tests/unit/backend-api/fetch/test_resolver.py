@@ -10,15 +10,15 @@ import httpx
 import httpx2
 import pytest
 
-from backend_api.infrastructure.fetch.errors import FetchFailedError
-from backend_api.infrastructure.fetch.guarded_client import Fetched, FetchLimits
-from backend_api.infrastructure.fetch.page_text import PageReader
-from backend_api.infrastructure.fetch.resolver import AT_ONCE_OF_OWNER, SystemResolver, lookups_of, owner_of_lookups
-from backend_api.infrastructure.fetch.rules import FetchRules
-from backend_api.infrastructure.mcp.guarded_transport import GuardedTransport, Refusals
-from backend_api.infrastructure.skills.downloads import FetchedSkills
-from backend_api.infrastructure.tools.local import LocalTools
-from backend_api.infrastructure.tools.web_fetch import web_fetch
+from backend_api.agent.tools.local import LocalTools
+from backend_api.mcp.client.guarded_transport import GuardedTransport, Refusals
+from backend_api.skills.library.downloads import FetchedSkills
+from backend_api.web.fetch.errors import FetchFailedError
+from backend_api.web.fetch.guarded_client import Fetched, FetchLimits
+from backend_api.web.fetch.page_text import PageReader
+from backend_api.web.fetch.resolver import AT_ONCE_OF_OWNER, SystemResolver, lookups_of, owner_of_lookups
+from backend_api.web.fetch.rules import FetchRules
+from backend_api.web.tools.web_fetch import web_fetch
 from support.scripted import call_tool
 
 

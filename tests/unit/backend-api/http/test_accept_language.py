@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from backend_api.interfaces.http.accept_language import wants_chinese
-from backend_api.interfaces.http.sign_in_page import sign_in_page
+from backend_api.kit.http.accept_language import wants_chinese
+from backend_api.mcp.http.sign_in_page import sign_in_page
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ import httpx
 import pytest
 from jsonschema import Draft202012Validator
 
-from backend_api.bootstrap.app import describe_app
-from backend_api.interfaces.http.event_schema import EVENT_SCHEMA_PATH, event_schema
-from backend_api.interfaces.http.examples import EXAMPLES
-from backend_api.kit.http import WebOptions
+from backend_api.conversations.http.event_schema import EVENT_SCHEMA_PATH, event_schema
+from backend_api.kit.http.examples import EXAMPLES
+from backend_api.kit.http.ports import WebOptions
+from backend_api.main.app import describe_app
 
 DOCUMENT: dict[str, Any] = describe_app(WebOptions()).openapi()
 

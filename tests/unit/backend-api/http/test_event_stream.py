@@ -9,11 +9,11 @@ from contextlib import contextmanager
 import pytest
 from starlette.types import Message
 
-from backend_api.application.identity.connection_auth import ConnectionAuth
-from backend_api.domain.identity.entity import AccessClaims
-from backend_api.domain.ids import UserId
-from backend_api.interfaces.http import event_stream
-from backend_api.interfaces.http.event_stream import EventStream
+from backend_api.conversations.http import event_stream
+from backend_api.conversations.http.event_stream import EventStream
+from backend_api.identity.application.connection_auth import ConnectionAuth
+from backend_api.identity.domain.entity import AccessClaims
+from backend_api.kit.ids import UserId
 
 
 async def endless() -> AsyncGenerator[str]:

@@ -8,7 +8,7 @@ import pytest
 from fastapi import HTTPException, Request
 from starlette.types import Message
 
-from backend_api.interfaces.http.forms import BYTES_PER_S, MAX_FIELD_BYTES, SLOW_S, in_time, uploaded_files
+from backend_api.sandboxes.http.forms import BYTES_PER_S, MAX_FIELD_BYTES, SLOW_S, in_time, uploaded_files
 
 
 async def read(pieces: int, size: int, every_s: float, taken_s: float = 0.0) -> int:

@@ -9,10 +9,9 @@ import time
 import httpx
 import pytest
 
-from backend_api.bootstrap.app import describe_app
-from backend_api.interfaces.http import health
-from backend_api.interfaces.http.worker_app import build_worker_app
-from backend_api.kit.http import WebOptions
+from backend_api.kit.http.ports import WebOptions, health
+from backend_api.main.app import describe_app
+from backend_api.main.worker_app import build_worker_app
 
 
 async def fine() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 import backend_api
-from backend_api.domain.errors import DomainError
+from backend_api.kit.errors import DomainError
 from service_kit.problems import status_of
 
 

@@ -9,9 +9,7 @@ from typing import get_args
 
 import pytest
 
-from backend_api.application.conversation.event_json import event_fields, event_from
-from backend_api.bootstrap.schema import schema_files
-from backend_api.domain.agent.events import (
+from backend_api.agent.events import (
     FIELDS_OF_AGENTS,
     Event,
     LivePayload,
@@ -20,15 +18,17 @@ from backend_api.domain.agent.events import (
     Usage,
     UsageUpdated,
 )
-from backend_api.interfaces.http.event_schema import event_schema
-from backend_api.interfaces.ws import close_codes
+from backend_api.conversations.application.event_json import event_fields, event_from
+from backend_api.conversations.http.event_schema import event_schema
+from backend_api.kit.http import close_codes
+from backend_api.main.schema import schema_files
 
 CONTRACTS = Path(__file__).parents[4] / "contracts"
 
 
 @pytest.mark.parametrize("name", ["events.schema.json", "openapi.json"])
 def test_a_committed_schema_is_fresh(name: str) -> None:
-    again = "PYTHONPATH=backend-api/src:contracts/src:service-kit/src python -m backend_api.bootstrap.schema"
+    again = "PYTHONPATH=backend-api/src:contracts/src:service-kit/src python -m backend_api.main.schema"
     assert (CONTRACTS / name).read_text() == schema_files()[name], f"stale: run {again}"
 
 

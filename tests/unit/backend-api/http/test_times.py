@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from backend_api.bootstrap.app import describe_app
-from backend_api.interfaces.http.schemas import Time
-from backend_api.kit.http import WebOptions
+from backend_api.kit.http.ports import WebOptions
+from backend_api.kit.http.schemas import Time
+from backend_api.main.app import describe_app
 
 
 def answered(document: dict[str, Any]) -> dict[str, Any]:

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 from typing import get_args
 
-from backend_api.domain.http_address import AddressFault
-from backend_api.domain.mcp.ports import McpCause
-from backend_api.domain.schedules.ports import CronFault
-from backend_api.interfaces.http.mcp import McpCode
+from backend_api.kit.http_address import AddressFault
+from backend_api.mcp.domain.entity import McpCause
+from backend_api.mcp.http.mcp import McpCode
+from backend_api.schedules.ports import CronFault
 
 ROOT = Path(__file__).resolve().parents[4]
 _FOLDERS = ("backend-api", "contracts", "service-kit")

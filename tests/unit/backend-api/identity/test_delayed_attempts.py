@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from backend_api.application.identity.delayed_attempts import DelayedAttempts
-from backend_api.domain.errors import LimitError
+from backend_api.identity.application.delayed_attempts import DelayedAttempts
+from backend_api.kit.errors import LimitError
 
 PAUSE_S = 0.3
 

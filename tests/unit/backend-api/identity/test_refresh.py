@@ -7,16 +7,16 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from backend_api.application.identity.issue_grant import IssueGrant
-from backend_api.application.identity.limits import Limits
-from backend_api.application.identity.log_out import LogOut
-from backend_api.application.identity.refresh import AGAIN_S, Refresh
-from backend_api.domain.identity.entity import User
-from backend_api.domain.identity.errors import TokenInvalidError, TokenReusedError
-from backend_api.domain.ids import UserId
-from backend_api.infrastructure.in_process.notifier import InProcessNotifier
-from backend_api.infrastructure.in_process.rate_limiter import InProcessRateLimiter
-from backend_api.infrastructure.security.tokens import JwtAccessTokens
+from backend_api.identity.application.issue_grant import IssueGrant
+from backend_api.identity.application.limits import Limits
+from backend_api.identity.application.log_out import LogOut
+from backend_api.identity.application.refresh import AGAIN_S, Refresh
+from backend_api.identity.domain.entity import User
+from backend_api.identity.domain.errors import TokenInvalidError, TokenReusedError
+from backend_api.identity.in_process_rate_limiter import InProcessRateLimiter
+from backend_api.identity.tokens import JwtAccessTokens
+from backend_api.kit.ids import UserId
+from backend_api.kit.in_process_notifier import InProcessNotifier
 from support.memory.identity import MemoryRefreshTokens, MemoryUsers
 
 ANNA = UserId("anna")

@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 import pytest
 from pydantic_settings import BaseSettings
 
-from backend_api.bootstrap.agent import known_tools
-from backend_api.bootstrap.modules import MODULES
-from backend_api.kit.module import Module, Parts, UnknownPortError, open_modules
+from backend_api.main.agent import known_tools
+from backend_api.main.modules import MODULES
+from backend_api.module import Module, Parts, UnknownPortError, open_modules
 
 closed: list[str] = []
 

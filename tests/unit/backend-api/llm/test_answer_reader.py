@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.model import ModelUnavailableError, Part, TextPart
-from backend_api.infrastructure.llm.bounds import AnswerBounds
-from backend_api.infrastructure.llm.endpoint import ProviderApi
-from backend_api.infrastructure.llm.wire import _AnswerReader  # pyright: ignore[reportPrivateUsage]
+from backend_api.agent.model import ModelUnavailableError, Part, TextPart
+from backend_api.models.wire.bounds import AnswerBounds
+from backend_api.models.wire.endpoint import ProviderApi
+from backend_api.models.wire.wire import _AnswerReader  # pyright: ignore[reportPrivateUsage]
 
 API = ProviderApi(name="It", key_setting="KEY")
 

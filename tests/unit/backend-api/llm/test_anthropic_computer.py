@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.model import ToolRequest
-from backend_api.domain.agent.tools import ToolSpec
-from backend_api.infrastructure.llm.anthropic_computer import call_of, declared, member_of, written
+from backend_api.agent.model import ToolRequest
+from backend_api.agent.tool import ToolSpec
+from backend_api.models.anthropic.computer import call_of, declared, member_of, written
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.model import ModelUnavailableError, ToolCallPart
-from backend_api.infrastructure.llm.bounds import MOST_CALLS
-from backend_api.infrastructure.llm.chat_calls import ChatCalls
+from backend_api.agent.model import ModelUnavailableError, ToolCallPart
+from backend_api.models.openai.chat_calls import ChatCalls
+from backend_api.models.wire.bounds import MOST_CALLS
 
 Json = dict[str, Any]
 

@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import pytest
 
-from backend_api.domain.agent.background import describe_finished
-from backend_api.domain.agent.capabilities.subagent import YOUR_PART
-from backend_api.domain.agent.events import BackgroundFinished, Question, ResolvedBy, ToolFinished
-from backend_api.domain.agent.model import (
+from backend_api.agent.background import describe_finished
+from backend_api.agent.capabilities.subagent import YOUR_PART
+from backend_api.agent.events import BackgroundFinished, Question, ResolvedBy, ToolFinished
+from backend_api.agent.model import (
     AssistantTurn,
     FinishPart,
     ModelRequest,
@@ -24,14 +24,14 @@ from backend_api.domain.agent.model import (
     UnknownModelError,
     UserTurn,
 )
-from backend_api.domain.agent.questions import Answers, Questions
-from backend_api.domain.agent.summary import ASKED, FOCUS
-from backend_api.domain.agent.title import Exchange, title_from, title_request
-from backend_api.domain.agent.tools import ToolSpec
-from backend_api.infrastructure.llm.catalogue import Catalogue, LlmSettingError, LlmSettings
-from backend_api.infrastructure.llm.demo.functions import FUNCTIONS
-from backend_api.infrastructure.llm.demo.model import DEMO_MODEL, DemoModel
-from backend_api.infrastructure.llm.demo.scenes import read_script
+from backend_api.agent.questions import Answers, Questions
+from backend_api.agent.summary import ASKED, FOCUS
+from backend_api.agent.title import Exchange, title_from, title_request
+from backend_api.agent.tool import ToolSpec
+from backend_api.models.catalogue import Catalogue, LlmSettingError, LlmSettings
+from backend_api.models.demo.functions import FUNCTIONS
+from backend_api.models.demo.model import DEMO_MODEL, DemoModel
+from backend_api.models.demo.scenes import read_script
 
 ROOT = Path(__file__).parents[4]
 ALL = (

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from backend_api.infrastructure.llm.endings import broken_off, ending_of
+from backend_api.models.wire.endings import broken_off, ending_of
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from backend_api.infrastructure.llm.faults import fault_in_stream, fault_of, is_fault
+from backend_api.models.wire.faults import fault_in_stream, fault_of, is_fault
 
 
 @pytest.mark.parametrize(

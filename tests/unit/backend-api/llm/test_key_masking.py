@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from backend_api.domain.agent.model import (
+from backend_api.agent.model import (
     FinishPart,
     ModelAuthError,
     ModelError,
@@ -17,8 +17,8 @@ from backend_api.domain.agent.model import (
     TextPart,
     UserTurn,
 )
-from backend_api.infrastructure.llm.calls import ModelCalls, RetryPolicy
-from backend_api.infrastructure.llm.key_masking import KeyMask, mask_key
+from backend_api.models.wire.calls import ModelCalls, RetryPolicy
+from backend_api.models.wire.key_masking import KeyMask, mask_key
 from support.scripted import ScriptedModel
 
 KEY = "sk-proj-AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"

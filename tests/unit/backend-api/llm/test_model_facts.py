@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from backend_api.application import measures
-from backend_api.domain.agent.events import Usage
-from backend_api.domain.agent.model import FinishPart, ModelInfo, ModelRequest, Part, TextPart, UsagePart
-from backend_api.domain.agent.prices import Prices
-from backend_api.infrastructure.llm.calls import ModelCalls, RetryPolicy
-from backend_api.infrastructure.llm.catalogue import Catalogue, LlmSettingError, LlmSettings
-from backend_api.infrastructure.llm.model_facts import ModelTable, read_models_file
+from backend_api.agent.events import Usage
+from backend_api.agent.model import FinishPart, ModelInfo, ModelRequest, Part, TextPart, UsagePart
+from backend_api.agent.prices import Prices
+from backend_api.kit import measures
+from backend_api.models.catalogue import Catalogue, LlmSettingError, LlmSettings
+from backend_api.models.model_facts import ModelTable, read_models_file
+from backend_api.models.wire.calls import ModelCalls, RetryPolicy
 from support.scripted import ScriptedModel
 
 MILLION = 1_000_000

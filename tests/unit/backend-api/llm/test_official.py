@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from backend_api.infrastructure.llm.model_facts import unknown
-from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
-from backend_api.infrastructure.llm.openai_client import OpenAiClient
-from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
-from backend_api.infrastructure.llm.providers import PROVIDERS, LlmSettings
+from backend_api.models.model_facts import unknown
+from backend_api.models.openai.chat import OpenAiChatModel
+from backend_api.models.openai.client import OpenAiClient
+from backend_api.models.openai.responses import OpenAiResponsesModel
+from backend_api.models.providers import PROVIDERS, LlmSettings
 
 
 @pytest.mark.parametrize(

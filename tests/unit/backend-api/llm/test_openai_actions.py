@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from backend_api.infrastructure.llm.openai_actions import calls_of_action
+from backend_api.models.openai.actions import calls_of_action
 
 MOUSE, KEYBOARD, SCREENSHOT = "desktop_mouse", "desktop_keyboard", "desktop_screenshot"
 AT = {"x": 1, "y": 2}

@@ -7,10 +7,10 @@ import re
 import time
 from typing import Any
 
-from backend_api.domain.agent.model import ToolCallPart, ToolRequest
-from backend_api.domain.agent.tools import ToolSpec
-from backend_api.infrastructure.llm.anthropic_computer_tool import written
-from backend_api.infrastructure.llm.property_names import PropertyNames
+from backend_api.agent.model import ToolCallPart, ToolRequest
+from backend_api.agent.tool import ToolSpec
+from backend_api.models.anthropic.computer_tool import written
+from backend_api.models.wire.property_names import PropertyNames
 
 TAKEN = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 

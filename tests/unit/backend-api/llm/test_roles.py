@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.catalogue import Role
-from backend_api.infrastructure.llm.catalogue import Catalogue, LlmSettingError, LlmSettings
+from backend_api.agent.catalogue import Role
+from backend_api.models.catalogue import Catalogue, LlmSettingError, LlmSettings
 
 OPENAI: dict[str, Any] = {"provider": "openai", "model": "gpt-5.5", "openai_key": "k"}
 LOCAL: dict[str, Any] = {"provider": "openai", "model": "qwen3:8b", "openai_base_url": "http://127.0.0.1:11434/v1"}

@@ -8,11 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from backend_api.bootstrap.capabilities import capabilities
-from backend_api.domain.agent.capability import Capabilities
-from backend_api.domain.agent.conversation import Conversation, results_at
-from backend_api.domain.agent.events import ContentReference, ContextOpened
-from backend_api.domain.agent.model import (
+from backend_api.agent.capability import Capabilities
+from backend_api.agent.conversation import Conversation, results_at
+from backend_api.agent.events import ContentReference, ContextOpened
+from backend_api.agent.model import (
     AssistantTurn,
     FinishPart,
     ModelRequest,
@@ -25,8 +24,10 @@ from backend_api.domain.agent.model import (
     Turn,
     UserTurn,
 )
-from backend_api.domain.agent.pictures import Picture
-from backend_api.infrastructure.llm import anthropic_input, chat_messages, responses_input
+from backend_api.agent.pictures import Picture
+from backend_api.main.capabilities import capabilities
+from backend_api.models.anthropic import input as anthropic_input
+from backend_api.models.openai import chat_messages, responses_input
 from support.scripted import ANY, HandlerBox, ScriptedModel
 from support.stage import Stage, worker_for, working
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from backend_api.infrastructure.llm.sse import MAX_LINE_BYTES, DataLines, ErrorData, SseOverflowError, form_of
+from backend_api.models.wire.sse import MAX_LINE_BYTES, DataLines, ErrorData, SseOverflowError, form_of
 
 
 def split_anywhere(stream: bytes) -> list[list[bytes]]:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from backend_api.domain.agent.events import Usage
-from backend_api.domain.agent.model import (
+from backend_api.agent.events import Usage
+from backend_api.agent.model import (
     FinishPart,
     Part,
     TextPart,
@@ -18,7 +18,7 @@ from backend_api.domain.agent.model import (
     ToolRequest,
     UsagePart,
 )
-from backend_api.infrastructure.llm.think_tags import ThinkTags
+from backend_api.models.wire.think_tags import ThinkTags
 
 STOP = FinishPart("stop")
 CALL = ToolCallPart(ToolRequest(call_id="c", name="look", arguments={}))

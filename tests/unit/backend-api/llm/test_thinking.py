@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.model import Thinks
-from backend_api.infrastructure.llm.catalogue import Catalogue, LlmSettings
-from backend_api.infrastructure.llm.model_facts import elsewhere
-from backend_api.infrastructure.llm.thinking import (
+from backend_api.agent.model import Thinks
+from backend_api.models.catalogue import Catalogue, LlmSettings
+from backend_api.models.model_facts import elsewhere
+from backend_api.models.wire.thinking import (
     claude_fields,
     empty_reasoning,
     openai_fields,

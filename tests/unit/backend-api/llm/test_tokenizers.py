@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.sizes import estimated_tokens, most_tokens
-from backend_api.infrastructure.llm import tokenizers
-from backend_api.infrastructure.llm.catalogue import Catalogue, LlmSettings
-from backend_api.infrastructure.llm.token_process import TokenProcess
-from backend_api.infrastructure.llm.tokenizers import Tokenizers, vocabulary_of
+from backend_api.agent.sizes import estimated_tokens, most_tokens
+from backend_api.models.catalogue import Catalogue, LlmSettings
+from backend_api.models.tokens import tokenizers
+from backend_api.models.tokens.token_process import TokenProcess
+from backend_api.models.tokens.tokenizers import Tokenizers, vocabulary_of
 
 KNOWN: dict[str, dict[str, Any]] = json.loads(
     (Path(__file__).parents[3] / "data" / "token_counts.json").read_text(encoding="utf-8")

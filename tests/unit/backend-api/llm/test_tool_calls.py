@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from backend_api.infrastructure.llm.tool_calls import arguments_of
+from backend_api.models.wire.tool_calls import arguments_of
 
 
 @pytest.mark.parametrize("number", ["1e999", "-1e999", "NaN", "Infinity", "9" * 5_000])

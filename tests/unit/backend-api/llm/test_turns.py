@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from backend_api.domain.agent.model import NoteTurn, UserTurn
-from backend_api.infrastructure.llm.turns import note_text, user_text
+from backend_api.agent.model import NoteTurn, UserTurn
+from backend_api.models.wire.turns import note_text, user_text
 
 
 @pytest.mark.parametrize("end", ["</note>", "</NOTE>", "</note\n>", "</Note x>"])

@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 from prometheus_client import generate_latest
 
-from backend_api.application import measures
-from backend_api.domain.agent.events import Usage
-from backend_api.domain.agent.model import FinishPart, ModelRequest, TextPart, UsagePart
-from backend_api.domain.errors import InvalidError
-from backend_api.domain.ids import UserId
-from backend_api.domain.settings import table
-from backend_api.domain.settings.base_urls import BaseUrls
-from backend_api.domain.settings.entity import OwnSettings
-from backend_api.infrastructure.llm.calls import RetryPolicy
-from backend_api.infrastructure.llm.catalogue import Catalogue
-from backend_api.infrastructure.llm.providers import LlmSettings
-from backend_api.infrastructure.llm.user_catalogues import UserCatalogues
+from backend_api.agent.events import Usage
+from backend_api.agent.model import FinishPart, ModelRequest, TextPart, UsagePart
+from backend_api.kit import measures
+from backend_api.kit.errors import InvalidError
+from backend_api.kit.ids import UserId
+from backend_api.models.catalogue import Catalogue
+from backend_api.models.providers import LlmSettings
+from backend_api.models.wire.calls import RetryPolicy
+from backend_api.settings.domain import table
+from backend_api.settings.domain.base_urls import BaseUrls
+from backend_api.settings.domain.entity import OwnSettings
+from backend_api.settings.user_catalogues import UserCatalogues
 from support.scripted import ScriptedModel
 
 OPENAI, CLAUDE = "sk-user-openai-0123456789", "sk-user-claude-0123456789"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from backend_api.infrastructure.llm.catalogue import Catalogue, LlmSettings
-from backend_api.infrastructure.llm.model_facts import ModelTable
+from backend_api.models.catalogue import Catalogue, LlmSettings
+from backend_api.models.model_facts import ModelTable
 
 SEEING = [
     "claude-sonnet-5",

@@ -11,12 +11,12 @@ import anthropic
 import openai
 import pytest
 
-from backend_api.domain.agent.model import ModelRequest, ModelRequestError, ModelUnavailableError, UserTurn
-from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
-from backend_api.infrastructure.llm.bounds import Timeouts
-from backend_api.infrastructure.llm.endpoint import is_as_trusted
-from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
-from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
+from backend_api.agent.model import ModelRequest, ModelRequestError, ModelUnavailableError, UserTurn
+from backend_api.models.anthropic.messages import AnthropicModel
+from backend_api.models.openai.chat import OpenAiChatModel
+from backend_api.models.openai.responses import OpenAiResponsesModel
+from backend_api.models.wire.bounds import Timeouts
+from backend_api.models.wire.endpoint import is_as_trusted
 from support.model_server import Answer, ModelServer
 
 REQUEST = ModelRequest(model="m", system="s", turns=[UserTurn(text="hi")], tools=[], max_output_tokens=99)
@@ -178,9 +178,9 @@ def test_the_key_goes_on_to_the_same_server_alone(url: str, *, is_trusted: bool)
 
 ASKING = """
 import asyncio, sys
-from backend_api.domain.agent.model import ModelRequest, UserTurn
-from backend_api.infrastructure.llm.catalogue import Catalogue
-from backend_api.infrastructure.llm.providers import LlmSettings
+from backend_api.agent.model import ModelRequest, UserTurn
+from backend_api.models.catalogue import Catalogue
+from backend_api.models.providers import LlmSettings
 
 TURNS = [UserTurn(text="hi")]
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Generator
 import pytest
 import respx
 
-from backend_api.infrastructure.mcp.oauth.authorizer import OAuthAuthorizer
+from backend_api.mcp.oauth.authorizer import OAuthAuthorizer
 from support.sign_in_answers import answer_sign_in, public_authorizer
 
 

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from respx import MockRouter
 
-from backend_api.infrastructure.mcp.oauth.authorizer import OAuthAuthorizer
+from backend_api.mcp.oauth.authorizer import OAuthAuthorizer
 from support.sign_in_answers import ANNA, REDIRECT, metadata, pending, target
 
 DOCUMENT = "https://chat.example.org/api/mcp/oauth/client.json"

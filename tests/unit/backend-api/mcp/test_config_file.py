@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.http_address import HttpAddressError
-from backend_api.domain.mcp.entity import McpTarget
-from backend_api.infrastructure.mcp.config_file import McpFileError, own_server, read_mcp_file
+from backend_api.kit.http_address import HttpAddressError
+from backend_api.mcp.client.config_file import McpFileError, own_server, read_mcp_file
+from backend_api.mcp.domain.entity import McpTarget
 
 
 def written(folder: Path, servers: Any) -> Path:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from backend_api.application.runs.masking import Mask
-from backend_api.domain.mcp.entity import MAX_TOOLS, Listing, McpServer, room_in, within_bound
-from backend_api.domain.mcp.known import from_body, to_body
-from backend_api.infrastructure.mcp.listing import ListedTool, listing_of
+from backend_api.kit.masking import Mask
+from backend_api.mcp.client.listing import ListedTool, listing_of
+from backend_api.mcp.domain.entity import MAX_TOOLS, Listing, McpServer, room_in, within_bound
+from backend_api.mcp.domain.known import from_body, to_body
 
 BOX = McpServer(name="box", transport="http", url="https://x.example.org")
 PLAIN = {"type": "object"}

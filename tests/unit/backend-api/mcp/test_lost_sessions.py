@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from backend_api.infrastructure.mcp.lost_sessions import session_loss
+from backend_api.mcp.client.lost_sessions import session_loss
 
 
 def rpc(message: str, code: int = -32000) -> str:

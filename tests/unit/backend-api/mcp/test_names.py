@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from backend_api.domain.mcp.entity import NAME, public_name
+from backend_api.mcp.domain.entity import NAME, public_name
 
 SERVERS = st.from_regex(NAME, fullmatch=True)
 TOOLS = st.text(min_size=1, max_size=100)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from backend_api.application.runs.masking import Mask
-from backend_api.infrastructure.mcp.progress import MAX_CHARACTERS, MAX_LINES, ProgressLines
+from backend_api.kit.masking import Mask
+from backend_api.mcp.client.progress import MAX_CHARACTERS, MAX_LINES, ProgressLines
 
 SECRET = "s3cret-of-the-server"
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from mcp_types import CallToolResult, ContentBlock, EmbeddedResource, ImageContent, TextContent
 
-from backend_api.application.runs.masking import Mask
-from backend_api.domain.agent.tool_runner import MAX_OUTPUT_CHARACTERS
-from backend_api.infrastructure.mcp.results import to_done
+from backend_api.agent.tool_runner import MAX_OUTPUT_CHARACTERS
+from backend_api.kit.masking import Mask
+from backend_api.mcp.client.results import to_done
 
 
 def answered(text: str) -> CallToolResult:

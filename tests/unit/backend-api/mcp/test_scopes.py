@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from backend_api.domain.mcp.sign_in import MAX_SCOPE_CHARACTERS, scopes_of, with_scopes
+from backend_api.mcp.domain.sign_in import MAX_SCOPE_CHARACTERS, scopes_of, with_scopes
 
 LONGEST_S = 0.05
 """What nobody else has of the process meanwhile; it takes a tenth of that."""

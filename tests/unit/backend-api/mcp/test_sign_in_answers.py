@@ -11,9 +11,9 @@ import httpx
 import pytest
 from respx import MockRouter
 
-from backend_api.domain.mcp.entity import McpServer, McpTarget
-from backend_api.domain.mcp.sign_in import McpSignInError, RenewalFailedError, RenewalRefusedError, binding_of
-from backend_api.infrastructure.mcp.oauth.authorizer import OAuthAuthorizer
+from backend_api.mcp.domain.entity import McpServer, McpTarget
+from backend_api.mcp.domain.sign_in import McpSignInError, RenewalFailedError, RenewalRefusedError, binding_of
+from backend_api.mcp.oauth.authorizer import OAuthAuthorizer
 from support.sign_in_answers import ANNA, ISSUER, REDIRECT, TOKEN, metadata, pending, resource, target
 
 INSIDE = "http://127.0.0.1:9"

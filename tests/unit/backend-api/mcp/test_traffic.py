@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from backend_api.infrastructure.mcp.traffic import (
+from backend_api.mcp.client.traffic import (
     MAX_CONNECTION_BYTES,
     MAX_CONNECTION_LINES,
     MAX_REQUESTS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from backend_api.domain.ids import UserId
+from backend_api.kit.ids import UserId
 from backend_api.memories.domain import MAX_FILE_BYTES, Memories
 from backend_api.memories.errors import (
     MemoryChangedError,

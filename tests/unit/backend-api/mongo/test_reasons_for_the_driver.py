@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-import backend_api.infrastructure.mongo
+import backend_api
 
-FOLDER = Path(backend_api.infrastructure.mongo.__file__).parent
+FOLDER = Path(backend_api.__file__).parent
 BY_NAME = ("database[", "database.get_collection(")
 BY_DOCUMENT = "get_pymongo_collection("
 
@@ -22,7 +22,11 @@ def asks_the_driver(text: str) -> bool:
     return BY_DOCUMENT in text or any(way in code for code in classes for way in BY_NAME)
 
 
-REPOSITORIES = [path for path in sorted(FOLDER.glob("*.py")) if asks_the_driver(path.read_text())]
+REPOSITORIES = [
+    path
+    for path in sorted([*FOLDER.glob("*/mongo/*.py"), *FOLDER.glob("*/mongo.py")])
+    if asks_the_driver(path.read_text())
+]
 
 
 def comments(path: Path) -> str:

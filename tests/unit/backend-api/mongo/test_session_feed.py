@@ -11,8 +11,8 @@ from typing import Any, cast
 from bson.timestamp import Timestamp
 from pymongo.errors import OperationFailure
 
-from backend_api.domain.ids import UserId
-from backend_api.infrastructure.mongo.session_feed import MongoSessionFeed
+from backend_api.conversations.mongo.session_feed import MongoSessionFeed
+from backend_api.kit.ids import UserId
 
 ANNA = UserId("anna")
 TOO_LONG = OperationFailure("operation exceeded time limit", 50)

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend_api.domain.agent.options import Options
-from backend_api.domain.agent.presets import Suggestion
-from backend_api.infrastructure.presets.preset_files import MAX_FILES, PRODUCT, parse_preset, read_presets
-from backend_api.infrastructure.presets.prompt_files import MAX_BYTES, PromptFileError
+from backend_api.agent.options import Options
+from backend_api.agent.preset import Suggestion
+from backend_api.agent.presets.preset_files import MAX_FILES, PRODUCT, parse_preset, read_presets
+from backend_api.agent.presets.prompt_files import MAX_BYTES, PromptFileError
 from service_kit.amounts import size_text
 
 HEAD = 'label = "Law"\ndescription = "Reads contracts."\n'

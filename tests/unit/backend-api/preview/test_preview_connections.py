@@ -8,13 +8,13 @@ from typing import Any, cast
 
 import pytest
 
-from backend_api.application.identity.connection_auth import AuthenticatedConnections
-from backend_api.application.previews.preview_connections import PreviewConnections, PreviewLimits
-from backend_api.domain.identity.entity import AccessClaims
-from backend_api.domain.ids import SessionId, UserId
-from backend_api.domain.previews.entity import OpenedPort, new_port_id
-from backend_api.domain.previews.errors import TooManyPreviewsError
-from backend_api.infrastructure.in_process.notifier import InProcessNotifier
+from backend_api.identity.application.connection_auth import AuthenticatedConnections
+from backend_api.identity.domain.entity import AccessClaims
+from backend_api.kit.ids import SessionId, UserId
+from backend_api.kit.in_process_notifier import InProcessNotifier
+from backend_api.previews.application.preview_connections import PreviewConnections, PreviewLimits
+from backend_api.previews.domain.entity import OpenedPort, new_port_id
+from backend_api.previews.domain.errors import TooManyPreviewsError
 
 NOBODY: Any = None
 """What is not asked here."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from backend_api.interfaces.preview.headers import HOP_BY_HOP, Headers, Origins, from_program, to_program
+from backend_api.previews.proxy.headers import HOP_BY_HOP, Headers, Origins, from_program, to_program
 
 HERE = Origins(scheme="http", host="p-x.localhost:8000", port=3000)
 OF_HOST = {b"host", b"x-forwarded-host", b"x-forwarded-proto"}

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from starlette.requests import HTTPConnection
 
-from backend_api.domain.previews.entity import (
+from backend_api.kit.http.ports import WebOptions
+from backend_api.previews.domain.entity import (
     FIRST_PORT,
     LAST_PORT,
     RESERVED_PORTS,
@@ -17,9 +18,8 @@ from backend_api.domain.previews.entity import (
     new_port_id,
     port_id_from,
 )
-from backend_api.interfaces.http.preview_hosts import port_of, preview_address, preview_label
-from backend_api.interfaces.preview.cookies import cookie_header, read_cookies
-from backend_api.kit.http import WebOptions
+from backend_api.previews.http.preview_hosts import port_of, preview_address, preview_label
+from backend_api.previews.proxy.cookies import cookie_header, read_cookies
 from contracts import ports as wire
 
 ROOT = Path(__file__).resolve().parents[4]

@@ -7,12 +7,12 @@ from collections.abc import AsyncIterable
 
 import pytest
 
-from backend_api.application.conversation.agent_files import AgentFiles
-from backend_api.application.conversation.write_result import WriteResult
-from backend_api.domain.agent.events import ToolCalled
-from backend_api.domain.ids import SessionId
-from backend_api.domain.sandbox.entity import Sandbox
-from backend_api.domain.sandbox.ports import Upload
+from backend_api.agent.events import ToolCalled
+from backend_api.conversations.application.agent_files import AgentFiles
+from backend_api.conversations.application.write_result import WriteResult
+from backend_api.kit.ids import SessionId
+from backend_api.sandboxes.domain.entity import Sandbox
+from backend_api.sandboxes.ports import Upload
 from support.backend_stores import ANNA
 from support.memory.sandboxes import MemorySandboxes, MemoryWorkspace
 

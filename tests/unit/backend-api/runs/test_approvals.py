@@ -6,11 +6,8 @@ from typing import Any
 
 import pytest
 
-from backend_api.application.conversation.answer_wait import AnswerWait
-from backend_api.application.conversation.expire_waits import ExpireWaits
-from backend_api.bootstrap.background_tasks import background_task
-from backend_api.domain.agent.approvals import Decision
-from backend_api.domain.agent.events import (
+from backend_api.agent.approvals import Decision
+from backend_api.agent.events import (
     ApprovalRequested,
     ApprovalResolved,
     RunStarted,
@@ -18,11 +15,14 @@ from backend_api.domain.agent.events import (
     ToolFinished,
     ToolStarted,
 )
-from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn, UserTurn
-from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.tools import Done
-from backend_api.domain.conversation.entity import RunId, RunStatus
-from backend_api.domain.ids import SessionId
+from backend_api.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn, UserTurn
+from backend_api.agent.recorded import Recorded
+from backend_api.agent.tool import Done
+from backend_api.conversations.application.answer_wait import AnswerWait
+from backend_api.conversations.domain.entity import RunId, RunStatus
+from backend_api.kit.ids import SessionId
+from backend_api.main.background_tasks import background_task
+from backend_api.runs.application.expire_waits import ExpireWaits
 from support.memory.run_ledger import MemoryRunLedger
 from support.memory.run_waits import MemoryWaits
 from support.scripted import HandlerBox, ScriptedModel

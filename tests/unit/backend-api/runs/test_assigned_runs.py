@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from backend_api.application.conversation.announced_slots import LOOK_S, AnnouncedSlots
-from backend_api.application.runs.worker import Worker
-from backend_api.bootstrap.background_tasks import background_task
-from backend_api.domain.agent.events import MessageUser, RunQueued, RunStarted
-from backend_api.domain.agent.model import TextPart
-from backend_api.domain.conversation.assignments import ANNOUNCED_S, ASSIGNED_S, Assignment, FreeSlots
-from backend_api.domain.conversation.entity import Accepted, Claimant, RunId
-from backend_api.domain.ids import SessionId
-from backend_api.domain.notifier import Topic
+from backend_api.agent.events import MessageUser, RunQueued, RunStarted
+from backend_api.agent.model import TextPart
+from backend_api.conversations.application.announced_slots import LOOK_S, AnnouncedSlots
+from backend_api.conversations.domain.assignments import ANNOUNCED_S, ASSIGNED_S, Assignment, FreeSlots
+from backend_api.conversations.domain.entity import Accepted, Claimant, RunId
+from backend_api.kit.ids import SessionId
+from backend_api.kit.notifier import Topic
+from backend_api.main.background_tasks import background_task
+from backend_api.runs.application.worker import Worker
 from support.acting import STOP
 from support.scripted import ScriptedModel
 from support.stage import USER, Stage, until, worker_for, working

@@ -11,12 +11,8 @@ from typing import Any
 
 import pytest
 
-from backend_api.application.background.look_at_command import ANSWERS_WITHIN_S
-from backend_api.application.background.watch_commands import WatchCommands
-from backend_api.application.runs.run_services import RunOptions
-from backend_api.bootstrap.background_tasks import background_task
-from backend_api.domain.agent.capability import Setup
-from backend_api.domain.agent.events import (
+from backend_api.agent.capability import Setup
+from backend_api.agent.events import (
     BackgroundFinished,
     BackgroundStarted,
     ContextCompacted,
@@ -24,15 +20,19 @@ from backend_api.domain.agent.events import (
     ToolFinished,
     Usage,
 )
-from backend_api.domain.agent.model import FinishPart, NoteTurn, TextPart, ToolCallPart, ToolRequest, UsagePart
-from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.conversation.background import BackgroundCommand
-from backend_api.domain.conversation.entity import RunId, RunStatus
-from backend_api.domain.ids import SessionId
-from backend_api.domain.sandbox.entity import Sandbox, SandboxStatus
-from backend_api.domain.sandbox.errors import SandboxUnavailableError
-from backend_api.infrastructure.tools.background import BackgroundCalls, BackgroundToolSource, background_specs
-from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource, manifest_tools
+from backend_api.agent.model import FinishPart, NoteTurn, TextPart, ToolCallPart, ToolRequest, UsagePart
+from backend_api.agent.tool import Done, ToolCall
+from backend_api.background.application.look_at_command import ANSWERS_WITHIN_S
+from backend_api.background.application.watch_commands import WatchCommands
+from backend_api.background.domain import BackgroundCommand
+from backend_api.background.tools import BackgroundCalls, BackgroundToolSource, background_specs
+from backend_api.conversations.domain.entity import RunId, RunStatus
+from backend_api.kit.ids import SessionId
+from backend_api.main.background_tasks import background_task
+from backend_api.runs.application.run_services import RunOptions
+from backend_api.sandboxes.domain.entity import Sandbox, SandboxStatus
+from backend_api.sandboxes.domain.errors import SandboxUnavailableError
+from backend_api.sandboxes.tools import SandboxToolSource, manifest_tools
 from support.memory.background_commands import MemoryBackgroundCommands
 from support.memory.sandbox_commands import MemorySandboxCommands
 from support.memory.sandboxes import MemorySandboxes

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from backend_api.domain.agent.events import ToolFinished
-from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest
-from backend_api.domain.agent.tools import Done, ToolSpec
-from backend_api.domain.sandbox.entity import Sandbox
-from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource
+from backend_api.agent.events import ToolFinished
+from backend_api.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest
+from backend_api.agent.tool import Done, ToolSpec
+from backend_api.sandboxes.domain.entity import Sandbox
+from backend_api.sandboxes.tools import SandboxToolSource
 from support.memory.sandboxes import MemorySandboxes
 from support.scripted import ScriptedModel
 from support.stage import Stage, worker_for, working

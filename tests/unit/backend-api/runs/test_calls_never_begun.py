@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.events import ToolFinished
-from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn
-from backend_api.domain.agent.tools import Done, ToolSpec
-from backend_api.domain.sandbox.entity import Sandbox, Scope
-from backend_api.domain.sandbox.errors import SandboxLimitError, SandboxUnavailableError
-from backend_api.infrastructure.tool_api.endpoints import Endpoints
-from backend_api.infrastructure.tool_api.sandbox_tools import ToolApiSandboxTools
-from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource
+from backend_api.agent.events import ToolFinished
+from backend_api.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn
+from backend_api.agent.tool import Done, ToolSpec
+from backend_api.sandboxes.domain.entity import Sandbox, Scope
+from backend_api.sandboxes.domain.errors import SandboxLimitError, SandboxUnavailableError
+from backend_api.sandboxes.tool_api.endpoints import Endpoints
+from backend_api.sandboxes.tool_api.sandbox_tools import ToolApiSandboxTools
+from backend_api.sandboxes.tools import SandboxToolSource
 from contracts.sandboxes import EndpointToken
 from support.memory.sandboxes import MemorySandboxes
 from support.scripted import ScriptedModel

@@ -10,16 +10,14 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import backend_api.domain.agent.loop
-from backend_api.domain.agent.events import Usage
-from backend_api.domain.agent.model import FinishPart, Part, TextPart, ToolCallPart, ToolRequest, UsagePart
-from backend_api.domain.agent.tools import Done, ToolCall
+import backend_api.agent.loop
+from backend_api.agent.events import Usage
+from backend_api.agent.model import FinishPart, Part, TextPart, ToolCallPart, ToolRequest, UsagePart
+from backend_api.agent.tool import Done, ToolCall
 from support.scripted import HandlerBox, OnOutput, ScriptedModel
 from support.stage import Stage, worker_for, working
 
-OURS = tuple(
-    str(Path(backend_api.domain.agent.loop.__file__).parents[2] / layer) for layer in ("domain", "application")
-)
+OURS = tuple(str(Path(backend_api.agent.loop.__file__).parents[2] / layer) for layer in ("domain", "application"))
 MOST_OF_A_MESSAGE = 610
 MOST_OF_A_TURN = 550
 """Some tenth more than they cost, as what is shown in one go differs from run to run."""

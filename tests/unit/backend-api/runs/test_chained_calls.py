@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from backend_api.application.conversation.answer_wait import AnswerWait
-from backend_api.domain.agent.approvals import Decision
-from backend_api.domain.agent.chained_calls import NOT_REACHED
-from backend_api.domain.agent.events import ApprovalRequested, SafetyCheck, ToolCalled
-from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn
-from backend_api.domain.agent.tools import Done
-from backend_api.domain.conversation.entity import RunStatus
+from backend_api.agent.approvals import Decision
+from backend_api.agent.chained_calls import NOT_REACHED
+from backend_api.agent.events import ApprovalRequested, SafetyCheck, ToolCalled
+from backend_api.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn
+from backend_api.agent.tool import Done
+from backend_api.conversations.application.answer_wait import AnswerWait
+from backend_api.conversations.domain.entity import RunStatus
 from support.memory.run_waits import MemoryWaits
 from support.scripted import HandlerBox, ScriptedModel
 from support.stage import USER, Stage, until, worker_for, working

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from backend_api.application.conversation.answer_wait import AnswerWait
-from backend_api.domain.agent.approvals import Decision
-from backend_api.domain.agent.events import ApprovalRequested, ToolFinished, ToolStarted
-from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn
-from backend_api.domain.agent.options import Options
-from backend_api.domain.agent.tools import Done
-from backend_api.domain.conversation.entity import RunStatus
-from backend_api.domain.ids import SessionId
-from backend_api.infrastructure.tools.task import TaskTool
+from backend_api.agent.approvals import Decision
+from backend_api.agent.events import ApprovalRequested, ToolFinished, ToolStarted
+from backend_api.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn
+from backend_api.agent.options import Options
+from backend_api.agent.tool import Done
+from backend_api.agent.tools.task import TaskTool
+from backend_api.conversations.application.answer_wait import AnswerWait
+from backend_api.conversations.domain.entity import RunStatus
+from backend_api.kit.ids import SessionId
 from support.memory.run_waits import MemoryWaits
 from support.scripted import HandlerBox, ScriptedModel
 from support.stage import USER, Stage, until, worker_for, working

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.capabilities.current_date import CURRENT_DATE
-from backend_api.domain.agent.capability import Setup
-from backend_api.domain.agent.catalogue import ChosenModel
-from backend_api.domain.agent.events import ContextCompacted, ContextOpened, Notice, ToolFinished, Usage, UsageUpdated
-from backend_api.domain.agent.model import (
+from backend_api.agent.capabilities.current_date import CURRENT_DATE
+from backend_api.agent.capability import Setup
+from backend_api.agent.catalogue import ChosenModel
+from backend_api.agent.events import ContextCompacted, ContextOpened, Notice, ToolFinished, Usage, UsageUpdated
+from backend_api.agent.model import (
     AssistantTurn,
     FinishPart,
     ModelAuthError,
@@ -31,13 +31,13 @@ from backend_api.domain.agent.model import (
     UsagePart,
     UserTurn,
 )
-from backend_api.domain.agent.thread import Thread
-from backend_api.domain.agent.tools import Done, Tool, ToolCall
-from backend_api.domain.ids import SessionId, UserId
-from backend_api.infrastructure.tools.compact import COMPACT
-from backend_api.infrastructure.tools.local import MainAgentTools
-from backend_api.infrastructure.tools.plan_mode import plan_mode_tools
-from backend_api.infrastructure.tools.plan_update import PLAN_UPDATE
+from backend_api.agent.thread import Thread
+from backend_api.agent.tool import Done, Tool, ToolCall
+from backend_api.agent.tools.compact import COMPACT
+from backend_api.agent.tools.local import MainAgentTools
+from backend_api.agent.tools.plan_mode import plan_mode_tools
+from backend_api.agent.tools.plan_update import PLAN_UPDATE
+from backend_api.kit.ids import SessionId, UserId
 from support.scripted import SCRIPTED, HandlerBox, OnOutput, Script, ScriptedModel
 from support.stage import Stage, worker_for, working
 from support.tables import having

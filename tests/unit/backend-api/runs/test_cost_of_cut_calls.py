@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.capabilities.continuation import CONTINUATION
-from backend_api.domain.agent.events import RunFinished, Usage
-from backend_api.domain.agent.model import (
+from backend_api.agent.capabilities.continuation import CONTINUATION
+from backend_api.agent.events import RunFinished, Usage
+from backend_api.agent.model import (
     FinishPart,
     ModelAuthError,
     ModelInfo,
@@ -18,7 +18,7 @@ from backend_api.domain.agent.model import (
     TextPart,
     UsagePart,
 )
-from backend_api.domain.agent.prices import Prices
+from backend_api.agent.prices import Prices
 from support.acting import call, looking
 from support.scripted import SCRIPTED, ScriptedModel
 from support.stage import Stage, worker_for, working

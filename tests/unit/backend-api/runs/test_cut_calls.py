@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.events import MessageCompleted, Notice, ToolCalled, ToolFinished
-from backend_api.domain.agent.model import FinishPart, NoteTurn, TextPart, ToolCallPart, ToolRequest
-from backend_api.domain.agent.tools import Done, ToolCall
+from backend_api.agent.events import MessageCompleted, Notice, ToolCalled, ToolFinished
+from backend_api.agent.model import FinishPart, NoteTurn, TextPart, ToolCallPart, ToolRequest
+from backend_api.agent.tool import Done, ToolCall
 from support.scripted import HandlerBox, OnOutput, ScriptedModel
 from support.stage import Stage, worker_for, working
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from backend_api.domain.agent.events import Event, ToolCalled
-from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn
-from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.tools import Done
-from backend_api.domain.conversation.entity import Lease
+from backend_api.agent.events import Event, ToolCalled
+from backend_api.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn
+from backend_api.agent.recorded import Recorded
+from backend_api.agent.tool import Done
+from backend_api.conversations.domain.entity import Lease
 from support.memory.run_ledger import MemoryRunLedger
 from support.memory.store import MemoryStore
 from support.scripted import HandlerBox, ScriptedModel

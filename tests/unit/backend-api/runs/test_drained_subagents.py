@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from backend_api.application.conversation.answer_wait import AnswerWait
-from backend_api.domain.agent.approvals import Decision
-from backend_api.domain.agent.capabilities.approval import approval
-from backend_api.domain.agent.events import ApprovalRequested, RunStarted, SubagentStarted, ToolCalled, ToolFinished
-from backend_api.domain.agent.model import TextPart
-from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.conversation.entity import RunStatus
+from backend_api.agent.approvals import Decision
+from backend_api.agent.capabilities.approval import approval
+from backend_api.agent.events import ApprovalRequested, RunStarted, SubagentStarted, ToolCalled, ToolFinished
+from backend_api.agent.model import TextPart
+from backend_api.agent.tool import Done, ToolCall
+from backend_api.conversations.application.answer_wait import AnswerWait
+from backend_api.conversations.domain.entity import RunStatus
 from support.acting import CALLS, STOP, USED, Acting, Tools, call, hand_on
 from support.memory.run_waits import MemoryWaits
 from support.scripted import HandlerBox, OnOutput

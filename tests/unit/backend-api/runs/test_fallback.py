@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from backend_api.bootstrap.capabilities import COMPACT_THRESHOLD
-from backend_api.domain.agent.capabilities.compaction import compaction
-from backend_api.domain.agent.capabilities.pictures import PICTURES
-from backend_api.domain.agent.capabilities.plan_mode import PLAN_MODE
-from backend_api.domain.agent.catalogue import ChosenModel
-from backend_api.domain.agent.events import (
+from backend_api.agent.capabilities.compaction import compaction
+from backend_api.agent.capabilities.pictures import PICTURES
+from backend_api.agent.capabilities.plan_mode import PLAN_MODE
+from backend_api.agent.catalogue import ChosenModel
+from backend_api.agent.events import (
     ContextCompacted,
     ContextOpened,
     LlmRequest,
@@ -21,7 +20,7 @@ from backend_api.domain.agent.events import (
     ToolFinished,
     Usage,
 )
-from backend_api.domain.agent.model import (
+from backend_api.agent.model import (
     AssistantTurn,
     FinishPart,
     ModelAuthError,
@@ -39,13 +38,14 @@ from backend_api.domain.agent.model import (
     ToolTurn,
     UsagePart,
 )
-from backend_api.domain.agent.options import Options
-from backend_api.domain.agent.prices import Prices
-from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.ids import SessionId
-from backend_api.infrastructure.llm.calls import ModelCalls, RetryPolicy
-from backend_api.infrastructure.tools.local import MainAgentTools
-from backend_api.infrastructure.tools.plan_mode import plan_mode_tools
+from backend_api.agent.options import Options
+from backend_api.agent.prices import Prices
+from backend_api.agent.tool import Done, ToolCall
+from backend_api.agent.tools.local import MainAgentTools
+from backend_api.agent.tools.plan_mode import plan_mode_tools
+from backend_api.kit.ids import SessionId
+from backend_api.main.capabilities import COMPACT_THRESHOLD
+from backend_api.models.wire.calls import ModelCalls, RetryPolicy
 from support.acting import Acting, Tools, call, hand_on, look_and_tell, looking
 from support.photographs import png
 from support.scripted import SCRIPTED, HandlerBox, OnOutput, ScriptedModel

@@ -11,23 +11,25 @@ from itertools import product
 import pytest
 from pydantic_core import to_json
 
-from backend_api.bootstrap.agent import known_tools
-from backend_api.bootstrap.capabilities import capabilities
-from backend_api.domain.agent.capability import Capabilities, Setup, offered, tools_of
-from backend_api.domain.agent.conversation import Conversation
-from backend_api.domain.agent.model import ModelRequest, NoteTurn, UserTurn
-from backend_api.domain.agent.presets import NO_PRESET, Preset
-from backend_api.domain.agent.skills import SkillOffer
-from backend_api.domain.agent.subagent_kinds import BUILT_IN, MAIN, SubagentKind
-from backend_api.domain.agent.team import LEAD, TEAMMATE, Membership, Team
-from backend_api.domain.agent.tool_families import DESKTOP, PAIR, choose_told
-from backend_api.domain.agent.tools import Done, Tool, ToolCall, ToolSpec
-from backend_api.infrastructure.llm import anthropic_computer, chat_messages, openai_computer
-from backend_api.infrastructure.presets.preset_files import read_presets
-from backend_api.infrastructure.tools.task import TaskTool, task_tool
-from backend_api.infrastructure.tools.team import TeamTools, team_tools
+from backend_api.agent.capability import Capabilities, Setup, offered, tools_of
+from backend_api.agent.conversation import Conversation
+from backend_api.agent.model import ModelRequest, NoteTurn, UserTurn
+from backend_api.agent.preset import NO_PRESET, Preset
+from backend_api.agent.presets.preset_files import read_presets
+from backend_api.agent.skills import SkillOffer
+from backend_api.agent.subagent_kinds import BUILT_IN, MAIN, SubagentKind
+from backend_api.agent.team import LEAD, TEAMMATE, Membership, Team
+from backend_api.agent.tool import Done, Tool, ToolCall, ToolSpec
+from backend_api.agent.tool_families import DESKTOP, PAIR, choose_told
+from backend_api.agent.tools.task import TaskTool, task_tool
+from backend_api.agent.tools.team import TeamTools, team_tools
+from backend_api.main.agent import known_tools
+from backend_api.main.capabilities import capabilities
 from backend_api.memories.capability import memories_capability
 from backend_api.memories.domain import MemoryFile
+from backend_api.models.anthropic import computer as anthropic_computer
+from backend_api.models.openai import chat_messages
+from backend_api.models.openai import computer as openai_computer
 from support.modules import nothing_loaded
 
 MOST_BYTES, MOST_TOOLS = 24_000, 30

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from backend_api.domain.agent.capabilities.compaction import compaction
-from backend_api.domain.agent.capabilities.folder_instructions import FOLDER_INSTRUCTIONS
-from backend_api.domain.agent.events import ContextCompacted, ContextNote, InstructionsFound, Usage
-from backend_api.domain.agent.folder_instructions import MAX_FOLDERS
-from backend_api.domain.agent.model import (
+from backend_api.agent.capabilities.compaction import compaction
+from backend_api.agent.capabilities.folder_instructions import FOLDER_INSTRUCTIONS
+from backend_api.agent.events import ContextCompacted, ContextNote, InstructionsFound, Usage
+from backend_api.agent.folder_instructions import MAX_FOLDERS
+from backend_api.agent.model import (
     FinishPart,
     ModelRequest,
     NoteTurn,
@@ -18,8 +18,8 @@ from backend_api.domain.agent.model import (
     ToolRequest,
     UsagePart,
 )
-from backend_api.domain.agent.tools import Done, FolderInstructions
-from backend_api.domain.ids import SessionId
+from backend_api.agent.tool import Done, FolderInstructions
+from backend_api.kit.ids import SessionId
 from support.scripted import SCRIPTED, HandlerBox, Script, ScriptedModel
 from support.stage import Stage, worker_for, working
 from support.tables import having

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from backend_api.application import measures
-from backend_api.domain.agent.model import TextPart
-from backend_api.domain.conversation.entity import InboxMessage, Lease
-from backend_api.domain.notifier import Topic
-from backend_api.infrastructure.in_process.notifier import InProcessNotifier
+from backend_api.agent.model import TextPart
+from backend_api.conversations.domain.entity import InboxMessage, Lease
+from backend_api.kit import measures
+from backend_api.kit.in_process_notifier import InProcessNotifier
+from backend_api.kit.notifier import Topic
 from support.acting import CALLS, STOP, Tools, call, looking
 from support.memory.run_ledger import MemoryRunLedger
 from support.memory.store import MemoryStore

@@ -6,8 +6,8 @@ from math import floor
 
 import pytest
 
-from backend_api.application.runs.lease_keeper import until_next_beat
-from backend_api.application.runs.run_services import RunOptions
+from backend_api.runs.application.lease_keeper import until_next_beat
+from backend_api.runs.application.run_services import RunOptions
 
 
 @pytest.mark.parametrize("now", [0.0, 0.3, 1.2, 1.3, 2.4999, 2.5, 1_000_003.7])

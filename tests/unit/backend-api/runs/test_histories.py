@@ -7,11 +7,8 @@ from typing import Any
 
 import pytest
 
-from backend_api.application.runs.histories import Histories, History
-from backend_api.application.runs.run_actor import RunActor
-from backend_api.application.runs.worker import Worker
-from backend_api.domain.agent.events import Event, MessageUser, RunFinished, RunStarted, ToolFinished
-from backend_api.domain.agent.model import (
+from backend_api.agent.events import Event, MessageUser, RunFinished, RunStarted, ToolFinished
+from backend_api.agent.model import (
     AssistantTurn,
     FinishPart,
     TextPart,
@@ -21,12 +18,15 @@ from backend_api.domain.agent.model import (
     Turn,
     UserTurn,
 )
-from backend_api.domain.agent.recorded import Body, Recorded
-from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.conversation.entity import Claimant, Lease
-from backend_api.domain.conversation.ports import Entry
-from backend_api.domain.errors import StoreUnavailableError
-from backend_api.domain.ids import SessionId
+from backend_api.agent.recorded import Body, Recorded
+from backend_api.agent.tool import Done, ToolCall
+from backend_api.conversations.domain.entity import Claimant, Lease
+from backend_api.conversations.ports import Entry
+from backend_api.kit.errors import StoreUnavailableError
+from backend_api.kit.ids import SessionId
+from backend_api.runs.application.histories import Histories, History
+from backend_api.runs.application.run_actor import RunActor
+from backend_api.runs.application.worker import Worker
 from support.memory.run_ledger import MemoryRunLedger
 from support.memory.sessions import MemoryEventLog
 from support.memory.store import MemoryStore

@@ -7,11 +7,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from backend_api.application import measures
-from backend_api.application.runs.run_actor import REDIRECTED
-from backend_api.application.runs.run_journal import WRITE_GRACE_S
-from backend_api.application.runs.run_services import RunOptions
-from backend_api.domain.agent.events import (
+from backend_api.agent.events import (
     Event,
     LlmRequest,
     LlmResponse,
@@ -24,7 +20,7 @@ from backend_api.domain.agent.events import (
     ToolCalled,
     ToolFinished,
 )
-from backend_api.domain.agent.model import (
+from backend_api.agent.model import (
     AssistantTurn,
     ModelUnavailableError,
     TextPart,
@@ -33,11 +29,15 @@ from backend_api.domain.agent.model import (
     Turn,
     UserTurn,
 )
-from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.conversation.entity import InboxMessage, Lease
-from backend_api.domain.conversation.errors import LeaseLostError
-from backend_api.domain.notifier import Topic
+from backend_api.agent.recorded import Recorded
+from backend_api.agent.tool import Done, ToolCall
+from backend_api.conversations.domain.entity import InboxMessage, Lease
+from backend_api.conversations.domain.errors import LeaseLostError
+from backend_api.kit import measures
+from backend_api.kit.notifier import Topic
+from backend_api.runs.application.run_actor import REDIRECTED
+from backend_api.runs.application.run_journal import WRITE_GRACE_S
+from backend_api.runs.application.run_services import RunOptions
 from support.acting import CALLS, STOP, call
 from support.memory.run_ledger import MemoryRunLedger
 from support.memory.store import MemoryStore

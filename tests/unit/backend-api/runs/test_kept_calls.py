@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from backend_api.application.conversation.event_json import dump
-from backend_api.application.conversation.read_model_request import ReadModelRequest
-from backend_api.domain.agent.events import LlmRequest, LlmResponse
-from backend_api.domain.agent.model import FinishPart, TextPart, UsagePart
-from backend_api.domain.agent.usage import Usage
-from backend_api.domain.conversation.errors import EventBodyNotFoundError
-from backend_api.domain.errors import StoreUnavailableError
-from backend_api.domain.ids import SessionId, UserId
+from backend_api.agent.events import LlmRequest, LlmResponse
+from backend_api.agent.model import FinishPart, TextPart, UsagePart
+from backend_api.agent.usage import Usage
+from backend_api.conversations.application.event_json import dump
+from backend_api.conversations.application.read_model_request import ReadModelRequest
+from backend_api.conversations.domain.errors import EventBodyNotFoundError
+from backend_api.kit.errors import StoreUnavailableError
+from backend_api.kit.ids import SessionId, UserId
 from support.acting import Tools, looking
 from support.memory.kept_calls import MemoryKeptCalls
 from support.scripted import Script, ScriptedModel

@@ -7,12 +7,12 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from backend_api.domain.agent.capabilities.approval import approval
-from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest
-from backend_api.domain.agent.tools import Done
-from backend_api.domain.conversation.entity import RunStatus
-from backend_api.domain.ids import SessionId
-from backend_api.domain.sandbox.errors import SandboxUnavailableError
+from backend_api.agent.capabilities.approval import approval
+from backend_api.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest
+from backend_api.agent.tool import Done
+from backend_api.conversations.domain.entity import RunStatus
+from backend_api.kit.ids import SessionId
+from backend_api.sandboxes.domain.errors import SandboxUnavailableError
 from support.scripted import HandlerBox, ScriptedModel
 from support.stage import Stage, until, worker_for, working
 from support.tables import having

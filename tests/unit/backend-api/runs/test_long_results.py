@@ -8,12 +8,10 @@ from typing import Any
 
 import pytest
 
-from backend_api.application.conversation.agent_files import AgentFiles
-from backend_api.application.conversation.write_result import WriteResult
-from backend_api.domain.agent.conversation import Conversation
-from backend_api.domain.agent.events import ToolCalled, ToolFinished, Usage
-from backend_api.domain.agent.long_results import LEAST_TOKENS, ResultLimits, Room
-from backend_api.domain.agent.model import (
+from backend_api.agent.conversation import Conversation
+from backend_api.agent.events import ToolCalled, ToolFinished, Usage
+from backend_api.agent.long_results import LEAST_TOKENS, ResultLimits, Room
+from backend_api.agent.model import (
     FinishPart,
     TextPart,
     ToolCallPart,
@@ -22,10 +20,12 @@ from backend_api.domain.agent.model import (
     UsagePart,
     UserTurn,
 )
-from backend_api.domain.agent.sizes import estimated_tokens, tokens_of
-from backend_api.domain.agent.thread import MAX_RESULT_CHARACTERS
-from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.ids import SessionId
+from backend_api.agent.sizes import estimated_tokens, tokens_of
+from backend_api.agent.thread import MAX_RESULT_CHARACTERS
+from backend_api.agent.tool import Done, ToolCall
+from backend_api.conversations.application.agent_files import AgentFiles
+from backend_api.conversations.application.write_result import WriteResult
+from backend_api.kit.ids import SessionId
 from support.memory.sandboxes import MemorySandboxes, MemoryWorkspace
 from support.scripted import SCRIPTED, HandlerBox, OnOutput, Script, ScriptedModel
 from support.stage import USER, Stage, worker_for, working

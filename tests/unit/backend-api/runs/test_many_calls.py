@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from backend_api.domain.agent.events import ToolCalled, ToolFinished
-from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn
-from backend_api.domain.agent.tool_runner import MAX_TOGETHER
-from backend_api.domain.agent.tools import Done, ToolCall
+from backend_api.agent.events import ToolCalled, ToolFinished
+from backend_api.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn
+from backend_api.agent.tool import Done, ToolCall
+from backend_api.agent.tool_runner import MAX_TOGETHER
 from support.scripted import HandlerBox, OnOutput, ScriptedModel
 from support.stage import Stage, worker_for, working
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import pytest
 
-from backend_api.application.runs.masking import MASKED, Mask
+from backend_api.kit.masking import MASKED, Mask
 
 SECRET = 'tr0ub4dor"&3\\x'
 

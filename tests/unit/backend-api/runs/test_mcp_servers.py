@@ -10,21 +10,21 @@ from typing import Any
 
 import pytest
 
-from backend_api.application.mcp.run_servers import McpServers
-from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
-from backend_api.application.runs.worker import Worker
-from backend_api.domain.agent.events import ContextOpened, McpUpdated, Notice, ToolFinished
-from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn
-from backend_api.domain.agent.presets import Preset, Presets, PresetText
-from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.errors import StoreUnavailableError
-from backend_api.domain.ids import UserId
-from backend_api.domain.mcp.entity import Listing, McpServer, McpTarget, McpTool, public_name
-from backend_api.domain.mcp.ports import McpCause, McpNotCalledError, McpServerError, Place
-from backend_api.domain.mcp.sign_in import Grant, OAuthClient
-from backend_api.domain.settings.entity import StoredSettings
-from backend_api.infrastructure.security.secret_box import AesSecretBox
-from backend_api.infrastructure.tools.mcp import McpTools
+from backend_api.agent.events import ContextOpened, McpUpdated, Notice, ToolFinished
+from backend_api.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn
+from backend_api.agent.preset import Preset, Presets, PresetText
+from backend_api.agent.tool import Done, ToolCall
+from backend_api.kit.errors import StoreUnavailableError
+from backend_api.kit.ids import UserId
+from backend_api.mcp.application.run_servers import McpServers
+from backend_api.mcp.application.user_sign_ins import SignInsOfUsers
+from backend_api.mcp.domain.entity import Listing, McpCause, McpServer, McpTarget, McpTool, public_name
+from backend_api.mcp.domain.sign_in import Grant, OAuthClient
+from backend_api.mcp.ports import McpNotCalledError, McpServerError, Place
+from backend_api.mcp.tools import McpTools
+from backend_api.runs.application.worker import Worker
+from backend_api.settings.domain.entity import StoredSettings
+from backend_api.settings.secret_box import AesSecretBox
 from support.memory.mcp_sign_ins import MemorySignIns
 from support.scripted import Script, ScriptedModel
 from support.stage import USER, Stage, until, worker_for, working

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from backend_api.application.runs.masking import Mask
-from backend_api.domain.agent.events import ContextNote, ToolFinished
-from backend_api.domain.agent.model import FinishPart, TextPart
-from backend_api.domain.ids import UserId
-from backend_api.domain.settings.entity import StoredSettings
+from backend_api.agent.events import ContextNote, ToolFinished
+from backend_api.agent.model import FinishPart, TextPart
+from backend_api.kit.ids import UserId
+from backend_api.kit.masking import Mask
 from backend_api.memories.application import ChangeMemories
 from backend_api.memories.capability import memories_capability
 from backend_api.memories.domain import MemoryFile
 from backend_api.memories.tools import MemoryTools
+from backend_api.settings.domain.entity import StoredSettings
 from support.acting import call, taken_over_at
 from support.memory.memories import MemoryMemories
 from support.memory.store import MemoryStore

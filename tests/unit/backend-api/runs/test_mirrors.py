@@ -6,13 +6,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from backend_api.application.conversation.agent_files import AgentFiles
-from backend_api.application.conversation.mirror_tasks import MirrorTasks
-from backend_api.application.conversation.mirror_team import MirrorTeam
-from backend_api.domain.agent.capability import Setup
-from backend_api.domain.agent.tools import Done, Tool, ToolCall, ToolSpec
-from backend_api.domain.sandbox.entity import Sandbox
-from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource
+from backend_api.agent.capability import Setup
+from backend_api.agent.tool import Done, Tool, ToolCall, ToolSpec
+from backend_api.conversations.application.agent_files import AgentFiles
+from backend_api.conversations.application.mirror_tasks import MirrorTasks
+from backend_api.conversations.application.mirror_team import MirrorTeam
+from backend_api.sandboxes.domain.entity import Sandbox
+from backend_api.sandboxes.tools import SandboxToolSource
 from support.memory.sandboxes import MemorySandboxes, MemoryWorkspace
 from support.stage import Stage, worker_for, working
 from support.teams import Played, TeamBox, does, says, spawns

@@ -11,13 +11,10 @@ from typing import Any
 
 import pytest
 
-from backend_api.application.conversation.read_model_request import ReadModelRequest
-from backend_api.application.runs.masking import Mask
-from backend_api.application.runs.model_traces import ModelTraces
-from backend_api.domain.agent.capabilities.compaction import compaction
-from backend_api.domain.agent.capabilities.current_date import CURRENT_DATE
-from backend_api.domain.agent.catalogue import ChosenModel
-from backend_api.domain.agent.events import (
+from backend_api.agent.capabilities.compaction import compaction
+from backend_api.agent.capabilities.current_date import CURRENT_DATE
+from backend_api.agent.catalogue import ChosenModel
+from backend_api.agent.events import (
     Event,
     LlmRequest,
     LlmResponse,
@@ -26,7 +23,7 @@ from backend_api.domain.agent.events import (
     SubagentStarted,
     Usage,
 )
-from backend_api.domain.agent.model import (
+from backend_api.agent.model import (
     FinishPart,
     ModelRequest,
     ModelUnavailableError,
@@ -37,13 +34,16 @@ from backend_api.domain.agent.model import (
     UsagePart,
     UserTurn,
 )
-from backend_api.domain.agent.model_traces import TracedSoFar
-from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.threads import Threads
-from backend_api.domain.conversation.entity import Lease
-from backend_api.domain.conversation.errors import EventBodyNotFoundError
-from backend_api.domain.errors import StoreUnavailableError
-from backend_api.domain.ids import SessionId
+from backend_api.agent.model_traces import TracedSoFar
+from backend_api.agent.recorded import Recorded
+from backend_api.agent.threads import Threads
+from backend_api.conversations.application.read_model_request import ReadModelRequest
+from backend_api.conversations.domain.entity import Lease
+from backend_api.conversations.domain.errors import EventBodyNotFoundError
+from backend_api.kit.errors import StoreUnavailableError
+from backend_api.kit.ids import SessionId
+from backend_api.kit.masking import Mask
+from backend_api.runs.application.model_traces import ModelTraces
 from support.acting import Acting, DiesAfter, Tools, hand_on, look_and_tell, looking
 from support.memory.run_ledger import MemoryRunLedger
 from support.memory.store import MemoryStore

@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend_api.domain.agent.capabilities.old_results import KEPT
-from backend_api.domain.agent.conversation import MARKER
-from backend_api.domain.agent.events import ContextCompacted, ContextOpened, ToolFinished
-from backend_api.domain.agent.model import (
+from backend_api.agent.capabilities.old_results import KEPT
+from backend_api.agent.conversation import MARKER
+from backend_api.agent.events import ContextCompacted, ContextOpened, ToolFinished
+from backend_api.agent.model import (
     FinishPart,
     ModelRequest,
     TextPart,
@@ -19,8 +19,8 @@ from backend_api.domain.agent.model import (
     ToolRequest,
     ToolTurn,
 )
-from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.ids import SessionId
+from backend_api.agent.tool import Done, ToolCall
+from backend_api.kit.ids import SessionId
 from support.scripted import HandlerBox, OnOutput, Script, ScriptedModel
 from support.stage import Stage, worker_for, working
 

@@ -6,8 +6,7 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
-from backend_api.application.subagents.kinds_of_users import KindsOfUsers
-from backend_api.domain.agent.events import (
+from backend_api.agent.events import (
     ApprovalRequested,
     ContextOpened,
     Notice,
@@ -15,14 +14,15 @@ from backend_api.domain.agent.events import (
     ToolCalled,
     ToolFinished,
 )
-from backend_api.domain.agent.model import FinishPart, TextPart
-from backend_api.domain.agent.options import Options
-from backend_api.domain.agent.presets import Preset, Presets, PresetText
-from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.subagent_kinds import BUILT_IN, SubagentKind
-from backend_api.domain.agent.threads import subagent_of
-from backend_api.domain.agent.tools import Done
-from backend_api.domain.ids import UserId
+from backend_api.agent.model import FinishPart, TextPart
+from backend_api.agent.options import Options
+from backend_api.agent.preset import Preset, Presets, PresetText
+from backend_api.agent.recorded import Recorded
+from backend_api.agent.subagent_kinds import BUILT_IN, SubagentKind
+from backend_api.agent.threads import subagent_of
+from backend_api.agent.tool import Done
+from backend_api.agents.application.kinds_of_users import KindsOfUsers
+from backend_api.kit.ids import UserId
 from support.acting import Acting, DiesAfter, Tools, call, hand_on, look_and_tell, looking
 from support.memory.store import MemoryStore
 from support.memory.subagent_kinds import MemorySubagentKinds

@@ -14,12 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend_api.application.runs.pictures import PictureCache
-from backend_api.bootstrap.capabilities import capabilities
-from backend_api.domain.agent.capabilities.pictures import BLIND, LEFT_OUT
-from backend_api.domain.agent.capability import Capabilities
-from backend_api.domain.agent.events import BodyPart, ContextOpened, Event, MessageCompleted, RunFinished, ToolFinished
-from backend_api.domain.agent.model import (
+from backend_api.agent.capabilities.pictures import BLIND, LEFT_OUT
+from backend_api.agent.capability import Capabilities
+from backend_api.agent.events import BodyPart, ContextOpened, Event, MessageCompleted, RunFinished, ToolFinished
+from backend_api.agent.model import (
     FinishPart,
     ModelInfo,
     ModelRequest,
@@ -30,14 +28,17 @@ from backend_api.domain.agent.model import (
     ToolRequest,
     ToolTurn,
 )
-from backend_api.domain.agent.pictures import MOST_PICTURES, MOST_PICTURES_BYTES, Picture
-from backend_api.domain.agent.recorded import Body
-from backend_api.domain.agent.thread import Thread
-from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.conversation.errors import EventBodyNotFoundError
-from backend_api.domain.errors import UnavailableError
-from backend_api.domain.ids import SessionId
-from backend_api.infrastructure.llm import anthropic_input, chat_messages
+from backend_api.agent.pictures import MOST_PICTURES, MOST_PICTURES_BYTES, Picture
+from backend_api.agent.recorded import Body
+from backend_api.agent.thread import Thread
+from backend_api.agent.tool import Done, ToolCall
+from backend_api.conversations.domain.errors import EventBodyNotFoundError
+from backend_api.kit.errors import UnavailableError
+from backend_api.kit.ids import SessionId
+from backend_api.main.capabilities import capabilities
+from backend_api.models.anthropic import input as anthropic_input
+from backend_api.models.openai import chat_messages
+from backend_api.runs.application.pictures import PictureCache
 from support.memory.sessions import MemoryEventLog
 from support.memory.store import MemoryStore
 from support.photographs import jpeg, png

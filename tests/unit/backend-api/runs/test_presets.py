@@ -6,24 +6,24 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from backend_api.application.conversation.answer_wait import AnswerWait
-from backend_api.bootstrap.agent import known_tools
-from backend_api.domain.agent.approvals import Decision
-from backend_api.domain.agent.capabilities.approval import approval
-from backend_api.domain.agent.capabilities.denied_tools import DENIED_TOOLS
-from backend_api.domain.agent.capabilities.plan_mode import PLAN_MODE
-from backend_api.domain.agent.capabilities.turn_limit import TURN_LIMIT
-from backend_api.domain.agent.capability import Setup
-from backend_api.domain.agent.events import ApprovalRequested, ContextOpened, Notice
-from backend_api.domain.agent.model import FinishPart, ModelRequest, TextPart, ToolCallPart, ToolRequest, ToolTurn
-from backend_api.domain.agent.options import Options
-from backend_api.domain.agent.presets import NO_PRESET, Preset, Presets, PresetText
-from backend_api.domain.agent.tools import Done, Tool
-from backend_api.domain.conversation.entity import RunStatus
-from backend_api.domain.ids import SessionId
-from backend_api.infrastructure.tools.local import MainAgentTools
-from backend_api.infrastructure.tools.plan_mode import plan_mode_tools
-from backend_api.infrastructure.tools.task import TaskTool
+from backend_api.agent.approvals import Decision
+from backend_api.agent.capabilities.approval import approval
+from backend_api.agent.capabilities.denied_tools import DENIED_TOOLS
+from backend_api.agent.capabilities.plan_mode import PLAN_MODE
+from backend_api.agent.capabilities.turn_limit import TURN_LIMIT
+from backend_api.agent.capability import Setup
+from backend_api.agent.events import ApprovalRequested, ContextOpened, Notice
+from backend_api.agent.model import FinishPart, ModelRequest, TextPart, ToolCallPart, ToolRequest, ToolTurn
+from backend_api.agent.options import Options
+from backend_api.agent.preset import NO_PRESET, Preset, Presets, PresetText
+from backend_api.agent.tool import Done, Tool
+from backend_api.agent.tools.local import MainAgentTools
+from backend_api.agent.tools.plan_mode import plan_mode_tools
+from backend_api.agent.tools.task import TaskTool
+from backend_api.conversations.application.answer_wait import AnswerWait
+from backend_api.conversations.domain.entity import RunStatus
+from backend_api.kit.ids import SessionId
+from backend_api.main.agent import known_tools
 from support.memory.run_waits import MemoryWaits
 from support.scripted import HandlerBox, ScriptedModel
 from support.stage import USER, Stage, until, worker_for, working

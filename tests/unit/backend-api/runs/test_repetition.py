@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.events import ContextNote, ErrorEvent
-from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest
-from backend_api.domain.agent.tools import Done, ToolCall
+from backend_api.agent.events import ContextNote, ErrorEvent
+from backend_api.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest
+from backend_api.agent.tool import Done, ToolCall
 from support.scripted import HandlerBox, OnOutput, Script, ScriptedModel
 from support.stage import Stage, worker_for, working
 

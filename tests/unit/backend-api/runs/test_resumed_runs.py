@@ -6,13 +6,13 @@ import itertools
 
 import pytest
 
-from backend_api.application.conversation.resume_run import NOTE, ResumeRun
-from backend_api.application.identity.limits import Limits
-from backend_api.domain.agent.events import ContextOpened, RunFinished
-from backend_api.domain.agent.model import ModelRequestError, NoteTurn, TextPart, UserTurn
-from backend_api.domain.conversation.entity import RunId
-from backend_api.domain.conversation.errors import NothingToResumeError
-from backend_api.infrastructure.in_process.rate_limiter import InProcessRateLimiter
+from backend_api.agent.events import ContextOpened, RunFinished
+from backend_api.agent.model import ModelRequestError, NoteTurn, TextPart, UserTurn
+from backend_api.conversations.application.resume_run import NOTE, ResumeRun
+from backend_api.conversations.domain.entity import RunId
+from backend_api.conversations.domain.errors import NothingToResumeError
+from backend_api.identity.application.limits import Limits
+from backend_api.identity.in_process_rate_limiter import InProcessRateLimiter
 from support.acting import STOP
 from support.scripted import ScriptedModel
 from support.stage import USER, Stage, worker_for, working

@@ -11,8 +11,13 @@ from typing import cast
 
 import pytest
 
-from backend_api.application.runs import run_stream
-from backend_api.application.runs.run_stream import (
+from backend_api.agent.events import ContextUsage, Event, LivePayload, MessageDelta, MessageUser, ModelRetry
+from backend_api.agent.model import ModelRateLimitError, NextAttempt
+from backend_api.conversations.domain.entity import RunId
+from backend_api.conversations.domain.live_text import MESSAGE, THINKING
+from backend_api.kit.ids import SessionId
+from backend_api.runs.application import run_stream
+from backend_api.runs.application.run_stream import (
     MAX_WAIT_S,
     MERGE_WINDOW_S,
     PIECES_PER_SECOND,
@@ -20,11 +25,6 @@ from backend_api.application.runs.run_stream import (
     RunStream,
     Throttle,
 )
-from backend_api.domain.agent.events import ContextUsage, Event, LivePayload, MessageDelta, MessageUser, ModelRetry
-from backend_api.domain.agent.model import ModelRateLimitError, NextAttempt
-from backend_api.domain.conversation.entity import RunId
-from backend_api.domain.conversation.live_text import MESSAGE, THINKING
-from backend_api.domain.ids import SessionId
 from support.stage import RecordingStream, until
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from backend_api.domain.agent.capability import Setup
-from backend_api.domain.agent.events import ContextCompacted, ToolFinished, Usage
-from backend_api.domain.agent.model import (
+from backend_api.agent.capability import Setup
+from backend_api.agent.events import ContextCompacted, ToolFinished, Usage
+from backend_api.agent.model import (
     FinishPart,
     TextPart,
     ToolCallPart,
@@ -17,13 +17,13 @@ from backend_api.domain.agent.model import (
     ToolTurn,
     UsagePart,
 )
-from backend_api.domain.agent.tools import Done, Tool, ToolCall, Waits
-from backend_api.domain.skills.entity import Skill, SkillEntry
-from backend_api.domain.skills.errors import SkillNotFoundError, SkillUnreadableError
-from backend_api.infrastructure.skills.archives import skill_of
-from backend_api.infrastructure.skills.records import entry_of
-from backend_api.infrastructure.tools.skills import SkillReading, skill_tools
-from backend_api.infrastructure.tools.task import TaskTool
+from backend_api.agent.tool import Done, Tool, ToolCall, Waits
+from backend_api.agent.tools.task import TaskTool
+from backend_api.skills.domain.entity import Skill, SkillEntry
+from backend_api.skills.domain.errors import SkillNotFoundError, SkillUnreadableError
+from backend_api.skills.library.archives import skill_of
+from backend_api.skills.library.records import entry_of
+from backend_api.skills.tools.skills import SkillReading, skill_tools
 from support.acting import taken_over_at
 from support.scripted import SCRIPTED, HandlerBox, Script, ScriptedModel
 from support.stage import Stage, worker_for, working

@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
-from backend_api.application.runs.lease_keeper import LeaseKeeper
-from backend_api.application.runs.run_services import RunOptions
-from backend_api.application.runs.worker import Worker
-from backend_api.domain.agent.events import MessageUser
-from backend_api.domain.agent.model import FinishPart, TextPart
-from backend_api.domain.conversation.ports import Entry
-from backend_api.domain.ids import SessionId
+from backend_api.agent.events import MessageUser
+from backend_api.agent.model import FinishPart, TextPart
+from backend_api.conversations.ports import Entry
+from backend_api.kit.ids import SessionId
+from backend_api.runs.application.lease_keeper import LeaseKeeper
+from backend_api.runs.application.run_services import RunOptions
+from backend_api.runs.application.worker import Worker
 from support.memory.sessions import MemoryEventLog
 from support.memory.store import MemoryStore
 from support.scripted import ScriptedModel

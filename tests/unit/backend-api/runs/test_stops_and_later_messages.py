@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from backend_api.domain.agent.events import MessageUser, RunFinished
-from backend_api.domain.agent.model import FinishPart, TextPart, UserTurn
-from backend_api.domain.notifier import Topic
+from backend_api.agent.events import MessageUser, RunFinished
+from backend_api.agent.model import FinishPart, TextPart, UserTurn
+from backend_api.kit.notifier import Topic
 from support.scripted import ScriptedModel
 from support.stage import USER, Stage, until, worker_for, working
 

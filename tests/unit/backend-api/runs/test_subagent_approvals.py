@@ -7,12 +7,8 @@ from typing import Any
 
 import pytest
 
-from backend_api.application.conversation.answer_wait import AnswerWait
-from backend_api.application.conversation.expire_waits import ExpireWaits
-from backend_api.application.runs.run_services import RunOptions
-from backend_api.bootstrap.background_tasks import background_task
-from backend_api.domain.agent.approvals import Decision
-from backend_api.domain.agent.events import (
+from backend_api.agent.approvals import Decision
+from backend_api.agent.events import (
     ApprovalRequested,
     ApprovalResolved,
     MessageCompleted,
@@ -22,10 +18,14 @@ from backend_api.domain.agent.events import (
     ToolFinished,
     ToolStarted,
 )
-from backend_api.domain.agent.model import TextPart, ToolTurn, UserTurn
-from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.conversation.entity import RunId, RunStatus
-from backend_api.domain.ids import SessionId
+from backend_api.agent.model import TextPart, ToolTurn, UserTurn
+from backend_api.agent.tool import Done, ToolCall
+from backend_api.conversations.application.answer_wait import AnswerWait
+from backend_api.conversations.domain.entity import RunId, RunStatus
+from backend_api.kit.ids import SessionId
+from backend_api.main.background_tasks import background_task
+from backend_api.runs.application.expire_waits import ExpireWaits
+from backend_api.runs.application.run_services import RunOptions
 from support.acting import CALLS, STOP, USED, Acting, DiesAfter, Tools, asked, call, hand_on
 from support.memory.run_waits import MemoryWaits
 from support.memory.store import MemoryStore

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from backend_api.bootstrap.capabilities import capabilities
-from backend_api.domain.agent.capability import Capabilities, Setup
-from backend_api.domain.agent.events import (
+from backend_api.agent.capability import Capabilities, Setup
+from backend_api.agent.events import (
     ContextOpened,
     MessageCompleted,
     MessageDelta,
@@ -24,16 +23,17 @@ from backend_api.domain.agent.events import (
     UsageUpdated,
     agent_of,
 )
-from backend_api.domain.agent.model import (
+from backend_api.agent.model import (
     FinishPart,
     ModelRequestError,
     TextPart,
     ToolTurn,
     Turn,
 )
-from backend_api.domain.agent.tools import Assignment, Done, Tool, ToolCall, Waits
-from backend_api.domain.conversation.entity import RunId
-from backend_api.domain.ids import SessionId
+from backend_api.agent.tool import Assignment, Done, Tool, ToolCall, Waits
+from backend_api.conversations.domain.entity import RunId
+from backend_api.kit.ids import SessionId
+from backend_api.main.capabilities import capabilities
 from support.acting import (
     Acting,
     DiesAfter,

@@ -8,17 +8,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from backend_api.application.conversation.agent_files import AgentFiles
-from backend_api.application.conversation.mirror_tasks import MAX_FILES, MirrorTasks
-from backend_api.domain.agent.capability import Setup
-from backend_api.domain.agent.events import (
+from backend_api.agent.capability import Setup
+from backend_api.agent.events import (
     ContextCompacted,
     Task,
     TasksUpdated,
     ToolFinished,
     Usage,
 )
-from backend_api.domain.agent.model import (
+from backend_api.agent.model import (
     FinishPart,
     TextPart,
     ToolCallPart,
@@ -26,12 +24,14 @@ from backend_api.domain.agent.model import (
     ToolTurn,
     UsagePart,
 )
-from backend_api.domain.agent.tasks import TaskBoard, with_task, without_task
-from backend_api.domain.agent.tools import Tool
-from backend_api.domain.ids import SessionId
-from backend_api.infrastructure.tools.local import LocalTools
-from backend_api.infrastructure.tools.task import TaskTool
-from backend_api.infrastructure.tools.tasks import task_tools
+from backend_api.agent.tasks import TaskBoard, with_task, without_task
+from backend_api.agent.tool import Tool
+from backend_api.agent.tools.local import LocalTools
+from backend_api.agent.tools.task import TaskTool
+from backend_api.agent.tools.tasks import task_tools
+from backend_api.conversations.application.agent_files import AgentFiles
+from backend_api.conversations.application.mirror_tasks import MAX_FILES, MirrorTasks
+from backend_api.kit.ids import SessionId
 from support.acting import Acting, call, hand_on, looking, taken_over_at
 from support.backend_stores import ANNA
 from support.memory.sandboxes import MemorySandboxes, MemoryWorkspace

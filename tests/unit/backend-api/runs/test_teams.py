@@ -10,14 +10,10 @@ from typing import Any
 
 import pytest
 
-from backend_api.application.conversation.answer_wait import AnswerWait
-from backend_api.application.runs.run_services import RunOptions
-from backend_api.application.runs.team_run import TeamTiming
-from backend_api.bootstrap.capabilities import capabilities
-from backend_api.domain.agent.approvals import Decision
-from backend_api.domain.agent.capability import Capabilities
-from backend_api.domain.agent.conversation import Conversation
-from backend_api.domain.agent.events import (
+from backend_api.agent.approvals import Decision
+from backend_api.agent.capability import Capabilities
+from backend_api.agent.conversation import Conversation
+from backend_api.agent.events import (
     ApprovalRequested,
     Event,
     LlmRequest,
@@ -31,12 +27,16 @@ from backend_api.domain.agent.events import (
     ToolFinished,
     agent_of,
 )
-from backend_api.domain.agent.model import ModelRequest, ModelRequestError, NoteTurn, Part, ToolCallPart
-from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.team import TEAMMATE, Membership, Team
-from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.conversation.entity import Lease, RunId, RunStatus
-from backend_api.domain.ids import SessionId
+from backend_api.agent.model import ModelRequest, ModelRequestError, NoteTurn, Part, ToolCallPart
+from backend_api.agent.recorded import Recorded
+from backend_api.agent.team import TEAMMATE, Membership, Team
+from backend_api.agent.tool import Done, ToolCall
+from backend_api.conversations.application.answer_wait import AnswerWait
+from backend_api.conversations.domain.entity import Lease, RunId, RunStatus
+from backend_api.kit.ids import SessionId
+from backend_api.main.capabilities import capabilities
+from backend_api.runs.application.run_services import RunOptions
+from backend_api.runs.application.team_run import TeamTiming
 from support.acting import CALLS, USED, DiesAfter, call, looking
 from support.memory.run_waits import MemoryWaits
 from support.memory.sessions import MemoryEventLog

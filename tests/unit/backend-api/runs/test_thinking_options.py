@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from backend_api.domain.agent.answer import MAX_OPAQUE_CHARACTERS, MOST_THOUGHTS
-from backend_api.domain.agent.events import ContextOpened, MessageCompleted, ThinkingCompleted, ThinkingDelta
-from backend_api.domain.agent.model import AssistantTurn, FinishPart, TextPart, ThinkingPart
-from backend_api.domain.agent.options import Options
-from backend_api.infrastructure.llm.demo.model import DEMO_MODEL, DemoModel
+from backend_api.agent.answer import MAX_OPAQUE_CHARACTERS, MOST_THOUGHTS
+from backend_api.agent.events import ContextOpened, MessageCompleted, ThinkingCompleted, ThinkingDelta
+from backend_api.agent.model import AssistantTurn, FinishPart, TextPart, ThinkingPart
+from backend_api.agent.options import Options
+from backend_api.models.demo.model import DEMO_MODEL, DemoModel
 from support.scripted import SCRIPTED, ScriptedModel
 from support.stage import USER, Stage, worker_for, working
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 
-from backend_api.domain.agent.events import ThinkingCompleted
-from backend_api.domain.agent.model import FinishPart, ModelUnavailableError, TextPart, ThinkingPart
+from backend_api.agent.events import ThinkingCompleted
+from backend_api.agent.model import FinishPart, ModelUnavailableError, TextPart, ThinkingPart
 from support.scripted import ScriptedModel
 from support.stage import Stage, worker_for, working
 

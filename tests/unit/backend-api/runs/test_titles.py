@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from backend_api.domain.agent.events import Event, SessionUpdated
-from backend_api.domain.agent.model import FinishPart, TextPart
-from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.conversation.entity import Lease
-from backend_api.domain.conversation.session_changes import Changed
-from backend_api.domain.errors import StoreUnavailableError
-from backend_api.domain.ids import SessionId, UserId
+from backend_api.agent.events import Event, SessionUpdated
+from backend_api.agent.model import FinishPart, TextPart
+from backend_api.agent.recorded import Recorded
+from backend_api.conversations.domain.entity import Lease
+from backend_api.conversations.domain.session_changes import Changed
+from backend_api.kit.errors import StoreUnavailableError
+from backend_api.kit.ids import SessionId, UserId
 from support.memory.run_ledger import MemoryRunLedger
 from support.memory.sessions import MemorySessionRepository
 from support.memory.store import MemoryStore

@@ -11,12 +11,9 @@ from typing import Any
 
 import pytest
 
-from backend_api.application.runs.masking import Mask
-from backend_api.application.runs.session_traces import SessionTraces
-from backend_api.application.runs.title_sessions import TitleSessions
-from backend_api.domain.agent.catalogue import ChosenModel
-from backend_api.domain.agent.events import LlmRequest, LlmResponse, MessageCompleted, Notice, SessionUpdated, Usage
-from backend_api.domain.agent.model import (
+from backend_api.agent.catalogue import ChosenModel
+from backend_api.agent.events import LlmRequest, LlmResponse, MessageCompleted, Notice, SessionUpdated, Usage
+from backend_api.agent.model import (
     FinishPart,
     ModelAuthError,
     ModelUnavailableError,
@@ -26,11 +23,14 @@ from backend_api.domain.agent.model import (
     UsagePart,
     UserTurn,
 )
-from backend_api.domain.agent.options import Options
-from backend_api.domain.agent.presets import NO_PRESET, Preset, Presets, PresetText
-from backend_api.domain.agent.prices import Prices
-from backend_api.domain.ids import SessionId
-from backend_api.infrastructure.llm.calls import ModelCalls, RetryPolicy
+from backend_api.agent.options import Options
+from backend_api.agent.preset import NO_PRESET, Preset, Presets, PresetText
+from backend_api.agent.prices import Prices
+from backend_api.kit.ids import SessionId
+from backend_api.kit.masking import Mask
+from backend_api.models.wire.calls import ModelCalls, RetryPolicy
+from backend_api.runs.application.session_traces import SessionTraces
+from backend_api.runs.application.title_sessions import TitleSessions
 from support.memory.kept_calls import MemoryKeptCalls
 from support.memory.sessions import MemoryTranscripts
 from support.memory.store import MemoryStore, utc_now

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from backend_api.domain.agent.capabilities.denied_tools import DENIED_TOOLS
-from backend_api.domain.agent.capabilities.plan_mode import PLAN_MODE
-from backend_api.domain.agent.capability import Setup
-from backend_api.domain.agent.events import (
+from backend_api.agent.capabilities.denied_tools import DENIED_TOOLS
+from backend_api.agent.capabilities.plan_mode import PLAN_MODE
+from backend_api.agent.capability import Setup
+from backend_api.agent.events import (
     ContextCompacted,
     Todo,
     TodosUpdated,
@@ -17,7 +17,7 @@ from backend_api.domain.agent.events import (
     Usage,
     agent_of,
 )
-from backend_api.domain.agent.model import (
+from backend_api.agent.model import (
     FinishPart,
     NoteTurn,
     TextPart,
@@ -26,10 +26,10 @@ from backend_api.domain.agent.model import (
     ToolTurn,
     UsagePart,
 )
-from backend_api.domain.agent.tools import Tool
-from backend_api.domain.ids import SessionId
-from backend_api.infrastructure.tools.task import TaskTool
-from backend_api.infrastructure.tools.todos import todo_tools
+from backend_api.agent.tool import Tool
+from backend_api.agent.tools.task import TaskTool
+from backend_api.agent.tools.todos import todo_tools
+from backend_api.kit.ids import SessionId
 from support.acting import Acting, call, hand_on, looking, taken_over_at
 from support.scripted import SCRIPTED, HandlerBox, Script, ScriptedModel
 from support.stage import Stage, worker_for, working

@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from backend_api.application.conversation.answer_wait import AnswerWait
-from backend_api.domain.agent.approvals import Decision
-from backend_api.domain.agent.capabilities.plan_mode import PLAN_MODE
-from backend_api.domain.agent.capability import Setup
-from backend_api.domain.agent.events import (
+from backend_api.agent.approvals import Decision
+from backend_api.agent.capabilities.plan_mode import PLAN_MODE
+from backend_api.agent.capability import Setup
+from backend_api.agent.events import (
     ApprovalRequested,
     ContextCompacted,
     ContextNote,
@@ -22,7 +21,7 @@ from backend_api.domain.agent.events import (
     ToolFinished,
     Usage,
 )
-from backend_api.domain.agent.model import (
+from backend_api.agent.model import (
     AssistantTurn,
     FinishPart,
     NoteTurn,
@@ -32,13 +31,14 @@ from backend_api.domain.agent.model import (
     ToolTurn,
     UsagePart,
 )
-from backend_api.domain.agent.thread import Thread
-from backend_api.domain.agent.tools import Done, Tool, ToolCall
-from backend_api.domain.conversation.entity import RunStatus
-from backend_api.domain.ids import SessionId
-from backend_api.infrastructure.tools.local import Arguments, local_tool
-from backend_api.infrastructure.tools.plan_mode import plan_mode_tools
-from backend_api.infrastructure.tools.tool_families import LOAD_TOOLS, USE_TOOL_OF_FAMILY
+from backend_api.agent.thread import Thread
+from backend_api.agent.tool import Done, Tool, ToolCall
+from backend_api.agent.tools.local import Arguments, local_tool
+from backend_api.agent.tools.plan_mode import plan_mode_tools
+from backend_api.agent.tools.tool_families import LOAD_TOOLS, USE_TOOL_OF_FAMILY
+from backend_api.conversations.application.answer_wait import AnswerWait
+from backend_api.conversations.domain.entity import RunStatus
+from backend_api.kit.ids import SessionId
 from support.acting import taken_over_at
 from support.memory.run_waits import MemoryWaits
 from support.scripted import SCRIPTED, HandlerBox, Script, ScriptedModel

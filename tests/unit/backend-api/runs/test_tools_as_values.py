@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.capability import Setup
-from backend_api.domain.agent.events import Notice, ToolCalled, ToolFinished
-from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest
-from backend_api.domain.agent.tools import Done, Effect, Tool, ToolCall, ToolSpec
+from backend_api.agent.capability import Setup
+from backend_api.agent.events import Notice, ToolCalled, ToolFinished
+from backend_api.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest
+from backend_api.agent.tool import Done, Effect, Tool, ToolCall, ToolSpec
 from support.scripted import HandlerBox, OnOutput, ScriptedModel
 from support.stage import USER, Stage, until, worker_for, working
 

@@ -7,12 +7,12 @@ import random
 import re
 from collections.abc import AsyncGenerator, Sequence
 
-from backend_api.domain.agent.capability import Setup
-from backend_api.domain.agent.model import ModelRequest, Part, TextPart, ToolTurn, UserTurn
-from backend_api.domain.agent.tools import Tool
-from backend_api.infrastructure.tools.task import TaskTool
-from backend_api.infrastructure.tools.tasks import task_tools
-from backend_api.infrastructure.tools.todos import todo_tools
+from backend_api.agent.capability import Setup
+from backend_api.agent.model import ModelRequest, Part, TextPart, ToolTurn, UserTurn
+from backend_api.agent.tool import Tool
+from backend_api.agent.tools.task import TaskTool
+from backend_api.agent.tools.tasks import task_tools
+from backend_api.agent.tools.todos import todo_tools
 from support.acting import CALLS, STOP, answers, call, task_of
 from support.scripted import HandlerBox
 from support.stage import Stage, worker_for, working

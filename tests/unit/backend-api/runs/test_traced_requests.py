@@ -6,15 +6,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from backend_api.application.runs.masking import MASKED, Mask
-from backend_api.application.runs.traced_requests import (
-    MAX_BYTES,
-    MOST_PARTS,
-    SentBefore,
-    WrittenRequest,
-    write_request,
-)
-from backend_api.domain.agent.model import (
+from backend_api.agent.model import (
     AssistantTurn,
     ModelRequest,
     NoteTurn,
@@ -24,9 +16,17 @@ from backend_api.domain.agent.model import (
     Turn,
     UserTurn,
 )
-from backend_api.domain.agent.model_traces import TracedRequest
-from backend_api.domain.agent.pictures import Image, Picture
-from backend_api.domain.agent.tools import ToolSpec
+from backend_api.agent.model_traces import TracedRequest
+from backend_api.agent.pictures import Image, Picture
+from backend_api.agent.tool import ToolSpec
+from backend_api.kit.masking import MASKED, Mask
+from backend_api.runs.application.traced_requests import (
+    MAX_BYTES,
+    MOST_PARTS,
+    SentBefore,
+    WrittenRequest,
+    write_request,
+)
 
 TOOL = ToolSpec(
     name="look", description="Look.", parameters={"properties": {"password": {"type": "string"}}}, phrase=""

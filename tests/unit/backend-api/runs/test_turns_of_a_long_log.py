@@ -10,19 +10,17 @@ from typing import Any
 
 import pytest
 
-import backend_api.domain.agent.loop
-from backend_api.domain.agent.events import MessageCompleted, MessageUser, RunFinished, ToolCalled, ToolFinished, Usage
-from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, UsagePart
-from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.conversation.entity import Claimant
-from backend_api.domain.ids import SessionId
+import backend_api.agent.loop
+from backend_api.agent.events import MessageCompleted, MessageUser, RunFinished, ToolCalled, ToolFinished, Usage
+from backend_api.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, UsagePart
+from backend_api.agent.recorded import Recorded
+from backend_api.agent.tool import Done, ToolCall
+from backend_api.conversations.domain.entity import Claimant
+from backend_api.kit.ids import SessionId
 from support.scripted import HandlerBox, OnOutput, Script, ScriptedModel
 from support.stage import USER, Stage, worker_for, working
 
-OURS = tuple(
-    str(Path(backend_api.domain.agent.loop.__file__).parents[2] / layer) for layer in ("domain", "application")
-)
+OURS = tuple(str(Path(backend_api.agent.loop.__file__).parents[2] / layer) for layer in ("domain", "application"))
 SHORT, LONG = 100, 10_000
 FIRST, LAST = 2, 6
 MOST = 1.3

@@ -6,18 +6,18 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from backend_api.application import measures
-from backend_api.application.runs import run_actor
-from backend_api.application.runs.run_actor import REDIRECTED
-from backend_api.application.runs.run_journal import RunJournal
-from backend_api.application.runs.run_stream import RunStream
-from backend_api.application.runs.subagent_journal import SubagentJournal
-from backend_api.domain.agent.events import Event, RunFinished, RunStarted, ToolCalled, ToolFinished
-from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest
-from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.conversation.entity import Lease
-from backend_api.domain.errors import StoreUnavailableError
+from backend_api.agent.events import Event, RunFinished, RunStarted, ToolCalled, ToolFinished
+from backend_api.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest
+from backend_api.agent.recorded import Recorded
+from backend_api.agent.tool import Done, ToolCall
+from backend_api.conversations.domain.entity import Lease
+from backend_api.kit import measures
+from backend_api.kit.errors import StoreUnavailableError
+from backend_api.runs.application import run_actor
+from backend_api.runs.application.run_actor import REDIRECTED
+from backend_api.runs.application.run_journal import RunJournal
+from backend_api.runs.application.run_stream import RunStream
+from backend_api.runs.application.subagent_journal import SubagentJournal
 from support.memory.store import MemoryStore
 from support.scripted import HandlerBox, OnOutput, ScriptedModel
 from support.stage import Stage, WatchedLedger, until, worker_for, working

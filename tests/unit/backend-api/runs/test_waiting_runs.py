@@ -8,14 +8,9 @@ from typing import Any
 
 import pytest
 
-from backend_api.application import measures
-from backend_api.application.conversation.answer_wait import AnswerWait
-from backend_api.application.conversation.expire_waits import ExpireWaits
-from backend_api.bootstrap.background_tasks import background_task
-from backend_api.bootstrap.capabilities import capabilities
-from backend_api.domain.agent.capabilities.approval import approval
-from backend_api.domain.agent.capability import Setup, tools_of
-from backend_api.domain.agent.events import (
+from backend_api.agent.capabilities.approval import approval
+from backend_api.agent.capability import Setup, tools_of
+from backend_api.agent.events import (
     Notice,
     QuestionAnswered,
     QuestionAsked,
@@ -23,14 +18,19 @@ from backend_api.domain.agent.events import (
     SessionUpdated,
     ToolFinished,
 )
-from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn, UserTurn
-from backend_api.domain.agent.questions import Answers
-from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.conversation.entity import RunId, RunStatus
-from backend_api.domain.conversation.session_changes import Changed
-from backend_api.domain.ids import SessionId, UserId
-from backend_api.infrastructure.tools.ask_user import ask_user
-from backend_api.infrastructure.tools.local import LocalTools
+from backend_api.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn, UserTurn
+from backend_api.agent.questions import Answers
+from backend_api.agent.tool import Done, ToolCall
+from backend_api.agent.tools.ask_user import ask_user
+from backend_api.agent.tools.local import LocalTools
+from backend_api.conversations.application.answer_wait import AnswerWait
+from backend_api.conversations.domain.entity import RunId, RunStatus
+from backend_api.conversations.domain.session_changes import Changed
+from backend_api.kit import measures
+from backend_api.kit.ids import SessionId, UserId
+from backend_api.main.background_tasks import background_task
+from backend_api.main.capabilities import capabilities
+from backend_api.runs.application.expire_waits import ExpireWaits
 from support.memory.run_waits import MemoryWaits
 from support.memory.sessions import MemorySessionRepository
 from support.scripted import HandlerBox, OnOutput, ScriptedModel, call_tool

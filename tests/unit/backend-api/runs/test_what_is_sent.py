@@ -10,10 +10,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend_api.domain.agent.capabilities.continuation import CONTINUATION
-from backend_api.domain.agent.capabilities.current_date import CURRENT_DATE
-from backend_api.domain.agent.capabilities.preset import PRESET
-from backend_api.domain.agent.events import (
+from backend_api.agent.capabilities.continuation import CONTINUATION
+from backend_api.agent.capabilities.current_date import CURRENT_DATE
+from backend_api.agent.capabilities.preset import PRESET
+from backend_api.agent.events import (
     ContextNote,
     ContextOpened,
     MessageCompleted,
@@ -22,7 +22,7 @@ from backend_api.domain.agent.events import (
     ToolCalled,
     ToolFinished,
 )
-from backend_api.domain.agent.model import (
+from backend_api.agent.model import (
     AssistantTurn,
     FinishPart,
     ModelRequest,
@@ -34,10 +34,10 @@ from backend_api.domain.agent.model import (
     ToolTurn,
     UserTurn,
 )
-from backend_api.domain.agent.presets import Preset, Presets, PresetText
-from backend_api.domain.agent.thread import Thread
-from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.ids import SessionId
+from backend_api.agent.preset import Preset, Presets, PresetText
+from backend_api.agent.thread import Thread
+from backend_api.agent.tool import Done, ToolCall
+from backend_api.kit.ids import SessionId
 from support.scripted import HandlerBox, OnOutput, ScriptedModel
 from support.stage import Stage, worker_for, working
 from support.tables import having

@@ -6,12 +6,9 @@ from typing import Any
 
 import pytest
 
-from backend_api.application import measures
-from backend_api.application.runs.name_session import title_of
-from backend_api.application.runs.run_services import RunOptions
-from backend_api.domain.agent.capabilities.current_date import CURRENT_DATE
-from backend_api.domain.agent.capabilities.turn_limit import TURN_LIMIT
-from backend_api.domain.agent.events import (
+from backend_api.agent.capabilities.current_date import CURRENT_DATE
+from backend_api.agent.capabilities.turn_limit import TURN_LIMIT
+from backend_api.agent.events import (
     ContextOpened,
     ErrorEvent,
     FilesChanged,
@@ -26,7 +23,7 @@ from backend_api.domain.agent.events import (
     Usage,
     UsageUpdated,
 )
-from backend_api.domain.agent.model import (
+from backend_api.agent.model import (
     AssistantTurn,
     FinishPart,
     ModelAuthError,
@@ -39,12 +36,15 @@ from backend_api.domain.agent.model import (
     UsagePart,
     UserTurn,
 )
-from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.thread import MAX_RESULT_CHARACTERS
-from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.conversation.entity import Lease, RunId
-from backend_api.domain.notifier import Topic
-from backend_api.domain.sandbox.errors import SandboxUnavailableError
+from backend_api.agent.recorded import Recorded
+from backend_api.agent.thread import MAX_RESULT_CHARACTERS
+from backend_api.agent.tool import Done, ToolCall
+from backend_api.conversations.domain.entity import Lease, RunId
+from backend_api.kit import measures
+from backend_api.kit.notifier import Topic
+from backend_api.runs.application.name_session import title_of
+from backend_api.runs.application.run_services import RunOptions
+from backend_api.sandboxes.domain.errors import SandboxUnavailableError
 from support.acting import CALLS, STOP, call
 from support.memory.run_ledger import MemoryRunLedger
 from support.memory.store import MemoryStore

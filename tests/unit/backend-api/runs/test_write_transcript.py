@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
-from backend_api.application.conversation.agent_files import AgentFiles
-from backend_api.application.conversation.write_transcript import WriteTranscript
-from backend_api.domain.agent.events import MessageUser, ToolFinished
-from backend_api.domain.agent.recorded import Recorded
+from backend_api.agent.events import MessageUser, ToolFinished
+from backend_api.agent.recorded import Recorded
+from backend_api.conversations.application.agent_files import AgentFiles
+from backend_api.conversations.application.write_transcript import WriteTranscript
 from support.backend_stores import ANNA, memory_stores
 from support.memory.sandboxes import MemorySandboxes, MemoryWorkspace
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from backend_api.domain.sandbox.content import HEAD_BYTES, OPAQUE, PDF, TEXT, active_type, image_type, inert_type
-from backend_api.interfaces.http.content_origin import is_content_origin
-from backend_api.interfaces.http.user_content import content_headers
+from backend_api.kit.http.content_origin import is_content_origin
+from backend_api.sandboxes.domain.content import HEAD_BYTES, OPAQUE, PDF, TEXT, active_type, image_type, inert_type
+from backend_api.sandboxes.http.user_content import content_headers
 
 OFFICE = "application/vnd.openxmlformats-officedocument"
 PNG = b"\x89PNG\r\n\x1a\n..."

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 import httpx
 import pytest
 
-from backend_api.infrastructure.sandbox_manager.rest import manager_http
+from backend_api.sandboxes.manager.rest import manager_http
 
 
 @pytest.fixture

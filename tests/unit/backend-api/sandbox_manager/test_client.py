@@ -9,11 +9,11 @@ import httpx
 import pytest
 from respx import MockRouter
 
-from backend_api.domain.agent.events import SandboxUpdated
-from backend_api.domain.ids import SessionId
-from backend_api.domain.sandbox.entity import Scope
-from backend_api.domain.sandbox.errors import SandboxLimitError, SandboxQueuedError, SandboxUnavailableError
-from backend_api.infrastructure.sandbox_manager.client import SandboxManagerClient
+from backend_api.agent.events import SandboxUpdated
+from backend_api.kit.ids import SessionId
+from backend_api.sandboxes.domain.entity import Scope
+from backend_api.sandboxes.domain.errors import SandboxLimitError, SandboxQueuedError, SandboxUnavailableError
+from backend_api.sandboxes.manager.client import SandboxManagerClient
 from contracts.errors import Problem
 from contracts.sandboxes import EndpointToken, SandboxList
 from contracts.sandboxes import Sandbox as WireSandbox

@@ -4,9 +4,9 @@ import httpx
 import pytest
 from respx import MockRouter
 
-from backend_api.domain.sandbox.errors import SandboxUnavailableError
-from backend_api.domain.sandbox.snapshots import SnapshotNotFoundError, SnapshotRefusedError
-from backend_api.infrastructure.sandbox_manager.snapshots import ManagerSnapshots
+from backend_api.sandboxes.domain.errors import SandboxUnavailableError
+from backend_api.sandboxes.domain.snapshots import SnapshotNotFoundError, SnapshotRefusedError
+from backend_api.sandboxes.manager.snapshots import ManagerSnapshots
 
 KEPT = {"id": "n1", "name": "one", "created_at": "2026-01-01T00:00:00Z", "bytes": 3, "content_bytes": 5, "files": 1}
 ALL = "http://manager/workspaces/s/snapshots"

@@ -9,18 +9,18 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from backend_api.application.conversation.session_rules import OptionRules
-from backend_api.application.identity.limits import Limits
-from backend_api.application.schedules.change_schedules import MAX_ATTEMPTS, CreateSchedule, UpdateSchedule
-from backend_api.application.schedules.schedule_rules import ScheduleRules
-from backend_api.domain.errors import InvalidError, LimitError
-from backend_api.domain.ids import UserId
-from backend_api.domain.notifier import Topic
-from backend_api.domain.schedules.entity import Schedule
-from backend_api.domain.schedules.errors import ScheduleBusyError
-from backend_api.infrastructure.cron.cron_lines import CronsimLines
-from backend_api.infrastructure.in_process.notifier import InProcessNotifier
-from backend_api.infrastructure.in_process.rate_limiter import InProcessRateLimiter
+from backend_api.conversations.application.session_rules import OptionRules
+from backend_api.identity.application.limits import Limits
+from backend_api.identity.in_process_rate_limiter import InProcessRateLimiter
+from backend_api.kit.errors import InvalidError, LimitError
+from backend_api.kit.ids import UserId
+from backend_api.kit.in_process_notifier import InProcessNotifier
+from backend_api.kit.notifier import Topic
+from backend_api.schedules.application.change_schedules import MAX_ATTEMPTS, CreateSchedule, UpdateSchedule
+from backend_api.schedules.application.schedule_rules import ScheduleRules
+from backend_api.schedules.cron_lines import CronsimLines
+from backend_api.schedules.domain.entity import Schedule
+from backend_api.schedules.domain.errors import ScheduleBusyError
 from support.backend_stores import ANNA
 from support.memory.schedules import MemorySchedules
 from support.memory.sessions import MemorySessionRepository

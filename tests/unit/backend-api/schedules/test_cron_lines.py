@@ -7,9 +7,9 @@ from itertools import islice
 
 import pytest
 
-from backend_api.domain.errors import InvalidError
-from backend_api.domain.schedules.ports import CronFault
-from backend_api.infrastructure.cron.cron_lines import CronsimLines
+from backend_api.kit.errors import InvalidError
+from backend_api.schedules.cron_lines import CronsimLines
+from backend_api.schedules.ports import CronFault
 
 LINES = CronsimLines()
 BERLIN = "Europe/Berlin"

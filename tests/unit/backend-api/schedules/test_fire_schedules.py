@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-from backend_api.application.identity.limits import Limits
-from backend_api.application.schedules.fire_schedules import LEAST_S, FireSchedules, RunSchedule, SendScheduled
-from backend_api.domain.agent.events import MessageUser, RunQueued, ScheduleFired
-from backend_api.domain.conversation.errors import SessionNotFoundError
-from backend_api.domain.errors import StoreUnavailableError
-from backend_api.domain.ids import SessionId, UserId
-from backend_api.domain.notifier import Topic
-from backend_api.domain.schedules.entity import Missed, Schedule, ScheduleId
-from backend_api.domain.schedules.errors import AccountDisabledError
-from backend_api.domain.schedules.ports import Fired, Firing, Upcoming
-from backend_api.infrastructure.cron.cron_lines import CronsimLines
-from backend_api.infrastructure.in_process.notifier import InProcessNotifier
-from backend_api.infrastructure.in_process.rate_limiter import InProcessRateLimiter
+from backend_api.agent.events import MessageUser, RunQueued, ScheduleFired
+from backend_api.conversations.domain.errors import SessionNotFoundError
+from backend_api.identity.application.limits import Limits
+from backend_api.identity.in_process_rate_limiter import InProcessRateLimiter
+from backend_api.kit.errors import StoreUnavailableError
+from backend_api.kit.ids import SessionId, UserId
+from backend_api.kit.in_process_notifier import InProcessNotifier
+from backend_api.kit.notifier import Topic
+from backend_api.schedules.application.fire_schedules import LEAST_S, FireSchedules, RunSchedule, SendScheduled
+from backend_api.schedules.cron_lines import CronsimLines
+from backend_api.schedules.domain.entity import Missed, Schedule, ScheduleId
+from backend_api.schedules.domain.errors import AccountDisabledError
+from backend_api.schedules.ports import Fired, Firing, Upcoming
 from support.backend_stores import ANNA, add_session
 from support.memory.run_ledger import MemoryRunLedger
 from support.memory.schedules import MemorySchedules

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from backend_api.domain.ids import UserId
-from backend_api.domain.schedules.entity import Missed, Schedule, ScheduleId
-from backend_api.domain.schedules.occurrences import Due, due_of, merged, refused
-from backend_api.infrastructure.cron.cron_lines import CronsimLines
+from backend_api.kit.ids import UserId
+from backend_api.schedules.application.occurrences import Due, due_of, merged, refused
+from backend_api.schedules.cron_lines import CronsimLines
+from backend_api.schedules.domain.entity import Missed, Schedule, ScheduleId
 
 TEN = datetime(2026, 5, 4, 10, tzinfo=UTC)
 MINUTE, SECOND = timedelta(minutes=1), timedelta(seconds=1)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from backend_api.domain.agent.events import Event, MessageUser, ScheduleFired
-from backend_api.domain.agent.model import UserTurn
-from backend_api.domain.agent.scheduled import message_of
-from backend_api.domain.agent.thread import Thread
+from backend_api.agent.events import Event, MessageUser, ScheduleFired
+from backend_api.agent.model import UserTurn
+from backend_api.agent.scheduled import message_of
+from backend_api.agent.thread import Thread
 
 TEN = datetime(2026, 5, 4, 10, tzinfo=UTC)
 SAID = MessageUser(message_id="m", text="What is new?")

@@ -7,7 +7,7 @@ from argon2 import PasswordHasher, extract_parameters
 from argon2.exceptions import VerifyMismatchError
 from argon2.low_level import Type
 
-from backend_api.infrastructure.security.passwords import Argon2Passwords
+from backend_api.identity.passwords import Argon2Passwords
 
 
 async def test_as_it_comes_a_hash_costs_what_is_recommended_also_to_find_that_nobody_has_the_name() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from backend_api.domain.identity.entity import AccessClaims
-from backend_api.domain.identity.errors import TokenInvalidError
-from backend_api.domain.ids import UserId
-from backend_api.infrastructure.security import tokens
-from backend_api.infrastructure.security.tokens import JwtAccessTokens
+from backend_api.identity import tokens
+from backend_api.identity.domain.entity import AccessClaims
+from backend_api.identity.domain.errors import TokenInvalidError
+from backend_api.identity.tokens import JwtAccessTokens
+from backend_api.kit.ids import UserId
 
 KEY = "k9" * 24
 ANNA = AccessClaims(user_id=UserId("anna"), family="first", token_version=3)

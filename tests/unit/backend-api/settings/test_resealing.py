@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from backend_api.application.settings.resealing import ResealingMessages, SealedRecord, reseal
-from backend_api.domain.errors import StoreUnavailableError
-from backend_api.domain.settings.entity import Sealed
-from backend_api.infrastructure.security.secret_box import AesSecretBox
+from backend_api.kit.errors import StoreUnavailableError
+from backend_api.settings.application.resealing import ResealingMessages, SealedRecord, reseal
+from backend_api.settings.domain.entity import Sealed
+from backend_api.settings.secret_box import AesSecretBox
 
 OLD, NEW = "o" * 32, "n" * 32
 MESSAGES = ResealingMessages(store_away="away", resealed="sealed anew", unreadable="can't be opened")

@@ -8,19 +8,19 @@ from datetime import UTC, datetime
 
 import pytest
 
-from backend_api.application.mcp.own_servers import ServersOfUsers
-from backend_api.application.mcp.reseal_servers import ResealMcpServers
-from backend_api.application.mcp.reseal_sign_ins import ResealSignIns
-from backend_api.application.mcp.user_sign_ins import SignInsOfUsers
-from backend_api.application.settings.open_settings import OpenSettings, bound_to
-from backend_api.application.settings.reseal_secrets import ResealSecrets
-from backend_api.domain.ids import UserId
-from backend_api.domain.mcp.entity import McpServer, McpTarget
-from backend_api.domain.mcp.sign_in import Grant, OAuthClient, binding_of
-from backend_api.domain.settings.entity import Sealed
-from backend_api.domain.settings.errors import SecretsOffError, SecretUnreadableError
-from backend_api.domain.settings.table import OPENAI_API_KEY
-from backend_api.infrastructure.security.secret_box import AesSecretBox
+from backend_api.kit.ids import UserId
+from backend_api.mcp.application.own_servers import ServersOfUsers
+from backend_api.mcp.application.reseal_servers import ResealMcpServers
+from backend_api.mcp.application.reseal_sign_ins import ResealSignIns
+from backend_api.mcp.application.user_sign_ins import SignInsOfUsers
+from backend_api.mcp.domain.entity import McpServer, McpTarget
+from backend_api.mcp.domain.sign_in import Grant, OAuthClient, binding_of
+from backend_api.settings.application.open_settings import OpenSettings, bound_to
+from backend_api.settings.application.reseal_secrets import ResealSecrets
+from backend_api.settings.domain.entity import Sealed
+from backend_api.settings.domain.errors import SecretsOffError, SecretUnreadableError
+from backend_api.settings.domain.table import OPENAI_API_KEY
+from backend_api.settings.secret_box import AesSecretBox
 from support.memory.mcp_servers import MemoryMcpServers
 from support.memory.mcp_sign_ins import MemorySignIns
 from support.memory.store import MemoryStore

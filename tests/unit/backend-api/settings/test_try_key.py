@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from backend_api.application.identity.limits import Limits
-from backend_api.application.settings.try_key import Trial, TrialResult, TryKey
-from backend_api.domain.agent.model import ModelInfo, ModelRateLimitError, ModelUnavailableError
-from backend_api.domain.errors import InvalidError
-from backend_api.domain.ids import UserId
-from backend_api.domain.settings.table import OPENAI_API_KEY, OPENAI_BASE_URL
-from backend_api.infrastructure.in_process.rate_limiter import InProcessRateLimiter
+from backend_api.agent.model import ModelInfo, ModelRateLimitError, ModelUnavailableError
+from backend_api.identity.application.limits import Limits
+from backend_api.identity.in_process_rate_limiter import InProcessRateLimiter
+from backend_api.kit.errors import InvalidError
+from backend_api.kit.ids import UserId
+from backend_api.settings.application.try_key import Trial, TrialResult, TryKey
+from backend_api.settings.domain.table import OPENAI_API_KEY, OPENAI_BASE_URL
 from support.memory.store import MemoryStore
 from support.memory.user_settings import MemorySettingsStore
 from support.scripted import Script, ScriptedModel

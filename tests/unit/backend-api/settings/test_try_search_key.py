@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from backend_api.application.identity.limits import Limits
-from backend_api.application.settings.open_settings import bound_to
-from backend_api.application.settings.try_search_key import TrySearchKey
-from backend_api.domain.errors import InvalidError, LimitError
-from backend_api.domain.ids import UserId
-from backend_api.domain.settings.ports import SearchTrialResult
-from backend_api.domain.settings.table import BRAVE_API_KEY, SERPER_API_KEY, KeyedSearch, Setting
-from backend_api.infrastructure.in_process.rate_limiter import InProcessRateLimiter
+from backend_api.identity.application.limits import Limits
+from backend_api.identity.in_process_rate_limiter import InProcessRateLimiter
+from backend_api.kit.errors import InvalidError, LimitError
+from backend_api.kit.ids import UserId
+from backend_api.settings.application.open_settings import bound_to
+from backend_api.settings.application.try_search_key import TrySearchKey
+from backend_api.settings.domain.table import BRAVE_API_KEY, SERPER_API_KEY, KeyedSearch, Setting
+from backend_api.settings.ports import SearchTrialResult
 from support.memory.store import MemoryStore
 from support.memory.user_settings import MemorySettingsStore
 from support.user_settings import settings_parts

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.errors import InvalidError
-from backend_api.domain.settings.base_urls import BaseUrls
-from backend_api.domain.settings.errors import SettingNotFoundError
-from backend_api.domain.settings.table import SETTINGS, setting_named
+from backend_api.kit.errors import InvalidError
+from backend_api.settings.domain.base_urls import BaseUrls
+from backend_api.settings.domain.errors import SettingNotFoundError
+from backend_api.settings.domain.table import SETTINGS, setting_named
 
 
 @pytest.mark.parametrize(

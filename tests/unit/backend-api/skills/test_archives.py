@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend_api.domain.skills.entity import MAX_BYTES, MAX_FILES, Skill
-from backend_api.domain.skills.errors import SkillRefusedError
-from backend_api.infrastructure.skills.archives import ZipArchives, pack, read_zip
+from backend_api.skills.domain.entity import MAX_BYTES, MAX_FILES, Skill
+from backend_api.skills.domain.errors import SkillRefusedError
+from backend_api.skills.library.archives import ZipArchives, pack, read_zip
 
 MAIN = b"---\nname: knots\ndescription: How to tie.\n---\nTie it.\n"
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend_api.domain.skills.errors import SkillRefusedError
-from backend_api.infrastructure.skills.archives import skill_of
-from backend_api.infrastructure.skills.front_matter import parse_main
+from backend_api.skills.domain.errors import SkillRefusedError
+from backend_api.skills.library.archives import skill_of
+from backend_api.skills.library.front_matter import parse_main
 
 
 def refused(text: str) -> str:

@@ -9,23 +9,23 @@ from collections.abc import Mapping
 
 import pytest
 
-from backend_api.application.skills.add_skill import AddSkill
-from backend_api.application.skills.install_skill import InstallSkill
-from backend_api.application.skills.own_skills import OwnSkills
-from backend_api.domain.agent.capability import Setup
-from backend_api.domain.agent.tools import Done
-from backend_api.domain.errors import UpstreamError
-from backend_api.domain.ids import UserId
-from backend_api.domain.skills.entity import MAX_ARCHIVE_BYTES, MAX_BYTES
-from backend_api.domain.skills.errors import SkillLimitError, SkillRefusedError, SkillTakenError
-from backend_api.domain.skills.ports import SkillDownload
-from backend_api.infrastructure.fetch.errors import AddressRefusedError, FetchFailedError, FetchTooLargeError
-from backend_api.infrastructure.fetch.guarded_client import Fetched, FetchLimits
-from backend_api.infrastructure.skills.archives import ZipArchives
-from backend_api.infrastructure.skills.downloads import FetchedSkills
-from backend_api.infrastructure.skills.library import read_library
-from backend_api.infrastructure.tools.install_skill import install_skill
-from backend_api.infrastructure.tools.local import LocalTools, MainAgentTools
+from backend_api.agent.capability import Setup
+from backend_api.agent.tool import Done
+from backend_api.agent.tools.local import LocalTools, MainAgentTools
+from backend_api.kit.errors import UpstreamError
+from backend_api.kit.ids import UserId
+from backend_api.skills.application.add_skill import AddSkill
+from backend_api.skills.application.install_skill import InstallSkill
+from backend_api.skills.application.own_skills import OwnSkills
+from backend_api.skills.domain.entity import MAX_ARCHIVE_BYTES, MAX_BYTES
+from backend_api.skills.domain.errors import SkillLimitError, SkillRefusedError, SkillTakenError
+from backend_api.skills.library.archives import ZipArchives
+from backend_api.skills.library.downloads import FetchedSkills
+from backend_api.skills.library.library import read_library
+from backend_api.skills.ports import SkillDownload
+from backend_api.skills.tools.install_skill import install_skill
+from backend_api.web.fetch.errors import AddressRefusedError, FetchFailedError, FetchTooLargeError
+from backend_api.web.fetch.guarded_client import Fetched, FetchLimits
 from support.memory.skills import MemorySkillStore
 from support.scripted import ANY, call_tool
 

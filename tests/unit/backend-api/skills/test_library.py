@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from backend_api.bootstrap.runtime import plan
-from backend_api.bootstrap.settings import Settings, SettingsError
-from backend_api.infrastructure.skills.library import PRODUCT, SkillFolderError, read_library
+from backend_api.main.runtime import plan
+from backend_api.main.settings import Settings, SettingsError
+from backend_api.skills.library.library import PRODUCT, SkillFolderError, read_library
 
 TEXT = "---\nname: {name}\ndescription: {description}\n---\nDo it.\n"
 BUNDLED = {

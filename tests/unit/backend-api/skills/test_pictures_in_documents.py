@@ -12,7 +12,7 @@ from typing import Any
 import backend_api
 from support.opened import deck
 
-SKILLS = Path(backend_api.__file__).parent / "infrastructure/skills/product"
+SKILLS = Path(backend_api.__file__).parent / "skills/library/product"
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAIAAAACUFjqAAAAEklEQVR4nGP4z8CAB+GTG8HSALfKY52fTcuYAAAAAElFTkSuQmCC"
 )

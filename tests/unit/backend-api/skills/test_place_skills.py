@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from backend_api.application.skills.own_skills import OwnSkills
-from backend_api.application.skills.place_skills import PlaceSkills
-from backend_api.domain.ids import UserId
-from backend_api.domain.sandbox.entity import Sandbox
-from backend_api.domain.sandbox.errors import SandboxUnavailableError
-from backend_api.infrastructure.skills.archives import ZipArchives, read_zip, skill_of
-from backend_api.infrastructure.skills.library import FolderLibrary
+from backend_api.kit.ids import UserId
+from backend_api.sandboxes.domain.entity import Sandbox
+from backend_api.sandboxes.domain.errors import SandboxUnavailableError
+from backend_api.skills.application.own_skills import OwnSkills
+from backend_api.skills.application.place_skills import PlaceSkills
+from backend_api.skills.library.archives import ZipArchives, read_zip, skill_of
+from backend_api.skills.library.library import FolderLibrary
 from support.memory.sandboxes import MemorySandboxes
 from support.memory.skills import MemorySkillStore
 

@@ -8,14 +8,14 @@ import httpcore
 import pytest
 from websockets.exceptions import ConnectionClosedError
 
-from backend_api.domain.previews.errors import (
+from backend_api.previews.domain.errors import (
     AppFailedError,
     NothingListensError,
     PortRefusedError,
     TooManyPreviewsError,
 )
-from backend_api.domain.sandbox.errors import SandboxUnavailableError
-from backend_api.infrastructure.tool_api.port_tunnels import TunnelStream
+from backend_api.previews.tool_api.port_tunnels import TunnelStream
+from backend_api.sandboxes.domain.errors import SandboxUnavailableError
 
 
 class Socket:

@@ -11,8 +11,8 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import INVALID_SPAN, Span
 
-from backend_api.infrastructure.tool_api import remote_spans
-from backend_api.infrastructure.tool_api.remote_spans import MAX_SPANS, record_remote_spans
+from backend_api.sandboxes.tool_api import remote_spans
+from backend_api.sandboxes.tool_api.remote_spans import MAX_SPANS, record_remote_spans
 
 
 class Call:

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 import httpx
 import pytest
 
-from backend_api.infrastructure.search.bounded_search import search_http
+from backend_api.web.search.bounded_search import search_http
 
 
 @pytest.fixture

@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-from backend_api.bootstrap.runtime import plan
-from backend_api.bootstrap.settings import Settings, SettingsError
-from backend_api.domain.agent.questions import Questions
-from backend_api.domain.agent.tools import Done, Tool, ToolCall, Waits
-from backend_api.infrastructure.tools.custom_tools import MAX_TOOLS, ToolFileError, read_custom_tools
-from backend_api.infrastructure.tools.local import LocalTools
+from backend_api.agent.questions import Questions
+from backend_api.agent.tool import Done, Tool, ToolCall, Waits
+from backend_api.agent.tools.custom_tools import MAX_TOOLS, ToolFileError, read_custom_tools
+from backend_api.agent.tools.local import LocalTools
+from backend_api.main.runtime import plan
+from backend_api.main.settings import Settings, SettingsError
 from support.scripted import call_tool
 
 ROOT = Path(__file__).parents[4]
 HEAD = """
-from backend_api.domain.agent.tools import Done
-from backend_api.infrastructure.tools.custom_tools import custom_tool
-from backend_api.infrastructure.tools.local import Arguments
+from backend_api.agent.tool import Done
+from backend_api.agent.tools.custom_tools import custom_tool
+from backend_api.agent.tools.local import Arguments
 
 
 async def answer(call, arguments):

@@ -10,25 +10,25 @@ import httpx
 import pytest
 from respx import MockRouter
 
-from backend_api.application.settings.open_settings import bound_to
-from backend_api.bootstrap.capabilities import capabilities
-from backend_api.domain.agent.capability import tools_of
-from backend_api.domain.agent.tools import Done, ToolCall, ToolSpec
-from backend_api.domain.ids import UserId
-from backend_api.domain.sandbox.entity import Sandbox
-from backend_api.domain.sandbox.errors import FileMissingError, SandboxLostError, SandboxUnavailableError
-from backend_api.domain.settings.table import TAVILY_API_KEY
-from backend_api.infrastructure.search.duckduckgo import DuckDuckGoSearch
-from backend_api.infrastructure.search.own_search import OwnSearch
-from backend_api.infrastructure.search.provider import Hit, SearchUnavailableError
-from backend_api.infrastructure.search.tavily import TavilySearch
-from backend_api.infrastructure.tool_api.sandbox_tools import outcome_of
-from backend_api.infrastructure.tools.download_url import SignedLink, generate_download_url
-from backend_api.infrastructure.tools.local import LocalTools
-from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource, manifest_tools
-from backend_api.infrastructure.tools.think import THINK
-from backend_api.infrastructure.tools.utc_now import utc_now
-from backend_api.infrastructure.tools.web_search import web_search
+from backend_api.agent.capability import tools_of
+from backend_api.agent.tool import Done, ToolCall, ToolSpec
+from backend_api.agent.tools.local import LocalTools
+from backend_api.agent.tools.think import THINK
+from backend_api.agent.tools.utc_now import utc_now
+from backend_api.computers.tools import SignedLink, generate_download_url
+from backend_api.kit.ids import UserId
+from backend_api.main.capabilities import capabilities
+from backend_api.sandboxes.domain.entity import Sandbox
+from backend_api.sandboxes.domain.errors import FileMissingError, SandboxLostError, SandboxUnavailableError
+from backend_api.sandboxes.tool_api.sandbox_tools import outcome_of
+from backend_api.sandboxes.tools import SandboxToolSource, manifest_tools
+from backend_api.settings.application.open_settings import bound_to
+from backend_api.settings.domain.table import TAVILY_API_KEY
+from backend_api.web.search.duckduckgo import DuckDuckGoSearch
+from backend_api.web.search.own_search import OwnSearch
+from backend_api.web.search.provider import Hit, SearchUnavailableError
+from backend_api.web.search.tavily import TavilySearch
+from backend_api.web.tools.web_search import web_search
 from contracts.tools import BrowserDisplay, ToolResult
 from support.memory.sandboxes import MemorySandboxes
 from support.memory.store import MemoryStore

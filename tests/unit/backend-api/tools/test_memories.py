@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from backend_api.application.runs.masking import Mask
-from backend_api.application.settings.open_settings import bound_to
-from backend_api.domain.ids import UserId
+from backend_api.kit.ids import UserId
+from backend_api.kit.masking import Mask
 from backend_api.memories.application import MAX_ATTEMPTS, ChangeMemories
 from backend_api.memories.domain import Memories
 from backend_api.memories.tools import MemoryTools, memory_tools
+from backend_api.settings.application.open_settings import bound_to
 from support.memory.memories import MemoryMemories
 from support.memory.store import MemoryStore
 from support.memory.user_settings import MemorySettingsStore

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.events import PlanStep, PlanUpdated
-from backend_api.infrastructure.tools.local import MainAgentTools
-from backend_api.infrastructure.tools.plan_update import MAX_STEPS, PLAN_UPDATE
+from backend_api.agent.events import PlanStep, PlanUpdated
+from backend_api.agent.tools.local import MainAgentTools
+from backend_api.agent.tools.plan_update import MAX_STEPS, PLAN_UPDATE
 from support.scripted import call_tool
 
 

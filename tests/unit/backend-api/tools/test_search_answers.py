@@ -11,8 +11,8 @@ import httpx
 import pytest
 from respx import MockRouter
 
-from backend_api.infrastructure.search.bounded_search import MAX_BYTES
-from backend_api.infrastructure.search.provider import SearchProvider, SearchUnavailableError
+from backend_api.web.search.bounded_search import MAX_BYTES
+from backend_api.web.search.provider import SearchProvider, SearchUnavailableError
 from support.search_providers import NOTHING, PROVIDERS
 
 ADDRESS = "http://provider.example"

@@ -8,23 +8,23 @@ import httpx
 import pytest
 from respx import MockRouter
 
-from backend_api.application.settings.open_settings import bound_to
-from backend_api.bootstrap.runtime import plan
-from backend_api.bootstrap.settings import SettingsError, load_settings
-from backend_api.domain.ids import UserId
-from backend_api.domain.settings.table import SEARCH_KEYS, KeyedSearch
-from backend_api.infrastructure.search.brave import BraveSearch
-from backend_api.infrastructure.search.custom import CustomSearch
-from backend_api.infrastructure.search.duckduckgo import DuckDuckGoSearch
-from backend_api.infrastructure.search.own_search import OwnSearch, SearchKeyTrials
-from backend_api.infrastructure.search.provider import (
+from backend_api.kit.ids import UserId
+from backend_api.main.runtime import plan
+from backend_api.main.settings import SettingsError, load_settings
+from backend_api.settings.application.open_settings import bound_to
+from backend_api.settings.domain.table import SEARCH_KEYS, KeyedSearch
+from backend_api.web.search.brave import BraveSearch
+from backend_api.web.search.custom import CustomSearch
+from backend_api.web.search.duckduckgo import DuckDuckGoSearch
+from backend_api.web.search.own_search import OwnSearch, SearchKeyTrials
+from backend_api.web.search.provider import (
     Hit,
     SearchKeyError,
     SearchLimitError,
     SearchProvider,
     SearchUnavailableError,
 )
-from backend_api.infrastructure.search.registry import (
+from backend_api.web.search.registry import (
     OWN,
     SearchSettingError,
     SearchSettings,
@@ -32,9 +32,9 @@ from backend_api.infrastructure.search.registry import (
     own_keys,
     search_provider,
 )
-from backend_api.infrastructure.search.searxng import SearxngSearch
-from backend_api.infrastructure.search.serper import SerperSearch
-from backend_api.infrastructure.search.tavily import TavilySearch
+from backend_api.web.search.searxng import SearxngSearch
+from backend_api.web.search.serper import SerperSearch
+from backend_api.web.search.tavily import TavilySearch
 from support.memory.store import MemoryStore
 from support.memory.user_settings import MemorySettingsStore
 from support.user_settings import settings_parts

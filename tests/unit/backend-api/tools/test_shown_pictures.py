@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 
-from backend_api.domain.agent.events import MAX_PREVIEW_CHARACTERS, BodyPart
-from backend_api.infrastructure.tool_api.sandbox_tools import outcome_of
+from backend_api.agent.events import MAX_PREVIEW_CHARACTERS, BodyPart
+from backend_api.sandboxes.tool_api.sandbox_tools import outcome_of
 from contracts.tools import (
     MAX_CODE_PICTURES,
     MAX_CODE_PICTURES_BYTES,

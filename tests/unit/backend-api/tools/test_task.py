@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from backend_api.domain.agent.subagent_kinds import BUILT_IN
-from backend_api.infrastructure.tools.task import TaskTool
+from backend_api.agent.subagent_kinds import BUILT_IN
+from backend_api.agent.tools.task import TaskTool
 from support.scripted import ANY, call_tool
 
 OWN = replace(BUILT_IN[0], name="gardener", description="Digs.")

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend_api.domain.agent.events import Todo, TodosUpdated
-from backend_api.domain.agent.todos import MAX_TODO_CHARACTERS, MAX_TODOS
-from backend_api.domain.agent.tools import Done
-from backend_api.infrastructure.tools.local import LocalTools
-from backend_api.infrastructure.tools.todos import todo_tools
+from backend_api.agent.events import Todo, TodosUpdated
+from backend_api.agent.todos import MAX_TODO_CHARACTERS, MAX_TODOS
+from backend_api.agent.tool import Done
+from backend_api.agent.tools.local import LocalTools
+from backend_api.agent.tools.todos import todo_tools
 from support.scripted import call_tool
 
 DIG = {"content": "Dig"}

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from backend_api.application.runs.masking import Mask
-from backend_api.domain.agent.tools import Done
-from backend_api.domain.ids import UserId
-from backend_api.infrastructure.tools.ask_user import ask_user
-from backend_api.infrastructure.tools.local import LocalTools
-from backend_api.infrastructure.tools.plan_update import PLAN_UPDATE
-from backend_api.infrastructure.tools.task import task_tool
-from backend_api.infrastructure.tools.tasks import task_tools
-from backend_api.infrastructure.tools.team import team_tools
-from backend_api.infrastructure.tools.todos import todo_tools
+from backend_api.agent.tool import Done
+from backend_api.agent.tools.ask_user import ask_user
+from backend_api.agent.tools.local import LocalTools
+from backend_api.agent.tools.plan_update import PLAN_UPDATE
+from backend_api.agent.tools.task import task_tool
+from backend_api.agent.tools.tasks import task_tools
+from backend_api.agent.tools.team import team_tools
+from backend_api.agent.tools.todos import todo_tools
+from backend_api.kit.ids import UserId
+from backend_api.kit.masking import Mask
 from backend_api.memories.application import ChangeMemories
 from backend_api.memories.tools import memory_tools
 from support.memory.memories import MemoryMemories

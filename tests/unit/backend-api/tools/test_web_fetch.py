@@ -4,12 +4,12 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from backend_api.domain.agent.tools import Done
-from backend_api.infrastructure.fetch.errors import AddressRefusedError, FetchFailedError, FetchTooLargeError
-from backend_api.infrastructure.fetch.guarded_client import Fetched, FetchLimits
-from backend_api.infrastructure.fetch.page_text import PageReader
-from backend_api.infrastructure.tools.local import LocalTools
-from backend_api.infrastructure.tools.web_fetch import web_fetch
+from backend_api.agent.tool import Done
+from backend_api.agent.tools.local import LocalTools
+from backend_api.web.fetch.errors import AddressRefusedError, FetchFailedError, FetchTooLargeError
+from backend_api.web.fetch.guarded_client import Fetched, FetchLimits
+from backend_api.web.fetch.page_text import PageReader
+from backend_api.web.tools.web_fetch import web_fetch
 from support.scripted import ANY, call_tool
 
 URL = "https://page.example/a"

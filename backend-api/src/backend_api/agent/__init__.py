@@ -1,0 +1,1 @@
+"""The agent: its loop, its conversation with a model, its capabilities and tools."""

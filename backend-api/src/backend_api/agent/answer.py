@@ -1,0 +1,262 @@
+"""What one turn of the model said, gathered from its parts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+
+from backend_api.agent.conversation import Conversation
+from backend_api.agent.events import (
+    NO_USAGE,
+    Continuation,
+    MessageCompleted,
+    StoredPayload,
+    ThinkingCompleted,
+    Usage,
+)
+from backend_api.agent.journal import LiveOutput
+from backend_api.agent.model import (
+    AddedPart,
+    AssistantTurn,
+    FinishPart,
+    FinishReason,
+    ModelInfo,
+    NoteTurn,
+    Part,
+    TextPart,
+    Thinking,
+    ThinkingPart,
+    ThoughtSoFarPart,
+    ToolCallPart,
+    ToolRequest,
+    Turn,
+    UsagePart,
+)
+from backend_api.agent.options import ThinkingLevel
+from backend_api.agent.tool import ToolSpec
+from backend_api.agent.usage import add_usage
+
+MAX_OPAQUE_CHARACTERS = 256 * 1024
+"""Of what a provider wants back of a thought; a longer one is not kept, and so not sent back."""
+MOST_THOUGHTS = 1_000
+"""Of one answer: each is an event of its own. What is thought after them is neither shown nor kept."""
+
+
+@dataclass(slots=True)
+class _ThinkingText:
+    id: str
+    offset: int
+    continued: int
+    texts: list[str] = field(default_factory=list[str])
+    signature: str | None = None
+    opaque: str | None = None
+    since: float = field(default_factory=time.perf_counter)
+    duration_ms: int | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Answer:
+    """Text, thinking and calls of one turn; a turn takes more than one model call when it is continued. Where
+    `thinking` is off, what a provider sends of it all the same is neither shown nor kept."""
+
+    message_id: str
+    turn: int
+    seen_seq: int
+    live: LiveOutput
+    new_id: Callable[[str], str]
+    thinking: ThinkingLevel | None = None
+    tools: Sequence[ToolSpec] = ()
+    """Those that the model was offered."""
+    calls: list[ToolRequest] = field(default_factory=list[ToolRequest])
+    reason: FinishReason = "stop"
+    total: Usage = NO_USAGE
+    last_call: Usage = NO_USAGE
+    unfinished: str = ""
+    """The tool whose call the last model call was cut in."""
+    continuations: list[Continuation] = field(default_factory=list[Continuation])
+    context_tokens: int = 0
+    """What the last model call of the conversation read and wrote, 0 where that is not known."""
+    _texts: list[str] = field(default_factory=list[str])
+    _thoughts: list[_ThinkingText] = field(default_factory=list[_ThinkingText])
+    has_begun: bool = False
+    """Whether anything of it came, shown or not."""
+    _is_thinking: bool = False
+
+    @classmethod
+    def to(
+        cls,
+        conversation: Conversation,
+        live: LiveOutput,
+        new_id: Callable[[str], str],
+        thinking: ThinkingLevel | None,
+    ) -> Answer:
+        """The next one in a conversation, of which nothing came yet."""
+        return cls(
+            message_id=new_id("msg"),
+            turn=conversation.next_turn,
+            seen_seq=conversation.seen_seq,
+            live=live,
+            new_id=new_id,
+            thinking=thinking,
+            context_tokens=conversation.context_tokens,
+        )
+
+    @property
+    def text(self) -> str:
+        return "".join(self._texts)
+
+    @property
+    def last_thought(self) -> str:
+        """The text of what was thought last."""
+        return "".join(self._thoughts[-1].texts) if self._thoughts else ""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing came of it yet."""
+        return not (self._texts or self._thoughts or self.calls or self.continuations)
+
+    def go_on(self, note: str) -> list[Turn]:
+        """Continue it with another call; what the model is to read of it by then."""
+        text = self.text
+        since = self.continuations[-1].at if self.continuations else 0
+        thinking = tuple(
+            Thinking(text="".join(one.texts), signature=one.signature, opaque=one.opaque, offset=one.offset - since)
+            for one in self._thoughts
+            if one.continued == len(self.continuations)
+        )
+        self.unfinished = ""
+        self.continuations.append(Continuation(at=len(text), note=note))
+        said = [AssistantTurn(text=text[since:], thinking=thinking)] if text[since:] else []
+        return [*said, NoteTurn(text=note)]
+
+    async def read(self, parts: AsyncGenerator[Part, None]) -> None:
+        """All that one call of the model says, which is closed however this ends. Raises what that raises."""
+        async with aclosing(parts):
+            async for part in parts:
+                self._add_part(part)
+
+    def _add_part(self, part: Part) -> None:
+        self.has_begun = self.has_begun or not isinstance(part, UsagePart)
+        match part:
+            case TextPart():
+                if part.text:
+                    # Once for each delta: asked for here, as a call costs more than the look.
+                    if self._is_thinking:
+                        self._finish_thinking()
+                    self._texts.append(part.text)
+                    self.live.show_text(self.message_id, part.text)
+            case ThinkingPart():
+                self._add_thinking(part)
+            case ToolCallPart():
+                self._finish_thinking()
+                self.calls.append(part.request)
+            case AddedPart():
+                self._keep_added(part)
+            case ThoughtSoFarPart():
+                self._take_as_thinking()
+            case UsagePart():
+                self.last_call = part.usage
+            case FinishPart():
+                self.reason = part.reason
+                if part.reason == "length" and self.calls:
+                    # Cut where its arguments had not begun, it reads like one that has none. What stands before it was
+                    # asked for together with it, and is asked for again.
+                    self.unfinished = self.calls[-1].name
+                    self.calls.clear()
+
+    def close_call(self, model: ModelInfo) -> None:
+        """One model call of this turn has ended: count it, and show how full the model's window is."""
+        self.total = add_usage(self.total, self._counted(), model.id)
+        self.context_tokens = self.last_call.input + self.last_call.output
+        if self.context_tokens:
+            self.live.show_context(self.context_tokens, model.context_window)
+        self._finish_thinking()
+        self.last_call = NO_USAGE
+
+    def cut_call(self, model: ModelInfo) -> Usage:
+        """What its calls used, the last one cut: as far as that was told."""
+        return add_usage(self.total, replace(self._counted(), cost=model.cost_when_cut), model.id)
+
+    def _counted(self) -> Usage:
+        """The last call's, with what was new in it."""
+        call = self.last_call
+        return replace(call, new=max(call.input - self.context_tokens, 0) + call.output)
+
+    def payloads(self) -> list[StoredPayload]:
+        """What is recorded of it, before any call starts."""
+        stored: list[StoredPayload] = [
+            ThinkingCompleted(
+                message_id=thought.id,
+                text="".join(thought.texts),
+                effort=self.thinking,
+                duration_ms=thought.duration_ms,
+                turn=self.turn,
+                signature=thought.signature,
+                opaque=thought.opaque,
+                offset=thought.offset,
+                continued=thought.continued,
+                seen_seq=self.seen_seq,
+            )
+            for thought in self._thoughts
+        ]
+        # What it was told to go on with stands with its text, also where it went on with calls alone.
+        if self.text or self.continuations or not self.calls:
+            stored.append(self.message())
+        return stored
+
+    def message(self) -> MessageCompleted:
+        """With the text so far; where it goes on afterwards, that is added to it."""
+        return MessageCompleted(
+            message_id=self.message_id,
+            text=self.text,
+            turn=self.turn,
+            seen_seq=self.seen_seq,
+            continuations=self.continuations,
+        )
+
+    def _add_thinking(self, part: ThinkingPart) -> None:
+        if self.thinking == "off":
+            return
+        if not self._is_thinking:
+            if len(self._thoughts) >= MOST_THOUGHTS:
+                return
+            self._thoughts.append(_ThinkingText(self.new_id("think"), len(self.text), len(self.continuations)))
+            self._is_thinking = True
+        thought = self._thoughts[-1]
+        if part.text:
+            thought.texts.append(part.text)
+            self.live.show_thinking(thought.id, part.text)
+        if part.signature is not None:
+            thought.signature = part.signature if len(part.signature) <= MAX_OPAQUE_CHARACTERS else None
+        if part.opaque is not None:
+            thought.opaque = part.opaque if len(part.opaque) <= MAX_OPAQUE_CHARACTERS else None
+        if part.signature is not None or part.opaque is not None:
+            self._finish_thinking()
+
+    def _keep_added(self, part: AddedPart) -> None:
+        """It stands beside what is thought, and is kept however much is thought."""
+        self._finish_thinking()
+        if len(self._thoughts) < MOST_THOUGHTS and len(part.opaque) <= MAX_OPAQUE_CHARACTERS:
+            added = _ThinkingText(self.new_id("think"), len(self.text), len(self.continuations), opaque=part.opaque)
+            self._thoughts.append(added)
+
+    def _take_as_thinking(self) -> None:
+        """The text of this call so far becomes a thought."""
+        self._finish_thinking()
+        text, since = self.text, self.continuations[-1].at if self.continuations else 0
+        self._texts = [text[:since]] if since else []
+        for one in self._thoughts:
+            one.offset = min(one.offset, since)
+        thought = _ThinkingText(self.new_id("think"), since, len(self.continuations), [text[since:]])
+        is_kept = self.thinking != "off" and len(self._thoughts) < MOST_THOUGHTS
+        if is_kept:
+            self._thoughts.append(thought)
+        self.live.show_as_thinking(self.message_id, since, thought.id if is_kept else None)
+
+    def _finish_thinking(self) -> None:
+        if self._is_thinking:
+            thought = self._thoughts[-1]
+            thought.duration_ms = round((time.perf_counter() - thought.since) * 1000)
+            self._is_thinking = False

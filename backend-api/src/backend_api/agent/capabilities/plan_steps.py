@@ -1,0 +1,28 @@
+"""Where its conversation goes on from a summary, its plan stands in that as it was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from backend_api.agent.capability import Capability, Setup
+from backend_api.agent.conversation import Conversation
+from backend_api.agent.shortening import shorten
+
+KEPT_PLAN_CHARACTERS = 8_000
+"""Of a longer plan its head and tail stand beside a summary."""
+_APPROVED = "The plan that the person approved, as it was recorded:\n\n{plan}"
+_STEPS = "The steps as they were told last:\n{steps}"
+
+
+def _notes_after_compaction(setup: Setup, conversation: Conversation) -> Sequence[str]:
+    del setup
+    plan, kept = conversation.plan, list[str]()
+    if plan.approved is not None:
+        kept.append(_APPROVED.format(plan=shorten(plan.approved, KEPT_PLAN_CHARACTERS)))
+    if plan.steps:
+        lines = [f"- [{one.status}] {one.title}{f': {one.result}' if one.result else ''}" for one in plan.steps]
+        kept.append(_STEPS.format(steps="\n".join(lines)))
+    return kept
+
+
+PLAN_STEPS = Capability(name="plan steps", kept=_notes_after_compaction)

@@ -1,0 +1,28 @@
+"""Calls that are actions of one: each only starts once the one before it succeeded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from backend_api.agent.announced_calls import Announced
+from backend_api.agent.conversation import Conversation
+from backend_api.agent.model import ToolTurn
+
+NOT_REACHED = "Nothing was run: what was to be done before it was not done."
+
+
+@dataclass(frozen=True, slots=True)
+class ChainedCalls:
+    """What is known of those before, while the calls of a turn run: ids of those that `failed`."""
+
+    failed: set[str] = field(default_factory=set[str])
+
+    @classmethod
+    def of(cls, calls: Sequence[Announced], conversation: Conversation) -> ChainedCalls:
+        """As these begin: of what ended before, the conversation says how."""
+        if not any([call.called.after for call in calls]):  # noqa: C419 -- one call, where a generator is one for each
+            return cls()
+        is_open = {call.called.call_id for call in calls}
+        ended = {turn.call_id for turn in conversation.turns if isinstance(turn, ToolTurn) and not turn.success}
+        return cls({*(ended - is_open), *(call.called.call_id for call in calls if call.broken is not None)})

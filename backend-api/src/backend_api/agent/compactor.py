@@ -1,0 +1,105 @@
+"""Replaces what was said so far by a summary, once there is one."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from math import floor
+
+from backend_api.agent.capability import Compact
+from backend_api.agent.catalogue import ChosenModel
+from backend_api.agent.conversation import Conversation
+from backend_api.agent.events import NO_USAGE, ContextCompacted, Notice
+from backend_api.agent.fallback import summary_fallback_notice
+from backend_api.agent.journal import Journal
+from backend_api.agent.model import ModelContextError, ModelError, ModelRequest
+from backend_api.agent.sizes import CountTokens, count_estimated, texts_of
+from backend_api.agent.summary import Summarizer, SummaryError
+from backend_api.agent.thread import COMPACTION_FAILED
+from backend_api.agent.usage import add_usage
+
+logger = logging.getLogger(__name__)
+WriteTranscript = Callable[[], Awaitable[str | None]]
+"""Writes the whole history into the session's workspace; its path there, None where there is no workspace."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compactor:
+    """Keeps nothing: a worker that takes the run over in the middle of a summary asks for it anew."""
+
+    model: ChosenModel
+    instead: ChosenModel | None
+    """The agent's own, asked where the other one fails at something that it would not; None where they are one."""
+    journal: Journal
+    write_transcript: WriteTranscript
+    count_tokens: CountTokens = count_estimated
+    """As the agent's model reads them, which need not be the one that sums up."""
+
+    async def compact(
+        self, request: ModelRequest, conversation: Conversation, wanted: Compact, kept: Sequence[str] = ()
+    ) -> bool:
+        """Whether there is a summary now, with what is `kept` after it. `request` is what the agent's model would be
+        asked next. What the summary cost is counted in any case; without one nothing changes but that this is told."""
+        transcript = await self.write_transcript()
+        notices: list[Notice] = []
+        try:
+            summary = await self._summary(request, wanted.focus, notices)
+        except SummaryError as error:
+            logger.warning("a conversation was not summed up", extra={"reason": str(error)})
+            text = f"The conversation could not be summed up: {error}"
+            outcome = Notice(text=text, code=COMPACTION_FAILED)
+        else:
+            outcome = await self._compacted("\n\n".join([summary, *kept]), conversation, wanted, transcript)
+        await self.journal.record([*notices, self.journal.counted(NO_USAGE), outcome])
+        return isinstance(outcome, ContextCompacted)
+
+    async def _summary(self, request: ModelRequest, focus: str | None, notices: list[Notice]) -> str:
+        """Raises `SummaryError`, of the first of the two where both fail."""
+        try:
+            return await self._summarize(self.model, request, focus)
+        except SummaryError as error:
+            if self.instead is None or error.fault is None or _fails_again(error.fault):
+                raise
+            logger.warning("the model for summaries failed", extra={"reason": str(error)})
+            try:
+                summary = await self._summarize(self.instead, request, focus)
+            except SummaryError as second:
+                raise error from second
+            notices.append(summary_fallback_notice(error.fault, self.instead.info))
+            return summary
+
+    async def _summarize(self, model: ChosenModel, request: ModelRequest, focus: str | None) -> str:
+        summarizer, is_unused = Summarizer(model=model), False
+        try:
+            return await summarizer.summarize(request, focus)
+        except SummaryError as error:
+            is_unused = error.fault is not None and summarizer.used == NO_USAGE
+            raise
+        finally:
+            if not is_unused:
+                self.journal.counted(add_usage(NO_USAGE, summarizer.used, model.info.id))
+
+    async def _compacted(
+        self, summary: str, conversation: Conversation, wanted: Compact, transcript: str | None
+    ) -> ContextCompacted:
+        closed = await self.count_tokens(texts_of(conversation.turns[: conversation.closed_turns]))
+        kept = await self.count_tokens(texts_of(conversation.turns[conversation.closed_turns :]))
+        size = wanted.size or closed + kept
+        # A size that is less than its turns was counted by another measure, and so is what was saved of it.
+        scale = min(size / max(closed + kept, 1), 1)
+        saved = floor((closed - await self.count_tokens([summary])) * scale)
+        return ContextCompacted(
+            kind=wanted.kind,
+            before=size,
+            after=max(size - saved, 0),
+            through_seq=conversation.through_seq,
+            summary=summary,
+            focus=wanted.focus,
+            transcript=transcript,
+        )
+
+
+def _fails_again(fault: ModelError) -> bool:
+    """Whether the agent's own model would fail at the same request: what is too long for another is not so for it."""
+    return fault.is_of_request and not isinstance(fault, ModelContextError)

@@ -1,0 +1,18 @@
+"""What is told where another model is asked than the chosen one."""
+
+from __future__ import annotations
+
+from backend_api.agent.events import Notice
+from backend_api.agent.model import ModelError, ModelInfo
+
+
+def answer_fallback_notice(error: ModelError, other: ModelInfo) -> Notice:
+    """That a model failed, and who goes on for it."""
+    text = f"{error.detail} {other.label} answers instead."
+    return Notice(text=text, code="model_fallback", params={"model": other.label})
+
+
+def summary_fallback_notice(error: ModelError, other: ModelInfo) -> Notice:
+    """The same of a conversation's summary."""
+    text = f"{error.detail} {other.label} sums up the conversation instead."
+    return Notice(text=text, code="summary_fallback", params={"model": other.label})

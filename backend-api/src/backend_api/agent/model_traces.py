@@ -1,0 +1,54 @@
+"""What a session knows of the model calls that were stored of it, apart from what was said in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from backend_api.agent.events import Event, LlmRequest, LlmResponse, ModelRole
+
+OF_AN_AGENT: frozenset[ModelRole] = frozenset({"agent", "subagent", "teammate", "fallback"})
+"""Roles whose requests are those of a conversation, which goes on. Another one's may begin as such a conversation does
+(a summary), and none goes on from it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracedRequest:
+    """A stored request as the next one may extend it: its events' numbers, how many turns they have together, and the
+    digest of it all."""
+
+    seqs: tuple[int, ...]
+    turn_count: int
+    digest: str
+
+
+@dataclass(slots=True)
+class TracedSoFar:
+    """`last_number` of all calls, 0 before the first, and the last request of each agent; None is the main one."""
+
+    last_number: int = 0
+    requests: dict[str | None, TracedRequest] = field(default_factory=dict[str | None, TracedRequest])
+
+    def apply(self, event: Event) -> None:
+        """Add the next event of a call."""
+        match event.payload:
+            case LlmRequest(role="title") | LlmResponse(role="title"):
+                pass  # numbered apart: no run makes them
+            case LlmRequest() as request:
+                self.last_number = max(self.last_number, request.number)
+                # One that is not kept is passed over: the next goes on from what is kept.
+                if request.role in OF_AN_AGENT and request.omitted is None:
+                    self.requests[request.agent_id] = TracedRequest(
+                        seqs=(*request.extends, event.seq or 0), turn_count=request.turn_count, digest=request.digest
+                    )
+            case LlmResponse(number=number):
+                self.last_number = max(self.last_number, number)
+            case _:
+                pass
+
+    def forget(self, agent_id: str) -> None:
+        """An agent that is done asks nothing more."""
+        self.requests.pop(agent_id, None)
+
+    def forget_others(self) -> None:
+        """All but the main one are done."""
+        self.requests = {agent: request for agent, request in self.requests.items() if agent is None}

@@ -1,0 +1,205 @@
+"""The tasks of a session, which its agents share: what may stand in them, and how they change. What does not fit is
+refused whole."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from backend_api.agent.events import Task, TaskStatus, TasksUpdated
+
+MAX_TASKS = 100
+MAX_CHARACTERS = 48_000
+"""Of all tasks together, as they are stored."""
+NO_TASKS = TasksUpdated(version=0, last_id=0, tasks=[])
+Tasks = Sequence[Task]
+
+
+class TasksRefusedError(Exception):
+    """A change that may not be; says what to do instead. Nothing of it was made."""
+
+
+@dataclass(slots=True)
+class TaskBoard:
+    """The tasks as a run knows them: those that are recorded, and what its agents changed since and is not recorded
+    yet. Each change is made on the one before, so that none of two agents that work at once loses the other's."""
+
+    recorded: Callable[[], TasksUpdated] = lambda: NO_TASKS
+    mirrored: dict[str, Task] = field(default_factory=dict[str, Task])
+    """As they were last written into the workspace."""
+    _ahead: TasksUpdated = NO_TASKS
+
+    def known(self) -> TasksUpdated:
+        return max(self.recorded(), self._ahead, key=lambda told: told.version)
+
+    def change(self, change: Callable[[TasksUpdated], TasksUpdated]) -> TasksUpdated:
+        """Make a change, which is to be recorded. Raises `TasksRefusedError`."""
+        known = self.known()
+        changed = change(known)
+        self._ahead = replace(changed, version=known.version + 1, tasks=_checked(changed.tasks))
+        return self._ahead
+
+    def forget_unrecorded(self) -> None:
+        """What was to be recorded was cut before it was: nothing of it was changed."""
+        self._ahead = NO_TASKS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskChange:
+    """What is to be different in one task; None: as it is. An entry of `metadata` that is None is removed."""
+
+    status: TaskStatus | None = None
+    subject: str | None = None
+    description: str | None = None
+    active_form: str | None = None
+    owner: str | None = None
+    add_blocked_by: Sequence[str] = ()
+    add_blocks: Sequence[str] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+def with_task(known: TasksUpdated, task: Task) -> TasksUpdated:
+    """One more, which gets the next number."""
+    number = known.last_id + 1
+    return replace(known, last_id=number, tasks=[*known.tasks, replace(task, id=str(number))])
+
+
+def without_task(known: TasksUpdated, task_id: str) -> TasksUpdated:
+    """One less; what it blocked waits for it no longer. Raises `TasksRefusedError`."""
+    task_of(known.tasks, task_id)
+    left = [
+        replace(
+            task,
+            blocked_by=[one for one in task.blocked_by if one != task_id],
+            blocks=[one for one in task.blocks if one != task_id],
+        )
+        for task in known.tasks
+        if task.id != task_id
+    ]
+    return replace(known, tasks=left)
+
+
+def with_change(known: TasksUpdated, task_id: str, change: TaskChange) -> TasksUpdated:
+    """With one task changed. Raises `TasksRefusedError`."""
+    task = task_of(known.tasks, task_id)
+    given = {name: getattr(change, name) for name in ("status", "subject", "description", "active_form", "owner")}
+    merged = {**task.metadata, **change.metadata}
+    changed = replace(
+        task,
+        **{name: value for name, value in given.items() if value is not None},
+        metadata={name: value for name, value in merged.items() if value is not None},
+    )
+    tasks = [changed if one.id == task_id else one for one in known.tasks]
+    edges = [
+        *((before, task_id) for before in change.add_blocked_by),
+        *((task_id, after) for after in change.add_blocks),
+    ]
+    tasks = _with_edges(tasks, edges)
+    if change.status in ("in_progress", "completed") and (open_ones := open_blockers(tasks, task_of(tasks, task_id))):
+        raise TasksRefusedError(
+            f"task {task_id} is blocked by {_join_ids(open_ones)}, to be completed first. Complete or delete "
+            f"{'it' if len(open_ones) == 1 else 'them'}, or take another task."
+        )
+    return replace(known, tasks=tasks)
+
+
+def task_of(tasks: Tasks, task_id: str) -> Task:
+    """The one of that id. Raises `TasksRefusedError`."""
+    found = next((task for task in tasks if task.id == task_id), None)
+    if found is None:
+        ids = ", ".join(task.id for task in tasks) or "none"
+        raise TasksRefusedError(f"there is no task {task_id!r}. Tasks: {ids}.")
+    return found
+
+
+def open_blockers(tasks: Tasks, task: Task) -> list[str]:
+    """Ids of what has to be completed before this one may begin."""
+    return [one.id for one in tasks if one.id in task.blocked_by and one.status != "completed"]
+
+
+def free_task(tasks: Tasks, name: str) -> Task | None:
+    """The first one that an agent of that name may begin: pending, not blocked, and nobody else's."""
+    return next(
+        (
+            task
+            for task in tasks
+            if task.status == "pending" and task.owner in ("", name) and not open_blockers(tasks, task)
+        ),
+        None,
+    )
+
+
+def are_open(tasks: Tasks) -> bool:
+    """Whether something of them is left to do."""
+    return any(task.status != "completed" for task in tasks)
+
+
+def listed(tasks: Tasks) -> str:
+    """All of them as an agent reads them, a line each."""
+    lines = [_line(tasks, task) for task in tasks]
+    return "\n".join(["The tasks are:", *lines]) if lines else "There are no tasks."
+
+
+def _line(tasks: Tasks, task: Task) -> str:
+    owner = f" ({task.owner})" if task.owner else ""
+    blockers = open_blockers(tasks, task)
+    blocked = f" - blocked by {_join_ids(blockers)}" if blockers and task.status != "completed" else ""
+    return f"{task.id}. [{task.status}] {task.subject}{owner}{blocked}"
+
+
+def as_json(task: Task) -> dict[str, Any]:
+    """As tools and files have it: the names of the fields are those of the tools' arguments."""
+    fields = asdict(task)
+    for name, told in (("active_form", "activeForm"), ("blocked_by", "blockedBy")):
+        fields[told] = fields.pop(name)
+    return fields
+
+
+def _with_edges(tasks: Tasks, edges: Sequence[tuple[str, str]]) -> list[Task]:
+    """Each edge is a task and one that it blocks."""
+    by_id = {task.id: task for task in tasks}
+    for before, after in edges:
+        first, second = task_of(tasks, before), task_of(tasks, after)
+        if (way := _find_path(by_id, after, before)) is not None:
+            circle = " -> ".join([*way, after])
+            raise TasksRefusedError(
+                f"task {before} can't block task {after}: they would wait for each other ({circle})."
+            )
+        first, second = by_id[first.id], by_id[second.id]
+        by_id[before] = replace(first, blocks=_added(first.blocks, after))
+        by_id[after] = replace(second, blocked_by=_added(second.blocked_by, before))
+    return [by_id[task.id] for task in tasks]
+
+
+def _find_path(by_id: Mapping[str, Task], begin: str, end: str) -> list[str] | None:
+    """From one task over those it blocks to another, None where there is none."""
+    ways, seen = [[begin]], {begin}
+    for way in ways:
+        if way[-1] == end:
+            return way
+        further = [one for one in by_id[way[-1]].blocks if one not in seen]
+        seen.update(further)
+        ways += [[*way, one] for one in further]
+    return None
+
+
+def _added(ids: Sequence[str], one: str) -> list[str]:
+    return [*ids] if one in ids else [*ids, one]
+
+
+def _join_ids(ids: Sequence[str]) -> str:
+    return " and ".join([", ".join(ids[:-1]), ids[-1]] if len(ids) > 1 else ids)
+
+
+def _checked(tasks: Tasks) -> list[Task]:
+    if len(tasks) > MAX_TASKS:
+        raise TasksRefusedError(f"a session has at most {MAX_TASKS} tasks. Delete what is completed, with task_update.")
+    size = len(json.dumps([asdict(task) for task in tasks], ensure_ascii=False))
+    if size > MAX_CHARACTERS:
+        raise TasksRefusedError(
+            f"all tasks together may have {MAX_CHARACTERS} characters, these have {size}. Keep descriptions short, "
+            "with the rest in a file, or delete what is completed."
+        )
+    return [*tasks]

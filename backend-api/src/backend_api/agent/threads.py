@@ -1,0 +1,103 @@
+"""The agents of a session as threads of its one stream: each conversation is folded from its own events only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from backend_api.agent.events import (
+    Event,
+    LlmRequest,
+    LlmResponse,
+    McpUpdated,
+    RunFinished,
+    TeammateUpdated,
+    TeamMessage,
+    ToolFinished,
+    agent_of,
+)
+from backend_api.agent.mcp_servers import KnownMcpServer, known_after
+from backend_api.agent.model_traces import TracedSoFar
+from backend_api.agent.run_progress import RunProgress
+from backend_api.agent.skills import together
+from backend_api.agent.team import LEAD, Team
+from backend_api.agent.thread import Thread
+
+
+def subagent_of(call_id: str) -> str:
+    """The agent that works on a call: the same one for whichever worker goes on with it."""
+    return f"agent_{call_id}"
+
+
+class Threads:
+    """The main agent's thread, and those of its sub-agents and teammates. One of a sub-agent is forgotten when the call
+    it works on has its result, and all of them when the run has ended: nothing goes on in it then."""
+
+    def __init__(self) -> None:
+        self.main = Thread()
+        self.traced = TracedSoFar()
+        """Model calls that were stored. Nothing else is made of them: a conversation is the same without."""
+        self.mcp: dict[str, KnownMcpServer] = {}
+        """What is known of each MCP server."""
+        self.team = Team()
+        self._others: dict[str, Thread] = {}
+
+    def apply(self, event: Event, output: str | None = None) -> None:
+        """Add the next event of the session; see `Thread.apply`."""
+        match event.payload:
+            case LlmRequest() | LlmResponse():
+                self.traced.apply(event)
+                return
+            case TeamMessage() as message:
+                self._apply_message(event, message)
+                return
+            case TeammateUpdated() as update:
+                self.team.apply_update(update)
+            case _:
+                pass
+        agent_id = agent_of(event.payload)
+        if agent_id is not None:
+            self._others.setdefault(agent_id, Thread()).apply(event, output)
+            self.main.apply_of_another(event)
+            return
+        self.main.apply(event, output)
+        match event.payload:
+            case ToolFinished(call_id=call_id):
+                self._others.pop(subagent_of(call_id), None)
+                self.traced.forget(subagent_of(call_id))
+            case McpUpdated(server=server) as told:
+                if (known := known_after(self.mcp.get(server), event, told)) is not None:
+                    self.mcp[server] = known
+            case RunFinished():
+                self._others.clear()
+                self.team.clear()
+                self.traced.forget_others()
+            case _:
+                pass
+
+    def _apply_message(self, event: Event, message: TeamMessage) -> None:
+        """It is said in the threads of those that read it."""
+        self.team.apply_message(message)
+        for name in message.recipients:
+            if (member := self.team.members.get(name)) is not None:
+                self._others.setdefault(member.agent_id, Thread()).apply(event)
+        if LEAD in message.recipients:
+            self.main.apply(event)
+        else:
+            self.main.apply_of_another(event)
+
+    def of(self, agent_id: str | None) -> Thread:
+        """The thread of an agent; an empty one where nothing is known of it."""
+        return self.main if agent_id is None else self._others.get(agent_id) or Thread()
+
+    def others(self) -> list[str]:
+        """The sub-agents and teammates."""
+        return list(self._others)
+
+    def skills_read(self) -> list[str]:
+        """Names of those that any agent has read whose work may go on: all of them share a sandbox."""
+        return together(self.main.skills_read, *(thread.skills_read for thread in self._others.values()))
+
+    def progress(self, run_id: str) -> Iterator[RunProgress]:
+        """Of all agents in a run, the sub-agents first."""
+        for thread in (*self._others.values(), self.main):
+            yield thread.progress(run_id)

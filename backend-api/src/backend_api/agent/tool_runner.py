@@ -1,0 +1,374 @@
+"""Runs the calls of one turn: all recorded before any starts, readers together, all others in order."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby
+from typing import Any
+
+from backend_api.agent.announced_calls import Announced, approval_of
+from backend_api.agent.answer import MAX_OPAQUE_CHARACTERS
+from backend_api.agent.attachments import DENIED, READ_TOOL, Attached, is_picture, notice_of, text_of
+from backend_api.agent.capability import ALLOW, Allow, Ask, Deny, Judge, ProposedCall, Verdict
+from backend_api.agent.chained_calls import NOT_REACHED, ChainedCalls
+from backend_api.agent.chosen import NOTHING_CHOSEN, Chosen
+from backend_api.agent.conversation import Conversation
+from backend_api.agent.events import (
+    AttachmentRead,
+    SafetyCheck,
+    ToolCalled,
+    ToolFinished,
+    ToolStarted,
+)
+from backend_api.agent.folder_instructions import new_instructions
+from backend_api.agent.journal import Journal
+from backend_api.agent.long_results import ResultLimits, Room
+from backend_api.agent.model import ToolRequest
+from backend_api.agent.phrase import render_phrase
+from backend_api.agent.recorded import Body, Recorded
+from backend_api.agent.shortening import shorten
+from backend_api.agent.step import NO_RESULT
+from backend_api.agent.tool import Delegate, Done, OpenCall, Tool, ToolCall, Waits, no_mirror
+from backend_api.agent.tool_families import LOAD_TOOL, USE_TOOL, ToolSet
+from backend_api.agent.used_tools import Meant, differing, meant_by, misfit, with_definition
+from backend_api.agent.waits import Wait
+from backend_api.kit.errors import DomainError
+from service_kit.amounts import duration_text
+
+logger = logging.getLogger(__name__)
+
+MAX_TOGETHER = 8
+"""How many calls of one agent are at work at once; further ones wait their turn."""
+GRACE_S = 3.0
+"""A tool that ends itself at its deadline says more than one that is cut, so it gets a little longer."""
+
+TOO_LONG = "It was ended because it did not finish {late}. Part of it may have happened."
+NOT_ASKED = "Nothing was asked: {name} is not marked as a tool that asks the person (`asks_person`)."
+NEVER_BEGUN = "Nothing was run: the computer was not available {late}."
+FAULTY = "The tool failed by a fault of its own. Part of it may have happened; don't try the same again."
+NOT_BEGUN = "Nothing was run: the tool failed by a fault of its own. Don't try the same again."
+MAX_OUTPUT_CHARACTERS = 1_000_000
+"""Of a result, as of those of the sandbox; of a longer one head and tail are kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRunner:
+    """The tools of one run."""
+
+    tools: Sequence[Tool]
+    judge: Judge
+    journal: Journal
+    new_id: Callable[[str], str]
+    limits: ResultLimits
+    tool_set: ToolSet
+    """What its agent is told of the tools. It may call all of them."""
+    delegate: Delegate | None = None
+    """How its agent gives work to another one; None: it gives nothing on."""
+    mirror: Callable[[], Awaitable[None]] = no_mirror
+    """See `ToolCall`."""
+
+    def announce(
+        self, requests: Sequence[ToolRequest], chosen: Chosen = NOTHING_CHOSEN, *, turn: int, seen_seq: int
+    ) -> list[Announced]:
+        """The calls of an answer, before any of them starts, judged by what is known to be chosen. Every call gets an
+        id of ours, as providers' repeat or lack them."""
+        if not requests:
+            return []
+        tools = {tool.spec.name: tool for tool in self.tools}
+        announced: list[Announced] = []
+        named: set[str] = set()
+        for request in requests:
+            after = announced[-1].called.call_id if announced and request.is_next_action else None
+            meant = meant_by(request)
+            one = self._announce(meant, tools, chosen, turn, seen_seq, is_again=meant.request.name in named)
+            announced.append(replace(one, called=replace(one.called, after=after)))
+            named.add(meant.request.name)
+        return announced
+
+    async def run_calls(self, announced: Sequence[Announced], conversation: Conversation, read: int = 0) -> list[Wait]:
+        """Run recorded calls of a turn that `read` and wrote so many tokens, 0 where that is not known; answers what
+        those wait for that have no result yet. Raises `UnavailableError` where the place they run in can't be had."""
+        room = Room(
+            conversation=conversation,
+            calls=len(announced),
+            read=read,
+            instructions={**conversation.instructions},
+        )
+        waits: list[Wait] = []
+        chain = ChainedCalls.of(announced, conversation)
+        announced = [call for call in announced if call.broken is None]
+        asking = [call for call in announced if call.asks is not None]
+        allowed = [call for call in announced if call.asks is None]
+        for beside, group in groupby(allowed, key=lambda call: call.may_run_beside):
+            if beside:
+                judged = await self._judge_now([*group], asking, chain)
+                await _run_concurrently([partial(self._run_one, call, waits, room, chain) for call in judged])
+            else:
+                for call in group:
+                    for judged in await self._judge_now([call], asking, chain):
+                        await self._run_one(judged, waits, room, chain)
+        if asking := await self._recheck_asking(announced, asking, chain):
+            waits.insert(0, approval_of(asking))
+        return waits
+
+    async def _recheck_asking(
+        self, announced: Sequence[Announced], asking: Sequence[Announced], chain: ChainedCalls
+    ) -> list[Announced]:
+        """Those to ask the person for, in the order of the turn: a call beside them may have led to that they are
+        denied by now, or would not be run whatever the person says."""
+        if not asking:
+            return []
+        wanted = {call.called.call_id: call for call in asking}
+        in_order = [wanted[call.called.call_id] for call in announced if call.called.call_id in wanted]
+        still: list[Announced] = []
+        allowed = await self._judge_now(in_order, still, chain)
+        left = {call.called.call_id for call in (*still, *allowed)}
+        return [call for call in in_order if call.called.call_id in left]
+
+    async def settle(self, dangling: Sequence[OpenCall], conversation: Conversation) -> list[Wait]:
+        """Close calls another worker left open: readers run again if they still may, of others is said that they may
+        have happened. What was held for approval never started: it runs if it is approved, and is asked for where it
+        was not yet."""
+        tools = {tool.spec.name: tool for tool in self.tools}
+        again: list[Announced] = []
+        for call in dangling:
+            called, tool = call.called, tools.get(call.called.name)
+            if call.needs_approval or (tool is not None and tool.may_run_again(called.read_only)):
+                judged = self._judge_again(call, tool)
+                again.append(judged)
+                broken = judged.broken
+            else:
+                broken = NO_RESULT
+            if broken is not None:
+                await self._finish(called, Done(success=False, output=broken))
+        return await self.run_calls(again, conversation)
+
+    async def show_attached(self, messages: Sequence[Attached]) -> list[Wait]:
+        """Record the pictures of messages that the model reads next, as the tool has them that reads one for it: one
+        after the other, so that whoever goes on looks at no picture twice. Nothing is waited for."""
+        tool = next((tool for tool in self.tools if tool.spec.name == READ_TOOL), None)
+        for message in messages:
+            if tool is None:
+                # The message names them, which is all that there is to say.
+                await self.journal.record(
+                    [AttachmentRead(message_id=message.message_id, paths=[*message.left], text="")]
+                )
+                continue
+            for path in message.first:
+                await self._show_attached(message.message_id, path, tool)
+            if (further := message.too_many()) is not None:
+                await self.journal.record([further])
+        return []
+
+    async def _show_attached(self, message_id: str, path: str, tool: Tool) -> None:
+        arguments = {"path": path}
+        phrase = render_phrase(tool.spec.phrase, arguments)
+        called = ToolCalled(call_id=self.new_id("call"), name=READ_TOOL, arguments=arguments, phrase=phrase)
+        done = Done(success=False, output=DENIED)
+        if isinstance(self.judge(_proposed(tool, arguments, ()), await self.journal.chosen()), Allow):
+            outcome = await self._execute(called, tool)
+            done = outcome if isinstance(outcome, Done) else done
+        body = Body(content=done.body, media_type=done.body_media_type) if is_picture(done) and done.body else None
+        read = AttachmentRead(
+            message_id=message_id,
+            paths=[path],
+            text=text_of(path, done),
+            call_id=called.call_id,
+            body=body.reference() if body is not None else None,
+        )
+        items = [Recorded(payload=read, body=body)]
+        if body is None and read.text:
+            items.append(Recorded(payload=notice_of(path, done)))
+        await self.journal.record_items(items)
+
+    def _announce(
+        self,
+        meant: Meant,
+        tools: dict[str, Tool],
+        chosen: Chosen,
+        turn: int,
+        seen_seq: int,
+        *,
+        is_again: bool,
+    ) -> Announced:
+        request, via = meant.request, None if meant.said is None else USE_TOOL
+        tool, arguments = tools.get(request.name), request.arguments or {}
+        if via is not None and tool is None:
+            # There is nothing else to record it as.
+            via, meant = None, replace(meant, fault=self._no_tool(request.name))
+            request, arguments = replace(request, name=USE_TOOL), meant.said or {}
+        broken, verdict = meant.fault, ALLOW
+        if broken is not None:
+            pass
+        elif tool is None:
+            broken = self._no_tool(request.name)
+        elif request.arguments is None:
+            broken = (
+                "Nothing was run: the arguments are not a JSON object, or were cut. Send them again whole; write long "
+                f"content in several smaller calls. Received: {shorten(request.raw, 300)!r}"
+            )
+        elif tool.spec.once and is_again:
+            broken = f"Nothing was run: {request.name} is called once in an answer, and this is not the first call."
+        elif via is not None and not self.tool_set.tells(request.name) and (text := misfit(tool.spec, arguments)):
+            broken = text
+        else:
+            verdict = self.judge(_proposed(tool, arguments, request.safety_checks), chosen)
+            broken = _denial(verdict)
+        spec = tool.spec if tool else None
+        called = ToolCalled(
+            call_id=self.new_id("call"),
+            name=re.sub(r"[^a-zA-Z0-9_-]", "_", request.name)[:64] or "unknown",
+            arguments=arguments,
+            phrase=render_phrase(spec.phrase, arguments) if spec else f"Unknown tool {request.name[:60]}",
+            dangerous=spec.dangerous if spec else False,
+            read_only=spec.read_only if spec else True,
+            needs_computer=spec.needs_sandbox if spec else False,
+            turn=turn,
+            seen_seq=seen_seq,
+            asks=isinstance(verdict, Ask),
+            opaque=request.opaque if len(request.opaque or "") <= MAX_OPAQUE_CHARACTERS else None,
+            safety_checks=[*request.safety_checks],
+            via=via,
+            said=differing(meant.said, request.name, arguments) if via is not None else None,
+        )
+        asks = verdict if isinstance(verdict, Ask) else None
+        return Announced(called=called, tool=tool, broken=broken, asks=asks, needs_approval=asks is not None)
+
+    def _judge_again(self, call: OpenCall, tool: Tool | None) -> Announced:
+        """A call that another worker left, judged anew: what is denied meanwhile stays so, approved or not."""
+        if tool is None:
+            return Announced(called=call.called, tool=None, broken=self._no_tool(call.called.name))
+        verdict = self.judge(_proposed(tool, call.called.arguments, call.called.safety_checks))
+        asks = verdict if isinstance(verdict, Ask) and not call.is_approved else None
+        return Announced(
+            called=call.called,
+            tool=tool,
+            broken=_denial(verdict),
+            asks=asks,
+            needs_approval=call.needs_approval,
+            is_approved=call.is_approved,
+        )
+
+    def _no_tool(self, name: str) -> str:
+        names = sorted(tool.spec.name for tool in self.tools if self.tool_set.tells(tool.spec.name))
+        families = [family.name for family in self.tool_set.families]
+        more = f" More by {LOAD_TOOL}, of the families {', '.join(families)}." if families else ""
+        return f"There is no tool named {name!r}. Tools: {', '.join(names)}.{more}"
+
+    async def _run_one(self, call: Announced, waits: list[Wait], room: Room, chain: ChainedCalls) -> None:
+        if call.tool is None:
+            return
+        if call.needs_approval:
+            await self.journal.record([ToolStarted(call_id=call.called.call_id)])
+        match await self._execute(call.called, call.tool):
+            case Waits(further) if call.tool.may_wait_for(further):
+                waits += further
+            case Waits():
+                await self._finish(call.called, Done(success=False, output=NOT_ASKED.format(name=call.called.name)))
+            case Done() as done:
+                if not done.success and not self.tool_set.tells(call.called.name):
+                    done = replace(done, output=with_definition(done.output, call.tool.spec))
+                if not done.success:
+                    chain.failed.add(call.called.call_id)
+                done = replace(done, events=[*done.events, *new_instructions(done.instructions, room.instructions)])
+                await self._finish(call.called, await self.limits.fitted(call.called, done, room))
+
+    async def _judge_now(
+        self, calls: Sequence[Announced], asking: list[Announced], chain: ChainedCalls
+    ) -> list[Announced]:
+        """Those that may start. Mode and rules may have changed since the model was asked, by a call before these or by
+        the person: what is denied by now has its result, and what is to be asked for by now, or comes after that, is
+        added to `asking`."""
+        chosen = await self.journal.chosen()
+        may_start: list[Announced] = []
+        for call in calls:
+            if call.tool is None:
+                continue
+            verdict = self.judge(_proposed(call.tool, call.called.arguments, call.called.safety_checks), chosen)
+            before = _ask_of_previous(call.called, asking) if asking else None
+            denial = NOT_REACHED if call.called.after in chain.failed else _denial(verdict)
+            if denial is not None:
+                chain.failed.add(call.called.call_id)
+                await self._finish(call.called, Done(success=False, output=denial))
+            elif before is not None:
+                asking.append(replace(call, asks=before))
+            elif isinstance(verdict, Ask) and not call.is_approved:
+                asking.append(replace(call, asks=verdict))
+            else:
+                may_start.append(call)
+        return may_start
+
+    async def _execute(self, called: ToolCalled, tool: Tool) -> Done | Waits:
+        with self.journal.tool_call(called, self.delegate) as call:
+            call.load_tools = self.tool_set.load
+            call.mirror = self.mirror
+            deadline = asyncio.timeout(tool.spec.deadline_ms / 1000 + GRACE_S)
+            try:
+                async with deadline:
+                    call.outcome = await tool.run_call(call)
+            except DomainError:
+                # Not the tool's: the place it runs in, the model of an agent below, the store or the lease.
+                raise
+            except Exception as error:
+                if deadline.expired() and isinstance(error, TimeoutError):
+                    call.outcome = _deadline_result(call, tool)
+                else:
+                    fields = {"tool": called.name, "call_id": called.call_id, "run_id": call.run_id}
+                    logger.exception("a tool failed", extra=fields)
+                    call.outcome = Done(success=False, output=FAULTY if call.has_begun else NOT_BEGUN)
+            if isinstance(call.outcome, Done):
+                output = shorten(call.outcome.output, MAX_OUTPUT_CHARACTERS)
+                call.outcome = replace(call.outcome, output=output, duration_ms=call.duration_ms())
+            return call.outcome
+
+    async def _finish(self, called: ToolCalled, outcome: Done) -> None:
+        """The journal makes the preview of the output."""
+        finished = ToolFinished(
+            call_id=called.call_id,
+            success=outcome.success,
+            preview="",
+            duration_ms=outcome.duration_ms,
+            display=outcome.display,
+        )
+        await self.journal.record_result(finished, outcome)
+
+
+def _deadline_result(call: ToolCall, tool: Tool) -> Done:
+    """The result of a call that was cut at its deadline."""
+    text = TOO_LONG if call.has_begun else NEVER_BEGUN
+    return Done(success=False, output=text.format(late=f"within {duration_text(tool.spec.deadline_ms / 1000)}"))
+
+
+def _ask_of_previous(called: ToolCalled, asking: Sequence[Announced]) -> Ask | None:
+    """How the call that has to come before it is asked for, if it is."""
+    return next((one.asks for one in asking if one.called.call_id == called.after), None)
+
+
+def _proposed(tool: Tool, arguments: Mapping[str, Any], checks: Sequence[SafetyCheck]) -> ProposedCall:
+    return ProposedCall(tool=tool.spec, arguments=arguments, is_held_back=bool(checks))
+
+
+def _denial(verdict: Verdict) -> str | None:
+    return f"Nothing was run: {verdict.reason}" if isinstance(verdict, Deny) else None
+
+
+async def _run_concurrently(runs: Sequence[Callable[[], Awaitable[None]]]) -> None:
+    """In their order, `MAX_TOGETHER` of them at once."""
+    waiting = iter(runs)
+
+    async def work() -> None:
+        for run in waiting:
+            await run()
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(len(runs), MAX_TOGETHER)):
+                group.create_task(work())
+    except ExceptionGroup as errors:
+        # The loop above knows plain errors only; the first of several that came together stands for all.
+        raise errors.exceptions[0] from errors

@@ -1,0 +1,114 @@
+"""Tools that run in the gateway itself: a spec from the class of their arguments, and a function."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import cache, lru_cache
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, ValidationError, field_validator
+from pydantic_core import PydanticCustomError
+
+from backend_api.agent.capability import Setup
+from backend_api.agent.tool import Done, Effect, Tool, ToolCall, ToolSpec, Waits
+from backend_api.agent.tools.told_schema import told_schema
+from backend_api.agent.wrong_arguments import ArgumentFault, wrong_arguments
+from backend_api.kit.unseen import BLANK_FAULT, NUL_FAULT, has_nul, says_nothing
+
+
+class Arguments(BaseModel):
+    """Base of every local tool's arguments: an unknown field is refused by name, and NUL in any text."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @field_validator("*", mode="after")
+    @classmethod
+    def _check_for_nul(cls, value: Any) -> Any:
+        if has_nul(value):
+            raise PydanticCustomError("nul", NUL_FAULT)
+        return value
+
+
+def _checked_words(text: str) -> str:
+    if says_nothing(text):
+        raise PydanticCustomError("blank", BLANK_FAULT)
+    return text
+
+
+A = TypeVar("A", bound=Arguments)
+Words = Annotated[str, AfterValidator(_checked_words)]
+"""There is something to be seen in it, or it is empty where it may be."""
+Line = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"^[^\r\n]*$"), AfterValidator(_checked_words)]
+"""As `Words`, without a break in it."""
+
+
+def local_tool(
+    *,
+    name: str,
+    description: str,
+    arguments: type[A],
+    phrase: str,
+    run_call: Callable[[ToolCall, A], Awaitable[Done | Waits]],
+    effect: Effect = "reads",
+    needs_sandbox: bool = False,
+    asks_person: bool = False,
+    waits: bool = False,
+    once: bool = False,
+    deadline_ms: int = 30_000,
+) -> Tool:
+    """A tool whose `run_call` gets validated arguments."""
+
+    async def run_checked(call: ToolCall) -> Done | Waits:
+        try:
+            checked = arguments.model_validate(call.arguments)
+        except ValidationError as error:
+            faults = [
+                ArgumentFault(tuple(str(part) for part in fault["loc"]), fault["msg"])
+                for fault in error.errors(include_url=False, include_input=False)
+            ]
+            return Done(success=False, output=wrong_arguments(name, faults, call.arguments))
+        return await run_call(call, checked)
+
+    spec = _spec(
+        name=name,
+        description=description,
+        arguments=arguments,
+        phrase=phrase,
+        effect=effect,
+        needs_sandbox=needs_sandbox,
+        asks_person=asks_person,
+        waits=waits,
+        once=once,
+        deadline_ms=deadline_ms,
+    )
+    return Tool(spec=spec, run_call=run_checked)
+
+
+@lru_cache(maxsize=512)
+def _spec(*, arguments: type[Arguments], **options: Any) -> ToolSpec:
+    """Made once: a tool that knows its agent is made anew for each run."""
+    return ToolSpec(parameters=_parameters(arguments), **options)
+
+
+@cache
+def _parameters(arguments: type[Arguments]) -> dict[str, Any]:
+    return told_schema(arguments.model_json_schema())
+
+
+class LocalTools:
+    """`ToolSource` of tools that are the same for every agent."""
+
+    def __init__(self, tools: Sequence[Tool]) -> None:
+        self._tools = tools
+
+    async def tools(self, setup: Setup) -> Sequence[Tool]:
+        """Nothing of the setup matters."""
+        return self._tools
+
+
+class MainAgentTools(LocalTools):
+    """`ToolSource` of tools that only the agent has that the person talks to."""
+
+    async def tools(self, setup: Setup) -> Sequence[Tool]:
+        """None for sub-agents."""
+        return await super().tools(setup) if setup.kind == "main" else []

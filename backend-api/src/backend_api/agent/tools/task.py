@@ -1,0 +1,87 @@
+"""`task`: a part of the work for an agent of its own, whose last answer is the result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from pydantic import AliasChoices, Field
+
+from backend_api.agent.capability import Setup
+from backend_api.agent.subagent_kinds import BUILT_IN, MAIN, SubagentKind
+from backend_api.agent.tool import Assignment, Done, Tool, ToolCall, Waits
+from backend_api.agent.tools.local import Arguments, Words, local_tool
+
+WITHIN_S = 1_800.0
+MAX_KINDS_CHARACTERS = 1_500
+"""Of what is told of the kinds there are, beside their names."""
+_DESCRIPTION = """\
+Give a part of the work to another agent, which knows nothing of this conversation; its last answer is the result. \
+Good for a search that reads much and finds little, and for parts that don't depend on each other: several in one \
+answer work at once.
+Which agent (`agent_type`): {kinds}."""
+
+
+class TaskArguments(Arguments):
+    # The second names are those of calls that were recorded before; such a one may still be open.
+    description: str = Field(
+        validation_alias=AliasChoices("description", "title"),
+        min_length=1,
+        max_length=80,
+        description="The task in a few words, for the person.",
+    )
+    prompt: Words = Field(
+        validation_alias=AliasChoices("prompt", "task"),
+        min_length=1,
+        max_length=20_000,
+        description="What to do and to answer, with all it needs to know.",
+    )
+    # One that is gone by now is told as a result, which names those there are.
+    agent_type: str = Field(
+        default="general",
+        validation_alias=AliasChoices("agent_type", "kind"),
+        max_length=100,
+        description="Which agent does it, by its name.",
+    )
+
+
+class TaskTool:
+    """`ToolSource` of `task`, which only the main agent has: sub-agents give nothing on."""
+
+    async def tools(self, setup: Setup) -> Sequence[Tool]:
+        """One, or none."""
+        return [task_tool(tuple(setup.kinds))] if setup.kind == MAIN else []
+
+
+@lru_cache(maxsize=64)
+def task_tool(kinds: tuple[SubagentKind, ...] = BUILT_IN) -> Tool:
+    """The tool, for an agent that gives work on to agents of these kinds."""
+
+    async def run_call(call: ToolCall, arguments: TaskArguments) -> Done | Waits:
+        if call.delegate is None:
+            return Done(success=False, output="There is no other agent to give it to.")
+        return await call.delegate(
+            call, Assignment(kind=arguments.agent_type, task=arguments.prompt, within_s=WITHIN_S)
+        )
+
+    # The call itself changes nothing: what the agent calls is judged and put in order call by call. A worker that
+    # takes the run over calls it again, and the agent goes on where it was.
+    return local_tool(
+        name="task",
+        description=_DESCRIPTION.format(kinds=_describe_kinds(kinds)),
+        arguments=TaskArguments,
+        phrase="Handing on: {description}",
+        run_call=run_call,
+        effect="reads",
+        deadline_ms=round(WITHIN_S * 1_000),
+    )
+
+
+def _describe_kinds(kinds: Sequence[SubagentKind]) -> str:
+    # A sentence of each is enough: how it works is told to the agent itself. Of many the names alone say what they are.
+    told, left = list[str](), MAX_KINDS_CHARACTERS
+    for kind in kinds:
+        what = f" {kind.description.rstrip('.')}"
+        left -= len(what)
+        told.append(f"`{kind.name}`{what if left >= 0 else ''}")
+    return "; ".join(told)

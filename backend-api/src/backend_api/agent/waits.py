@@ -1,0 +1,138 @@
+"""What a run waits for without a process, and what comes of it when the wait is over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from backend_api.agent.approvals import Approval, Decision, PastDecision
+from backend_api.agent.events import ResolvedBy
+from backend_api.agent.plans import Plan, PlanDecision
+from backend_api.agent.questions import Answers, Questions
+from backend_api.agent.recorded import Recorded
+
+Subject = Questions | Approval | Plan
+RefusedBy = Literal["message", "stop"]
+Answer = Answers | Decision | PlanDecision
+ASKS_NO_MORE: Mapping[str, Any] = {"enable_approval": False, "asked_tools": []}
+PLANS_NO_MORE: Mapping[str, Any] = {"enable_plan_mode": False}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """Something that is waited for, until its deadline `expires_s` after it was stored, by the store's clock."""
+
+    id: str
+    subject: Subject
+    expires_s: float
+
+    @property
+    def agent_id(self) -> str | None:
+        """Who waits; None for the main agent, which alone asks questions."""
+        return self.subject.agent_id if isinstance(self.subject, Approval) else None
+
+    def begun(self, at: datetime) -> OpenWait:
+        """As it is stored."""
+        return OpenWait(id=self.id, subject=self.subject, deadline=at + timedelta(seconds=self.expires_s))
+
+
+class WaitRefusedError(Exception):
+    """A run does not wait, as a stop or a message that interrupts came before; nothing was written."""
+
+    def __init__(self, by: RefusedBy) -> None:
+        super().__init__(f"A {by} came before the wait.")
+        self.by: RefusedBy = by
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenWait:
+    """A wait as it is stored. What it is about is decided exactly once: by an answer, the deadline, a message
+    that interrupts or a stop."""
+
+    id: str
+    subject: Subject
+    deadline: datetime
+
+    @property
+    def past(self) -> Sequence[PastDecision]:
+        """What was decided of an approval."""
+        return self.subject.decided if isinstance(self.subject, Approval) else ()
+
+    @property
+    def lapsed(self) -> Sequence[PastDecision]:
+        """What is decided of an approval whose deadline has passed, though nobody recorded it yet."""
+        if not isinstance(self.subject, Approval):
+            return ()
+        return self.subject.resolved(self.id, "timeout", None).rest.decided
+
+    def asked(self) -> Recorded:
+        """What tells of it."""
+        return Recorded(payload=self.subject.asked(self.id, self.deadline))
+
+    def kept(self) -> OpenWait:
+        """What is needed to end it. The calls' arguments, of any size and with any keys, what they are held back
+        for, and a plan's text stand in the log alone."""
+        if isinstance(self.subject, Plan):
+            return replace(self, subject=replace(self.subject, plan=""))
+        if not isinstance(self.subject, Approval):
+            return self
+        calls = [replace(call, arguments={}, safety_checks=[]) for call in self.subject.calls]
+        return replace(self, subject=replace(self.subject, calls=calls))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """What comes of the end of some waits of a run: `left` is still waited for, `over` is not, and `recorded` tells of
+    it. `options` are those of the session that change with it."""
+
+    left: Sequence[OpenWait]
+    over: Sequence[OpenWait]
+    recorded: Sequence[Recorded]
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+def answered(wait: OpenWait, waits: Sequence[OpenWait], answer: Answer, at: datetime) -> list[OpenWait]:
+    """Those of a run's waits that an answer to one of them ends. To approve all without naming calls approves what its
+    other agents ask for too, but for what was not decided in time, and what a provider holds back."""
+    if not isinstance(answer, Decision) or answer.decision != "approve_all" or answer.call_ids is not None:
+        return [wait]
+    others = [one for one in waits if one.id != wait.id and one.deadline >= at and _is_approved_unseen(one.subject)]
+    return [wait, *others]
+
+
+def _is_approved_unseen(subject: Subject) -> bool:
+    return isinstance(subject, Approval) and not subject.is_held_back
+
+
+def end(waits: Sequence[OpenWait], ending: Sequence[OpenWait], by: ResolvedBy, answer: Answer | None = None) -> Ended:
+    """End some of a run's waits, each with the answer, if there is one. Raises `InvalidError` or `ConflictError` for an
+    answer it does not allow."""
+    left = [wait for wait in waits if wait not in ending]
+    over: list[OpenWait] = []
+    recorded: list[Recorded] = []
+    for wait in ending:
+        match wait.subject:
+            case Questions() as questions:
+                recorded += questions.resolved(wait.id, by, answer if isinstance(answer, Answers) else None)
+                over.append(wait)
+            case Plan() as plan:
+                recorded += plan.resolved(wait.id, by, answer if isinstance(answer, PlanDecision) else None)
+                over.append(wait)
+            case Approval() as approval:
+                decision = answer if isinstance(answer, Decision) else None
+                rest, said = approval.resolved(wait.id, by, decision)
+                recorded += said
+                (left if rest.calls else over).append(replace(wait, subject=rest))
+    return Ended(left=left, over=over, recorded=recorded, options=_options_after(answer))
+
+
+def _options_after(answer: Answer | None) -> Mapping[str, Any]:
+    match answer:
+        case Decision(decision="approve_all"):
+            return ASKS_NO_MORE
+        case PlanDecision(decision="approve"):
+            return PLANS_NO_MORE
+        case _:
+            return {}

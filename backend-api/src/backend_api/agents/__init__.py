@@ -1,0 +1,1 @@
+"""Kinds of sub-agents, of the deployment and of each user."""

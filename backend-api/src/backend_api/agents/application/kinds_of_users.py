@@ -1,0 +1,23 @@
+"""The kinds that sub-agents of a user may be of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from backend_api.agent.subagent_kinds import BUILT_IN, SubagentKind, find_kind
+from backend_api.agents.domain import OwnKinds
+from backend_api.kit.ids import UserId
+
+
+@dataclass(frozen=True, slots=True)
+class KindsOfUsers:
+    """Those of everybody, `shared`, and those that the user wrote. Of one name that both have the shared one counts."""
+
+    shared: Sequence[SubagentKind] = BUILT_IN
+    own: OwnKinds | None = None
+
+    async def __call__(self, user_id: UserId) -> list[SubagentKind]:
+        """In the order in which they are offered. Raises `StoreUnavailableError`."""
+        own = await self.own.of(user_id) if self.own is not None else ()
+        return [*self.shared, *(kind for kind in own if find_kind(self.shared, kind.name) is None)]

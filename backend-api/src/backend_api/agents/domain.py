@@ -1,0 +1,48 @@
+"""Kinds of sub-agents that users wrote: where they are kept, and what can go wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from backend_api.agent.subagent_kinds import MAX_KINDS, SubagentKind
+from backend_api.kit.errors import ConflictError, NotFoundError
+from backend_api.kit.ids import UserId
+
+
+class KindNotFoundError(NotFoundError):
+    """The user wrote no kind of this name."""
+
+    code = "agent_not_found"
+
+
+class KindNameTakenError(ConflictError):
+    """The product or the deployment has a kind of this name, which no user replaces."""
+
+    code = "agent_name_taken"
+
+
+class TooManyKindsError(ConflictError):
+    """The user has as many kinds as one may have."""
+
+    code = "too_many_agents"
+
+    def __init__(self) -> None:
+        super().__init__(f"You have {MAX_KINDS} agents of your own, as many as there may be: delete one first.")
+
+
+class OwnKinds(Protocol):
+    """The kinds of each user. All raise `StoreUnavailableError`."""
+
+    async def of(self, user_id: UserId) -> Sequence[SubagentKind]:
+        """By their names."""
+        ...
+
+    async def put(self, user_id: UserId, kind: SubagentKind) -> None:
+        """Add it, or replace the one of its name. Once it returns, every run that begins in a session of this user is
+        told by its lease that there are settings. Raises `TooManyKindsError`, however many are added at once."""
+        ...
+
+    async def delete(self, user_id: UserId, name: str) -> bool:
+        """False where there was none."""
+        ...

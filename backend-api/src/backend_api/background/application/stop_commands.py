@@ -1,0 +1,51 @@
+"""End what runs in the background of a session's sandbox."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+
+from backend_api.background.application.look_at_command import LookAtCommand
+from backend_api.background.domain import BackgroundCommand, BackgroundCommands
+from backend_api.conversations.ports import SessionRepository
+from backend_api.kit.errors import DomainError
+from backend_api.kit.ids import SessionId, UserId
+
+logger = logging.getLogger(__name__)
+
+WITHIN_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class StopCommands:
+    """The wish is stored first: what is not reached now, or just begins, is ended by who watches over it. Raises
+    `SessionNotFoundError`, and `BackgroundNotFoundError` for one that there is not."""
+
+    sessions: SessionRepository
+    commands: BackgroundCommands
+    look: LookAtCommand
+    within_s: float = WITHIN_S
+
+    async def one(self, session_id: SessionId, user_id: UserId, background_id: str) -> BackgroundCommand:
+        """As it is then; one that has ended stays as it is."""
+        await self.sessions.get(session_id, user_id)
+        await self.commands.get(session_id, background_id)
+        await self._stop(await self.commands.request_end(session_id, background_id))
+        return await self.commands.get(session_id, background_id)
+
+    async def all(self, session_id: SessionId, user_id: UserId) -> None:
+        """Of the session."""
+        await self.sessions.get(session_id, user_id)
+        await self._stop(await self.commands.request_end(session_id))
+
+    async def _stop(self, commands: list[BackgroundCommand]) -> None:
+        await asyncio.gather(*(self._stop_one(command) for command in commands if command.is_begun))
+
+    async def _stop_one(self, command: BackgroundCommand) -> None:
+        try:
+            async with asyncio.timeout(self.within_s):
+                await self.look(command)
+        except (DomainError, TimeoutError) as error:
+            fields = {"session_id": command.session_id, "background_id": command.id, "reason": str(error)}
+            logger.warning("a background command was not reached to be stopped", extra=fields)

@@ -1,0 +1,17 @@
+"""Where its conversation goes on from a summary, the commands that run in the background stand in that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from backend_api.agent.background import listed
+from backend_api.agent.capability import Capability, Setup
+from backend_api.agent.conversation import Conversation
+
+
+def _notes_after_compaction(setup: Setup, conversation: Conversation) -> Sequence[str]:
+    del setup
+    return [listed(conversation.background)] if conversation.background else []
+
+
+BACKGROUND = Capability(name="background", kept=_notes_after_compaction)

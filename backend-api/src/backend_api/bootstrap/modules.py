@@ -1,8 +1,0 @@
-"""The modules of the gateway, each on what those before it have. One that is taken out is missing, and nothing else."""
-
-from __future__ import annotations
-
-from backend_api.kit.module import Module
-from backend_api.memories.module import MEMORIES
-
-MODULES: tuple[Module, ...] = (MEMORIES,)

@@ -1,0 +1,1 @@
+"""Tools, models and presets that can be chosen."""

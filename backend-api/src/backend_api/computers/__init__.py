@@ -1,0 +1,1 @@
+"""What a person sees and does of a session's sandbox: its files, snapshots and screen."""

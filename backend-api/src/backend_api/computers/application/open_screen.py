@@ -1,0 +1,55 @@
+"""Trade a ticket for the screen of a sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from backend_api.computers.domain import TicketInvalidError, Tickets
+from backend_api.conversations.application.own_sandbox import OwnSandbox
+from backend_api.conversations.application.stream_slots import StreamSlots
+from backend_api.identity.application.connection_auth import AuthenticatedConnections, ConnectionAuth
+from backend_api.identity.domain.entity import AccessClaims
+from backend_api.kit.ids import SessionId, UserId
+from backend_api.sandboxes.domain.errors import NoDesktopError
+from backend_api.sandboxes.ports import Screen, Screens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedScreen:
+    """A screen, and the log-in that it is open under."""
+
+    screen: Screen
+    auth: ConnectionAuth
+
+
+@dataclass(frozen=True, slots=True)
+class OpenScreen:
+    """Raises `TicketInvalidError`, `TokenInvalidError`, `TooManyStreamsError`, `NoDesktopError`,
+    `SandboxUnavailableError`, `SessionNotFoundError`."""
+
+    tickets: Tickets
+    connections: AuthenticatedConnections
+    slots: StreamSlots
+    own_sandbox: OwnSandbox
+    screens: Screens
+
+    @asynccontextmanager
+    async def __call__(self, session_id: SessionId, secret: str) -> AsyncGenerator[OpenedScreen]:
+        ticket = await self.tickets.redeem(secret)
+        if ticket is None or ticket.session_id != session_id:
+            raise TicketInvalidError("The ticket is invalid or has expired. Request a new one.")
+        claims = AccessClaims(
+            user_id=UserId(ticket.user_id),
+            family=ticket.family,
+            token_version=ticket.token_version,
+            expires_at=ticket.expires_at,
+        )
+        await self.connections.check(claims)
+        with self.slots.claim_slot(claims, "screen") as auth:
+            sandbox = await self.own_sandbox(session_id, claims.user_id)
+            if not sandbox.has_desktop:
+                raise NoDesktopError("This computer has no desktop.")
+            async with self.screens.open(sandbox, control=ticket.mode == "control") as screen:
+                yield OpenedScreen(screen=screen, auth=auth)

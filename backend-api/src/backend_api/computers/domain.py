@@ -1,0 +1,66 @@
+"""One-use tickets that open a socket to a sandbox, so that no token stands in an address."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from backend_api.kit.errors import NotFoundError, UnauthenticatedError
+
+ScreenMode = Literal["view", "control"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScreenTicket:
+    """Bound to user, session and mode, and to the log-in that asked for it (as `AccessClaims` says it)."""
+
+    user_id: str
+    session_id: str
+    mode: ScreenMode
+    family: str = ""
+    token_version: int = 0
+    expires_at: float | None = None
+
+
+class TicketInvalidError(UnauthenticatedError):
+    """A ticket that is unknown, used, expired, or of another session."""
+
+    code = "ticket_invalid"
+
+
+class Tickets(Protocol):
+    """Keeps tickets until they are used, at most for their time."""
+
+    async def issue(self, ticket: ScreenTicket, *, ttl_s: int) -> str:
+        """The secret that stands for it. Raises `UnavailableError`."""
+        ...
+
+    async def redeem(self, secret: str) -> ScreenTicket | None:
+        """The ticket the first time, None ever after."""
+        ...
+
+
+class LinkInvalidError(NotFoundError):
+    """A signed link that is forged or expired."""
+
+    code = "link_invalid"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileLink:
+    """The right to fetch one file, or what one folder holds, without logging in."""
+
+    user_id: str
+    session_id: str
+    path: str
+    is_folder: bool = False
+
+
+class FileLinks(Protocol):
+    """Signs and reads links."""
+
+    def sign(self, link: FileLink, *, expires_s: int) -> str: ...
+
+    def read(self, token: str) -> FileLink:
+        """Raises `LinkInvalidError`."""
+        ...

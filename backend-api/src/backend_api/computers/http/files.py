@@ -1,0 +1,245 @@
+"""Files of a session's sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request
+from starlette.responses import Response, StreamingResponse
+
+from backend_api.computers.application.link_file import LinkFile
+from backend_api.computers.application.upload_files import UploadFiles
+from backend_api.computers.domain import FileLinks
+from backend_api.computers.http.file_schemas import (
+    FileEntryBody,
+    FilePreviewBody,
+    LinkBody,
+    SignedLinkBody,
+    UploadedBody,
+)
+from backend_api.conversations.application.own_sandbox import OwnSandbox
+from backend_api.conversations.ports import SessionRepository
+from backend_api.identity.http.caller import ONE_PLACE, CurrentCaller, address_of
+from backend_api.kit.http.content_origin import is_content_origin
+from backend_api.kit.http.own_origin import own_origin
+from backend_api.kit.http.ports import Options, port
+from backend_api.kit.ids import SessionId, UserId
+from backend_api.sandboxes.domain.content import HEAD_BYTES
+from backend_api.sandboxes.domain.errors import FileMissingError
+from backend_api.sandboxes.http.forms import uploaded_files
+from backend_api.sandboxes.http.user_content import content_headers
+from backend_api.sandboxes.ports import Download, Workspace
+
+router = APIRouter(prefix="/api", tags=["files"])
+
+Path = Annotated[str, Query(max_length=4096)]
+_OUTSIDE: dict[int | str, dict[str, Any]] = {403: {}}
+_BYTES = {200: {"content": {"*/*": {"schema": {"type": "string", "format": "binary"}}}}} | _OUTSIDE
+
+
+@dataclass(frozen=True, slots=True)
+class _Opening:
+    """Opens files of a workspace for download."""
+
+    own_sandbox: OwnSandbox
+    workspace: Workspace
+    links: FileLinks
+
+    async def file(self, session_id: SessionId, user_id: UserId, path: str, opening: AsyncExitStack) -> _File:
+        sandbox = await self.own_sandbox(session_id, user_id)
+        return _File(await opening.enter_async_context(self.workspace.download(sandbox, path)))
+
+    async def linked(self, token: str, opening: AsyncExitStack) -> _File:
+        """A file that became a folder since its link was made is none."""
+        link = self.links.read(token)
+        file = await self.file(SessionId(link.session_id), UserId(link.user_id), link.path, opening)
+        if file.download.is_folder and not link.is_folder:
+            raise FileMissingError("The path of this link is a folder now, not a file.")
+        return file
+
+
+# A coroutine, as the framework calls a class in a thread.
+async def _opening(
+    own_sandbox: Annotated[OwnSandbox, port("own_sandbox")],
+    workspace: Annotated[Workspace, port("workspace")],
+    links: Annotated[FileLinks, port("links")],
+) -> _Opening:
+    return _Opening(own_sandbox, workspace, links)
+
+
+_Files = Annotated[_Opening, Depends(_opening)]
+
+
+@router.get("/sessions/{session_id}/files", responses=_OUTSIDE, dependencies=[ONE_PLACE])
+async def list_files(
+    session_id: str,
+    caller: CurrentCaller,
+    own_sandbox: Annotated[OwnSandbox, port("own_sandbox")],
+    workspace: Annotated[Workspace, port("workspace")],
+    path: Path = "",
+) -> list[FileEntryBody]:
+    """List a folder of the workspace."""
+    sandbox = await own_sandbox(SessionId(session_id), caller.user.id)
+    return [FileEntryBody.model_validate(entry) for entry in await workspace.list(sandbox, path)]
+
+
+@router.get("/sessions/{session_id}/files/content", responses=_OUTSIDE, dependencies=[ONE_PLACE])
+async def preview_file(
+    session_id: str,
+    caller: CurrentCaller,
+    own_sandbox: Annotated[OwnSandbox, port("own_sandbox")],
+    workspace: Annotated[Workspace, port("workspace")],
+    path: Path,
+) -> FilePreviewBody:
+    """Return the text of a file, truncated at 100 KB; null for a binary file."""
+    sandbox = await own_sandbox(SessionId(session_id), caller.user.id)
+    return FilePreviewBody.model_validate(await workspace.preview(sandbox, path))
+
+
+@router.get("/sessions/{session_id}/files/download", response_class=Response, responses=_BYTES)
+async def download_file(session_id: str, caller: CurrentCaller, files: _Files, path: Path = "") -> Response:
+    """Download a file, or a folder as a zip archive; the whole workspace without a path."""
+    async with AsyncExitStack() as opening:
+        file = await files.file(SessionId(session_id), caller.user.id, path, opening)
+        headers = await file.headers()
+        return _Closing(file.sent(opening.pop_all()), headers=headers)
+
+
+@router.get("/files/{token}", response_class=Response, responses=_BYTES)
+async def open_link(token: str, request: Request, files: _Files, options: Options, download: bool = False) -> Response:
+    """The one file of a signed link; open to whoever has it.
+
+    Shown where links have an origin of their own, unless it is to be downloaded; an attachment elsewhere.
+    """
+    is_own = is_content_origin(options.user_content_origin, request.headers.get("host", ""))
+    async with AsyncExitStack() as opening:
+        file = await files.linked(token, opening)
+        headers = await file.headers(shown=is_own and not download, has_own_origin=is_own)
+        return _Closing(file.sent(opening.pop_all()), headers=headers)
+
+
+@router.head("/files/{token}", response_class=Response, include_in_schema=False)
+async def look_at_link(
+    token: str, request: Request, files: _Files, options: Options, download: bool = False
+) -> Response:
+    """What opening the link would say of the file."""
+    is_own = is_content_origin(options.user_content_origin, request.headers.get("host", ""))
+    async with AsyncExitStack() as opening:
+        file = await files.linked(token, opening)
+        headers = await file.headers(shown=is_own and not download, has_own_origin=is_own)
+    answer = Response(headers=headers)
+    if "Content-Length" not in headers:
+        del answer.headers["Content-Length"]
+    return answer
+
+
+@router.post("/sessions/{session_id}/files/link")
+async def link_file(
+    session_id: str,
+    body: LinkBody,
+    request: Request,
+    caller: CurrentCaller,
+    link_file: Annotated[LinkFile, port("link_file")],
+    options: Options,
+) -> SignedLinkBody:
+    """A signed link to one file that is there, or to a folder where one is asked for.
+
+    Its address is that of USER_CONTENT_ORIGIN or PUBLIC_URL, or the one this request came to where that is known to be
+    the server's own; else it begins with a slash, and is one of this server.
+    """
+    link = await link_file(SessionId(session_id), caller.user.id, body.path, body.expires_s, is_folder=body.folder)
+    origin = options.user_content_origin or options.public_url or own_origin(request.scope, options)
+    return SignedLinkBody(url=f"{origin}/api/files/{link.token}", expires_at=link.expires_at)
+
+
+@router.post(
+    "/sessions/{session_id}/files",
+    status_code=201,
+    responses=_OUTSIDE,
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {
+                "multipart/form-data": {
+                    "schema": {
+                        "type": "object",
+                        "required": ["files"],
+                        "properties": {"files": {"type": "array", "items": {"type": "string", "format": "binary"}}},
+                    }
+                }
+            },
+        }
+    },
+)
+async def upload_files(
+    session_id: str,
+    request: Request,
+    caller: CurrentCaller,
+    sessions: Annotated[SessionRepository, port("sessions")],
+    upload_files: Annotated[UploadFiles, port("upload_files")],
+    options: Options,
+    subdir: Path = "",
+    *,
+    replace: bool = False,
+) -> UploadedBody:
+    """Upload files into the workspace; answers the paths they got.
+
+    A name that is taken gets a number, such as `image (2).png`, so that no file is lost. With `replace=true` a file
+    takes the place of the one that has its name.
+    """
+    await sessions.get(SessionId(session_id), caller.user.id)
+    async with (
+        upload_files.admitted(caller.user.id, address_of(request)),
+        uploaded_files(request, max_files=options.max_files, max_file_bytes=options.max_upload_bytes) as files,
+    ):
+        paths = await upload_files(SessionId(session_id), caller.user.id, subdir, files, replaces=replace)
+    return UploadedBody(uploaded=paths)
+
+
+@dataclass(slots=True)
+class _File:
+    """A download of which the beginning was looked at."""
+
+    download: Download
+    _begin: bytes = b""
+
+    async def headers(self, *, shown: bool = False, has_own_origin: bool = False) -> dict[str, str]:
+        """By its name and beginning."""
+        self._begin = await _head(self.download.chunks)
+        headers = content_headers(self.download.name, self._begin, shown=shown, has_own_origin=has_own_origin)
+        if self.download.size is not None:
+            headers["Content-Length"] = str(self.download.size)
+        return headers
+
+    async def sent(self, held: AsyncExitStack) -> AsyncGenerator[bytes]:
+        """All of it, and then what held it open is closed."""
+        async with held:
+            if self._begin:
+                yield self._begin
+            async for chunk in self.download.chunks:
+                yield chunk
+
+
+async def _head(chunks: AsyncIterator[bytes]) -> bytes:
+    """The first pieces: enough to know what they are the beginning of."""
+    head = bytearray()
+    while len(head) < HEAD_BYTES and (chunk := await anext(chunks, None)) is not None:
+        head += chunk
+    return bytes(head)
+
+
+class _Closing(StreamingResponse):
+    """Closes what it streams, also when the client goes in the middle."""
+
+    def __init__(self, content: AsyncGenerator[bytes], headers: dict[str, str]) -> None:
+        super().__init__(content, headers=headers)
+        self._content = content
+
+    async def __call__(self, scope, receive, send) -> None:  # type: ignore[no-untyped-def]
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            await self._content.aclose()

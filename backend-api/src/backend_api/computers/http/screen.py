@@ -1,0 +1,104 @@
+"""The screen of a sandbox: bytes between the browser and its desktop, one viewer a socket."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Annotated
+
+from fastapi import APIRouter, WebSocket, WebSocketDisconnect
+
+from backend_api.computers.application.open_screen import OpenedScreen, OpenScreen
+from backend_api.kit import measures
+from backend_api.kit.errors import DomainError, UnavailableError
+from backend_api.kit.http.close_codes import TOO_SLOW, close_code, end_code
+from backend_api.kit.http.ports import port
+from backend_api.kit.http.trust import trust_peer
+from backend_api.kit.ids import SessionId
+from backend_api.sandboxes.ports import Sandboxes, Screen
+
+router = APIRouter()
+logger = logging.getLogger(__name__)
+
+SEND_DEADLINE_S = 30.0
+KEEP_ALIVE_S = 30.0
+_SUBPROTOCOL = "binary"
+
+
+@router.websocket("/api/sessions/{session_id}/vnc")
+async def screen(
+    socket: WebSocket,
+    session_id: str,
+    open_screen: Annotated[OpenScreen, port("open_screen")],
+    sandboxes: Annotated[Sandboxes, port("sandboxes")],
+    ticket: str = "",
+) -> None:
+    """Proxy RFB. Each side waits for the other: what one does not take, the other does not send."""
+    offered = socket.scope.get("subprotocols", [])
+    await socket.accept(subprotocol=_SUBPROTOCOL if _SUBPROTOCOL in offered else None)
+    code = 1000
+    try:
+        async with open_screen(SessionId(session_id), ticket) as opened:
+            trust_peer(socket)
+            with measures.SCREENS.track_inprogress():
+                code = await _proxy(socket, opened, sandboxes, session_id)
+    except DomainError as error:
+        logger.info("screen closed", extra={"session_id": session_id, "code": error.code})
+        code = close_code(error)
+    except WebSocketDisconnect:
+        return
+    await _close(socket, code)
+
+
+async def _proxy(socket: WebSocket, opened: OpenedScreen, sandboxes: Sandboxes, session_id: str) -> int:
+    ended = opened.auth.ended
+    tasks = {
+        asyncio.create_task(_relay_to_viewer(socket, opened.screen)),
+        asyncio.create_task(_relay_to_screen(socket, opened.screen)),
+        asyncio.create_task(_keep_alive(sandboxes, session_id)),
+    }
+    try:
+        await asyncio.wait({*tasks, ended}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+    for result in results:
+        if isinstance(result, TimeoutError):
+            measures.SLOW_READERS.labels("screen").inc()
+            return TOO_SLOW
+        if isinstance(result, Exception):
+            raise result
+    return end_code(ended) if ended.done() else 1000
+
+
+async def _relay_to_viewer(socket: WebSocket, opened: Screen) -> None:
+    async for frame in opened.frames():
+        async with asyncio.timeout(SEND_DEADLINE_S):
+            await socket.send_bytes(frame)
+
+
+async def _relay_to_screen(socket: WebSocket, opened: Screen) -> None:
+    while True:
+        message = await socket.receive()
+        if message["type"] == "websocket.disconnect":
+            return
+        if data := message.get("bytes"):
+            async with asyncio.timeout(SEND_DEADLINE_S):
+                await opened.send(data)
+
+
+async def _keep_alive(sandboxes: Sandboxes, session_id: str) -> None:
+    while True:
+        try:
+            await sandboxes.keep_alive(session_id)
+        except UnavailableError:
+            logger.warning("activity not reported", extra={"session_id": session_id})
+        await asyncio.sleep(KEEP_ALIVE_S)
+
+
+async def _close(socket: WebSocket, code: int) -> None:
+    try:
+        await socket.close(code)
+    except (RuntimeError, WebSocketDisconnect):
+        logger.debug("socket was closed before")

@@ -1,0 +1,1 @@
+"""Sessions, their events, streams, titles and usage."""

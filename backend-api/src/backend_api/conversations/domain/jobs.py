@@ -1,0 +1,68 @@
+"""Runs as their user looks at them apart from any conversation: jobs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from backend_api.conversations.domain.entity import Run, RunStatus
+from backend_api.kit.errors import ConflictError, NotFoundError
+from backend_api.kit.ids import UserId
+
+
+class JobStatus(StrEnum):
+    """What a job comes to; how a run came to it is in its reason."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def runs(self) -> frozenset[RunStatus]:
+        """The states of a run that are this one of a job."""
+        return frozenset(status for status, job in _JOBS.items() if job == self)
+
+
+_JOBS = {
+    RunStatus.QUEUED: JobStatus.QUEUED,
+    RunStatus.RUNNING: JobStatus.RUNNING,
+    RunStatus.WAITING: JobStatus.RUNNING,
+    RunStatus.COMPLETED: JobStatus.COMPLETED,
+    RunStatus.FAILED: JobStatus.FAILED,
+    RunStatus.INTERRUPTED: JobStatus.FAILED,
+    RunStatus.STOPPED: JobStatus.CANCELLED,
+}
+
+
+def job_status(run: Run) -> JobStatus:
+    """The state of a run as one of a job."""
+    return _JOBS[run.status]
+
+
+class JobNotFoundError(NotFoundError):
+    """No such job, or another user's."""
+
+    code = "job_not_found"
+
+
+class JobEndedError(ConflictError):
+    """The job is over; there is nothing to cancel."""
+
+    code = "job_ended"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPage:
+    items: list[Run]
+    next_cursor: str | None
+
+
+class RunRecords(Protocol):
+    """All runs of a user, over all sessions."""
+
+    async def page(self, user_id: UserId, *, status: JobStatus | None, limit: int, cursor: str | None) -> RunPage:
+        """Newest first. Raises `InvalidError` for a cursor that is not ours."""
+        ...

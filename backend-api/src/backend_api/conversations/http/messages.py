@@ -1,0 +1,211 @@
+"""Messages and the runs that answer them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from typing import Annotated
+
+from fastapi import APIRouter, Request, Response
+
+from backend_api.agent.events import ApprovalResolved
+from backend_api.agent.questions import Answers
+from backend_api.conversations.application.answer_wait import AnswerWait
+from backend_api.conversations.application.compact_session import CompactSession
+from backend_api.conversations.application.follow_run import FollowRun, RunTakesTooLongError
+from backend_api.conversations.application.resume_run import ResumeRun
+from backend_api.conversations.application.send_message import SendMessage
+from backend_api.conversations.application.stop_run import StopRun
+from backend_api.conversations.application.stream_slots import StreamSlots
+from backend_api.conversations.domain.entity import RunId
+from backend_api.conversations.http.event_stream import EventStream, event_frame, gone
+from backend_api.conversations.http.events import STREAM
+from backend_api.conversations.http.message_schemas import (
+    AcceptedBody,
+    AnsweredBody,
+    AnswersBody,
+    CompactBody,
+    CompactingBody,
+    DecidedBody,
+    DecisionBody,
+    MessageBody,
+    PlanDecidedBody,
+    PlanDecisionBody,
+    ResumedBody,
+    RunResultBody,
+    StopBody,
+    StoppedBody,
+)
+from backend_api.identity.application.connection_auth import ConnectionAuth
+from backend_api.identity.http.caller import CurrentCaller
+from backend_api.kit.http.ports import Options, port
+from backend_api.kit.ids import SessionId
+
+router = APIRouter(prefix="/api/sessions/{session_id}", tags=["runs"])
+
+GATEWAY_ENDS = "This gateway is shutting down; the run continues. Follow its events."
+CALLER_LEFT = "The client disconnected; the run continues."
+
+
+@router.post("/messages", status_code=202, responses={409: {}})
+async def send_message(
+    session_id: str,
+    body: MessageBody,
+    caller: CurrentCaller,
+    send_message: Annotated[SendMessage, port("send_message")],
+) -> AcceptedBody:
+    """Send a message. The run that answers it continues after this call returns. A run that waits for a person goes on
+    waiting and reads it after the decision; with `interrupt` what it waits for is denied, and it reads it at once."""
+    accepted = await send_message(SessionId(session_id), caller.user.id, body.message())
+    return AcceptedBody.model_validate(accepted)
+
+
+@router.post("/questions/{question_id}", responses={409: {}})
+async def answer_question(
+    session_id: str,
+    question_id: str,
+    body: AnswersBody,
+    caller: CurrentCaller,
+    answer_wait: Annotated[AnswerWait, port("answer_wait")],
+) -> AnsweredBody:
+    """Answer a question of the agent (`question.asked`); its run goes on once nothing else is waited for. 409 when it
+    is answered or expired."""
+    resolved = await answer_wait(SessionId(session_id), caller.user.id, question_id, Answers(body.answers))
+    return AnsweredBody(question_id=question_id, is_waiting=not resolved.is_queued)
+
+
+@router.post("/approvals/{approval_id}", responses={409: {}})
+async def decide_approval(
+    session_id: str,
+    approval_id: str,
+    body: DecisionBody,
+    caller: CurrentCaller,
+    answer_wait: Annotated[AnswerWait, port("answer_wait")],
+) -> DecidedBody:
+    """Approve or deny calls that wait for it (`approval.requested`); their run goes on once all are decided. 409 where
+    one of them is decided already, with who did it; nothing changes then."""
+    resolved = await answer_wait(SessionId(session_id), caller.user.id, approval_id, body.decided())
+    resolution = next(event.payload for event in resolved.events if isinstance(event.payload, ApprovalResolved))
+    return DecidedBody(
+        approval_id=approval_id,
+        call_ids=resolution.call_ids,
+        decision=resolution.decision,
+        is_waiting=not resolved.is_queued,
+    )
+
+
+@router.post("/plans/{plan_id}", responses={409: {}})
+async def decide_plan(
+    session_id: str,
+    plan_id: str,
+    body: PlanDecisionBody,
+    caller: CurrentCaller,
+    answer_wait: Annotated[AnswerWait, port("answer_wait")],
+) -> PlanDecidedBody:
+    """Approve a plan (`plan.proposed`), which ends plan mode, or reject it with feedback; its run goes on. 409 where it
+    is decided already."""
+    await answer_wait(SessionId(session_id), caller.user.id, plan_id, body.decided())
+    return PlanDecidedBody(plan_id=plan_id, decision=body.decision)
+
+
+@router.post("/runs", responses={409: {}})
+async def run(
+    session_id: str,
+    body: MessageBody,
+    caller: CurrentCaller,
+    stream_slots: Annotated[StreamSlots, port("stream_slots")],
+    follow_run: Annotated[FollowRun, port("follow_run")],
+    options: Options,
+    request: Request,
+) -> RunResultBody:
+    """Send a message and wait for the end of the run, or until it waits for a person (status `waiting`), as it may
+    already. Disconnecting early frees the slot and does not stop the run."""
+    with stream_slots.claim_slot(caller.claims, "run") as auth:
+        following = follow_run.wait_for_result(
+            SessionId(session_id), caller.user.id, body.message(), timeout_s=options.run_wait_s
+        )
+        waiting, leaving = asyncio.create_task(following), asyncio.create_task(gone(request.receive))
+        try:
+            await asyncio.wait({waiting, leaving, auth.ended}, return_when=asyncio.FIRST_COMPLETED)
+            if waiting.done():
+                return RunResultBody.of(waiting.result())
+            if auth.ended.done():
+                raise auth.ended.result() or RunTakesTooLongError(GATEWAY_ENDS)
+            raise RunTakesTooLongError(CALLER_LEFT)
+        finally:
+            waiting.cancel()
+            leaving.cancel()
+            await asyncio.wait({waiting, leaving})
+
+
+@router.post(
+    "/runs/stream",
+    responses={200: {"content": {"text/event-stream": {"schema": STREAM}}}, 409: {}},
+    response_class=Response,
+)
+async def stream_run(
+    session_id: str,
+    body: MessageBody,
+    caller: CurrentCaller,
+    follow_run: Annotated[FollowRun, port("follow_run")],
+    stream_slots: Annotated[StreamSlots, port("stream_slots")],
+    options: Options,
+) -> Response:
+    """Send a message and stream the events of the run until `run.finished`."""
+    with ExitStack() as taking:
+        # Before the message: whoever is refused a slot has said nothing.
+        auth = taking.enter_context(stream_slots.claim_slot(caller.claims, "sse"))
+        accepted = await follow_run.send_first(SessionId(session_id), caller.user.id, body.message())
+        events = follow_run.follow_events_of(SessionId(session_id), caller.user.id, accepted)
+        return EventStream(events, event_frame, slot=_holding(auth, taking.pop_all()), heartbeat_s=options.heartbeat_s)
+
+
+@contextmanager
+def _holding(auth: ConnectionAuth, taken: ExitStack) -> Generator[ConnectionAuth]:
+    """The slot that was taken before, given back at the end of the block."""
+    with taken:
+        yield auth
+
+
+@router.post("/runs/{run_id}/resume", status_code=202, responses={409: {}})
+async def resume(
+    session_id: str, run_id: str, caller: CurrentCaller, resume_run: Annotated[ResumeRun, port("resume_run")]
+) -> ResumedBody:
+    """Go on from where the session's last run ended, if it failed, was stopped or was interrupted: a run without a
+    message. 409 where there is nothing to go on with."""
+    resumed = await resume_run(SessionId(session_id), caller.user.id, RunId(run_id))
+    return ResumedBody(run_id=resumed)
+
+
+@router.post("/compact", status_code=202, responses={409: {}})
+async def compact(
+    session_id: str,
+    caller: CurrentCaller,
+    compact_session: Annotated[CompactSession, port("compact_session")],
+    body: CompactBody | None = None,
+) -> CompactingBody:
+    """Have the conversation so far replaced by a summary of it for the model, before its next answer where a run is at
+    work, else at once. What is asked for with a focus while a summary is written comes after it. 409 where nothing
+    was said yet."""
+    run_id = await compact_session(SessionId(session_id), caller.user.id, body.focus if body else None)
+    return CompactingBody(run_id=run_id)
+
+
+_NOT_ACTIVE = "There is nothing to stop: the session is idle, or the run of `run_id` is not its active one."
+
+
+@router.post(
+    "/stop",
+    status_code=202,
+    responses={202: {"model": StoppedBody}, 204: {"description": _NOT_ACTIVE}},
+    response_model=None,
+)
+async def stop(
+    session_id: str, caller: CurrentCaller, stop_run: Annotated[StopRun, port("stop_run")], body: StopBody | None = None
+) -> StoppedBody | Response:
+    """Stop the active run of the session, and what runs in the background. With a `run_id` only if that is the active
+    run: else nothing is stopped, and the answer is 204."""
+    wanted = RunId(body.run_id) if body and body.run_id is not None else None
+    run_id = await stop_run(SessionId(session_id), caller.user.id, wanted)
+    return Response(status_code=204) if run_id is None else StoppedBody(run_id=run_id)

@@ -1,0 +1,85 @@
+"""Sessions: create, list, read, change, delete."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from backend_api.conversations.application.create_session import CreateSession
+from backend_api.conversations.application.delete_session import DeleteSession
+from backend_api.conversations.application.mark_read import MarkRead
+from backend_api.conversations.application.update_session import UpdateSession
+from backend_api.conversations.http.session_schemas import (
+    CreateSessionBody,
+    ReadBody,
+    SessionBody,
+    SessionPageBody,
+    UpdateSessionBody,
+)
+from backend_api.conversations.ports import SessionRepository
+from backend_api.identity.http.caller import ONE_PLACE, CurrentCaller
+from backend_api.kit.http.ports import port
+from backend_api.kit.ids import SessionId
+
+router = APIRouter(prefix="/api/sessions", tags=["sessions"])
+
+
+@router.post("", status_code=201)
+async def create_session(
+    caller: CurrentCaller,
+    create_session: Annotated[CreateSession, port("create_session")],
+    body: CreateSessionBody | None = None,
+) -> SessionBody:
+    """Create a session."""
+    body = body or CreateSessionBody()
+    session = await create_session(caller.user.id, body.title, body.model, body.options.chosen(), body.preset)
+    return SessionBody.of(session)
+
+
+@router.get("", dependencies=[ONE_PLACE])
+async def list_sessions(
+    caller: CurrentCaller,
+    sessions: Annotated[SessionRepository, port("sessions")],
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    cursor: Annotated[str | None, Query(max_length=200)] = None,
+    q: Annotated[str | None, Query(max_length=200, pattern=r"^[^\x00]*$")] = None,
+) -> SessionPageBody:
+    """List the caller's sessions, newest first."""
+    return SessionPageBody.model_validate(await sessions.page(caller.user.id, limit=limit, cursor=cursor, query=q))
+
+
+@router.get("/{session_id}")
+async def get_session(
+    session_id: str, caller: CurrentCaller, sessions: Annotated[SessionRepository, port("sessions")]
+) -> SessionBody:
+    """Return one session."""
+    return SessionBody.of(await sessions.get(SessionId(session_id), caller.user.id))
+
+
+@router.patch("/{session_id}")
+async def update_session(
+    session_id: str,
+    body: UpdateSessionBody,
+    caller: CurrentCaller,
+    update_session: Annotated[UpdateSession, port("update_session")],
+) -> SessionBody:
+    """Change the title, model or options of a session, or pin or archive it."""
+    return SessionBody.of(await update_session(SessionId(session_id), caller.user.id, body.changes()))
+
+
+@router.delete("/{session_id}", status_code=204)
+async def delete_session(
+    session_id: str, caller: CurrentCaller, delete_session: Annotated[DeleteSession, port("delete_session")]
+) -> Response:
+    """Delete a session with its sandbox, files and events."""
+    await delete_session(SessionId(session_id), caller.user.id)
+    return Response(status_code=204)
+
+
+@router.post("/{session_id}/read")
+async def mark_read(
+    session_id: str, body: ReadBody, caller: CurrentCaller, mark_read: Annotated[MarkRead, port("mark_read")]
+) -> SessionBody:
+    """Say up to which event the session was read; `unread` counts runs that ended later, but no stopped one."""
+    return SessionBody.of(await mark_read(SessionId(session_id), caller.user.id, body.seq))

@@ -1,0 +1,120 @@
+"""`Deletions` in MongoDB: the session's own document stays, disowned, until nothing else is left of it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, cast
+
+from pymongo.asynchronous.client_session import AsyncClientSession
+
+from backend_api.conversations.domain.deletions import Deleted
+from backend_api.conversations.mongo.shared_bodies import remove_unused
+from backend_api.conversations.mongo.used_documents import add_used
+from backend_api.kit.ids import SessionId, UserId
+from backend_api.kit.mongo.beanie_updates import find_one_and_update, update_many
+from backend_api.kit.mongo.database import Database, Document
+from backend_api.kit.mongo.documents import (
+    BackgroundCommandDocument,
+    BodyDocument,
+    EventDocument,
+    EventPartDocument,
+    KeptCallsDocument,
+    OpenedPortDocument,
+    RunDocument,
+    ScheduleDocument,
+    SessionDocument,
+)
+from backend_api.kit.mongo.transactions import in_transaction, store_errors
+
+_REMOVED_S = 300.0
+"""All that a session ever said is more than is deleted in a moment."""
+_AT_ONCE = 200
+_SWEPT_EVERY_S = 900.0
+DUE_S = 30.0
+"""Longer than a call to the manager that was on its way when the session was deleted is repeated."""
+
+
+class MongoDeletions:
+    """By the database's clock, so that of all that sweep one at a time works at each."""
+
+    def __init__(self, *, due_s: float = DUE_S) -> None:
+        self._due_ms = round(due_s * 1000)
+        self._next_sweep = 0.0
+
+    async def claim_next(self) -> Deleted | None:
+        long_ago = {"$subtract": ["$$NOW", self._due_ms]}
+        async with store_errors():
+            found = await find_one_and_update(
+                SessionDocument,
+                {"user_id": "", "$expr": {"$lte": ["$deleted_at", long_ago]}},
+                {"$currentDate": {"deleted_at": True}},
+            )
+        if found is None:
+            await self._sweep_shared_bodies()
+            return None
+        return Deleted(session_id=SessionId(found.id), user_id=UserId(found.owner or ""))
+
+    async def _sweep_shared_bodies(self) -> None:
+        """At most once in a while."""
+        if time.monotonic() < self._next_sweep:
+            return
+        self._next_sweep = time.monotonic() + _SWEPT_EVERY_S
+        async with store_errors():
+            await remove_unused(_database())
+
+    async def finish(self, session_id: SessionId) -> None:
+        async with store_errors(within_s=_REMOVED_S):
+            await remove_contents(session_id)
+            await SessionDocument.find_one({"_id": session_id, "user_id": ""}).delete()
+
+
+async def remove_contents(session_id: SessionId) -> None:
+    """All of a session but its document, and what its runs used."""
+    await _keep_usage(session_id)
+    beside = (BackgroundCommandDocument, OpenedPortDocument, BodyDocument, EventPartDocument)
+    for document in (RunDocument, *beside, EventDocument):
+        await document.find({"session_id": session_id}).delete()
+    await KeptCallsDocument.find({"_id": session_id}).delete()
+    # Its schedules are the user's own words, and stay to be seen, but send nothing any more.
+    pause: Document = {"paused": True, "pause_reason": "session_deleted", "next_at": None}
+    change = {"$set": pause, "$unset": {"look_at": ""}, "$inc": {"version": 1}}
+    await update_many(ScheduleDocument, {"session_id": session_id, "pause_reason": None}, change)
+
+
+def _database() -> Database:
+    return cast("Database", cast("Any", RunDocument).get_pymongo_collection().database)
+
+
+async def _keep_usage(session_id: SessionId) -> None:
+    """Each run with what it used goes in one transaction: it counts once, whenever this is cut off."""
+    # The driver: Beanie has no transactions of its own.
+    database = _database()
+    sessions, runs, past = database["sessions"], database["runs"], database["past_usage"]
+
+    async def move_ended(transaction: AsyncClientSession) -> int:
+        wanted = {"session_id": session_id, "used": {"$exists": True}}
+        found = await runs.find(wanted, session=transaction).limit(_AT_ONCE).to_list()
+        if found:
+            await past.insert_many([_past_usage(run, run["_id"], run["user_id"]) for run in found], session=transaction)
+            await runs.delete_many({"_id": {"$in": [run["_id"] for run in found]}}, session=transaction)
+        return len(found)
+
+    async def move_cut(transaction: AsyncClientSession) -> None:
+        wanted = {"_id": session_id, "using.run_id": {"$exists": True}}
+        found = await sessions.find_one_and_update(wanted, {"$unset": {"using": ""}}, session=transaction)
+        # One that a process of a former version ended may stand in both places.
+        if found is not None and not await runs.count_documents(
+            {"_id": found["using"]["run_id"], "used": {"$exists": True}}, limit=1, session=transaction
+        ):
+            using = found["using"]
+            user_id = found.get("owner") or found["user_id"]
+            await past.insert_one(_past_usage(using, using["run_id"], user_id), session=transaction)
+
+    await add_used(database, {"session_id": session_id})
+    await in_transaction(database, move_cut)
+    while await in_transaction(database, move_ended):
+        pass
+
+
+def _past_usage(used: Document, run_id: str, user_id: str) -> Document:
+    return {"_id": run_id, "user_id": user_id, "created_at": used["created_at"], "used": used["used"]}

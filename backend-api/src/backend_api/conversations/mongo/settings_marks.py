@@ -1,0 +1,44 @@
+"""What sessions know of their user's settings, so that a message of a user without any costs no look for them."""
+
+from __future__ import annotations
+
+from pymongo.asynchronous.client_session import AsyncClientSession
+
+from backend_api.kit.ids import UserId
+from backend_api.kit.mongo.beanie_updates import update_many
+from backend_api.kit.mongo.database import Database, Document
+from backend_api.kit.mongo.documents import SessionDocument, UserSettingsDocument
+
+FIRST_SETTINGS = 1
+"""The version of settings that hold nothing yet."""
+
+
+async def mark_new_session(session_id: str, user_id: UserId) -> None:
+    """To be called after the session is stored. See `MongoSettingsStore`."""
+    document = await UserSettingsDocument.find_one({"_id": user_id})
+    if document is not None:
+        version = max(document.model_version, FIRST_SETTINGS)
+        await mark_sessions({"_id": session_id}, version, document.model)
+
+
+async def settings_of_new_session(database: Database, transaction: AsyncClientSession, user_id: str) -> Document:
+    """Fields of a session that is stored in this transaction; after it `mark_new_session`, all the same."""
+    found = await database["user_settings"].find_one({"_id": user_id}, session=transaction)
+    if found is None:
+        return {}
+    return {
+        "settings_version": max(found.get("model_version") or 0, FIRST_SETTINGS),
+        "settings_model": found.get("model"),
+    }
+
+
+async def mark_sessions(sessions: Document, version: int, model: str | None) -> None:
+    """Sessions of this filter know the version of their user's settings, and the model it names, unless they know a
+    later one."""
+    told = {"$set": {"settings_version": version, "settings_model": model}}
+    await update_many(SessionDocument, {**sessions, **older_than(version)}, told)
+
+
+def older_than(version: int) -> Document:
+    """A filter of sessions that know no such version yet: those of former versions of the program know none."""
+    return {"settings_version": {"$not": {"$gte": version}}}

@@ -1,0 +1,82 @@
+"""Bodies that are the same in many sessions, such as what stands before a conversation: stored once, by their digest.
+
+A session's own record of one refers to it, and nobody reads it by anything else. One that no session refers to any more
+is removed two hours after it was last used, by whoever sweeps: no process takes it for stored for so long.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from backend_api.agent.events import ContextOpened, McpUpdated, StoredPayload
+from backend_api.agent.recorded import Body
+from backend_api.kit.mongo.database import Database
+
+MAX_SHARED_BYTES = 240_000
+"""A larger one stands in parts, with its session."""
+_KNOWN_S = 3_600.0
+UNUSED = timedelta(hours=2)
+_MAX_KNOWN = 1_000
+_SWEPT_AT_ONCE = 50
+
+
+@dataclass(slots=True)
+class _Known:
+    """When those of a database were last found to be stored, by their digests."""
+
+    at: dict[tuple[str, str], float] = field(default_factory=dict[tuple[str, str], float])
+
+    def has(self, key: tuple[str, str]) -> bool:
+        return time.monotonic() - self.at.get(key, -_KNOWN_S) < _KNOWN_S
+
+    def add(self, key: tuple[str, str], since: float) -> None:
+        self.at.pop(key, None)
+        if len(self.at) >= _MAX_KNOWN:
+            del self.at[next(iter(self.at))]
+        self.at[key] = since
+
+
+_known: WeakKeyDictionary[Any, _Known] = WeakKeyDictionary()
+
+
+def is_shared(payload: StoredPayload, body: Body) -> bool:
+    """Whether it is mostly the same in other sessions."""
+    return isinstance(payload, ContextOpened | McpUpdated) and len(body.content) <= MAX_SHARED_BYTES
+
+
+async def share(database: Database, body: Body) -> str:
+    """See to it that it is stored, outside of any transaction, which many at once would hold up each other by; answers
+    what to refer to it by."""
+    digest = sha256(body.media_type.encode() + b"\0" + body.content).hexdigest()
+    known, key = _known.setdefault(database.client, _Known()), (database.name, digest)
+    if not known.has(key):
+        since = time.monotonic()
+        fresh = {"media_type": body.media_type, "content": body.content}
+        await database["shared_bodies"].update_one(
+            {"_id": digest}, {"$setOnInsert": fresh, "$currentDate": {"used_at": True}}, upsert=True
+        )
+        known.add(key, since)
+    return digest
+
+
+async def read_shared(database: Database, digest: str) -> Body | None:
+    """None where it is gone."""
+    found = await database["shared_bodies"].find_one({"_id": digest})
+    return Body(content=bytes(found["content"]), media_type=found["media_type"]) if found is not None else None
+
+
+async def remove_unused(database: Database, *, unused: timedelta = UNUSED) -> None:
+    """Those that were not used for so long and that no session refers to; what is still referred to counts as used."""
+    shared = database["shared_bodies"]
+    long_ago = datetime.now(UTC) - unused
+    for one in await shared.find({"used_at": {"$lt": long_ago}}, {"used_at": 1}).limit(_SWEPT_AT_ONCE).to_list():
+        as_found = {"_id": one["_id"], "used_at": one["used_at"]}
+        if await database["bodies"].find_one({"shared": one["_id"]}, {"_id": 1}):
+            await shared.update_one(as_found, {"$currentDate": {"used_at": True}})
+        else:
+            await shared.delete_one(as_found)

@@ -1,0 +1,90 @@
+"""What was said, read from the stored events."""
+
+from __future__ import annotations
+
+import json
+from functools import reduce
+
+from backend_api.agent.events import (
+    NO_USAGE,
+    Event,
+    Payload,
+    PlanUpdated,
+    Task,
+    TasksUpdated,
+    Todo,
+    TodosUpdated,
+    Usage,
+)
+from backend_api.agent.tasks import NO_TASKS
+from backend_api.agent.usage import combine
+from backend_api.conversations.mongo.event_documents import read_events, read_up_to
+from backend_api.kit.ids import SessionId
+from backend_api.kit.mongo.database import Database
+from backend_api.kit.mongo.transactions import store_errors
+
+_SAID = ("message.user", "message.completed")
+_AT_ONCE = 64
+"""Changes of tasks that may be stored in another order than they were made in: as many as calls work at once."""
+
+
+class MongoTranscripts:
+    """`Transcripts` on the collections events and runs."""
+
+    def __init__(self, database: Database) -> None:
+        # The driver: messages are read up to so many bytes, and one field of each run.
+        self._database = database
+
+    async def messages(self, session_id: SessionId, *, up_to: int, limit: int, most: int | None = None) -> list[Event]:
+        """The last ones, oldest first."""
+        async with store_errors():
+            found = (
+                self._database["events"]
+                .find({"session_id": session_id, "type": {"$in": _SAID}, "agent_id": None, "seq": {"$lte": up_to}})
+                .sort("seq", -1)
+                .limit(limit)
+            )
+            documents, _ = await read_up_to(found, most)
+            events = await read_events(self._database, documents)
+        return events[::-1]
+
+    async def beginning(self, session_id: SessionId, *, limit: int, most: int | None = None) -> list[Event]:
+        """The first ones."""
+        async with store_errors():
+            wanted = {"session_id": session_id, "type": {"$in": _SAID}, "agent_id": None}
+            found = self._database["events"].find(wanted).sort("seq", 1).limit(limit)
+            documents, _ = await read_up_to(found, most)
+            return await read_events(self._database, documents)
+
+    async def plan(self, session_id: SessionId, *, up_to: int) -> PlanUpdated | None:
+        """The last one."""
+        told = await self._last("plan.updated", session_id, up_to)
+        return told if isinstance(told, PlanUpdated) else None
+
+    async def tasks(self, session_id: SessionId, *, up_to: int) -> list[Task]:
+        """Those of the highest version."""
+        told = await self._find_payloads("tasks.updated", session_id, up_to, _AT_ONCE)
+        lists = [one for one in told if isinstance(one, TasksUpdated)]
+        return max(lists, key=lambda one: one.version, default=NO_TASKS).tasks
+
+    async def todos(self, session_id: SessionId, *, up_to: int) -> list[Todo]:
+        """Those of the last list."""
+        told = await self._last("todos.updated", session_id, up_to)
+        return told.todos if isinstance(told, TodosUpdated) else []
+
+    async def usage(self, session_id: SessionId) -> Usage:
+        """The sum over the runs."""
+        async with store_errors():
+            found = self._database["runs"].find({"session_id": session_id, "usage": {"$type": "string"}}, {"usage": 1})
+            return reduce(combine, [Usage(**json.loads(document["usage"])) async for document in found], NO_USAGE)
+
+    async def _last(self, type_: str, session_id: SessionId, up_to: int) -> Payload | None:
+        """What the main agent told last of this type."""
+        told = await self._find_payloads(type_, session_id, up_to, 1)
+        return told[0] if told else None
+
+    async def _find_payloads(self, type_: str, session_id: SessionId, up_to: int, limit: int) -> list[Payload]:
+        wanted = {"session_id": session_id, "type": type_, "agent_id": None, "seq": {"$lte": up_to}}
+        async with store_errors():
+            found = await self._database["events"].find(wanted).sort("seq", -1).limit(limit).to_list()
+            return [event.payload for event in await read_events(self._database, found)]

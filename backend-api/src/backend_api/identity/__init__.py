@@ -1,0 +1,1 @@
+"""Accounts, log-ins, tokens and limits of users."""

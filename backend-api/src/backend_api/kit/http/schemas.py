@@ -1,0 +1,49 @@
+"""What bodies share: unknown fields are refused by name."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, PlainSerializer, field_validator
+from pydantic_core import PydanticCustomError
+
+from backend_api.kit.stored_time import format_time
+from backend_api.kit.unseen import BLANK_FAULT, NUL_FAULT, has_nul, says_nothing
+
+
+class RequestBody(BaseModel):
+    """A body of a request. Values are of the type that is documented: no text is read as a number, and no number as
+    yes or no. No text, at whatever depth, has the character NUL in it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    @field_validator("*", mode="after")
+    @classmethod
+    def _check_for_nul(cls, value: Any) -> Any:
+        if has_nul(value):
+            raise PydanticCustomError("nul", NUL_FAULT)
+        return value
+
+
+def _checked_words(text: str) -> str:
+    if says_nothing(text):
+        raise PydanticCustomError("blank", BLANK_FAULT)
+    return text
+
+
+Words = Annotated[str, AfterValidator(_checked_words)]
+"""A name or a text that people read: there is something to be seen in it, or it is empty where it may be."""
+
+
+class AnswerBody(BaseModel):
+    """A body of an answer, read from an entity's attributes."""
+
+    model_config = ConfigDict(from_attributes=True, frozen=True)
+
+
+def _format(at: datetime) -> str:
+    return format_time(at if at.tzinfo else at.replace(tzinfo=UTC))
+
+
+Time = Annotated[datetime, PlainSerializer(_format, return_type=str)]

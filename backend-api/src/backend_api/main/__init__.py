@@ -1,0 +1,1 @@
+"""Puts the gateway and its workers together and runs them."""

@@ -1,0 +1,39 @@
+"""The application with its lifetime: what `wire` builds lives as long as the server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+from fastapi import FastAPI
+
+from backend_api.kit.http.ports import WebOptions
+from backend_api.main.modules import MODULES
+from backend_api.main.routes import Lifespan, build_app
+from backend_api.main.use_cases import UseCases, ports_by_name
+from backend_api.module import Module
+
+Wire = Callable[[], AbstractAsyncContextManager[UseCases]]
+
+
+def create_app(wire: Wire, options: WebOptions, modules: Sequence[Module] = MODULES) -> FastAPI:
+    """The gateway; tests pass another `wire`."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
+        async with wire() as use_cases:
+            app.state.ports = ports_by_name(use_cases)
+            yield
+
+    return _with_modules(options, modules, lifespan)
+
+
+def describe_app(options: WebOptions, modules: Sequence[Module] = MODULES) -> FastAPI:
+    """The gateway with nothing behind it, for what can be known of its routes."""
+    return _with_modules(options, modules, None)
+
+
+def _with_modules(options: WebOptions, modules: Sequence[Module], lifespan: Lifespan | None) -> FastAPI:
+    routers = [router for module in modules for router in module.routes]
+    tags = [{"name": module.name, "description": module.description} for module in modules if module.routes]
+    return build_app(options, lifespan, routers, tags)

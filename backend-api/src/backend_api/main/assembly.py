@@ -1,0 +1,256 @@
+"""Use cases over ports: the same assembly for the real adapters and for the fakes."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from backend_api.agent.tools.team import team_tools
+from backend_api.agents.application.change_kind import ChangeKind
+from backend_api.agents.application.read_kinds import ReadKinds
+from backend_api.background.application.read_commands import ReadCommands
+from backend_api.background.application.stop_commands import StopCommands
+from backend_api.computers.application.issue_ticket import IssueTicket
+from backend_api.computers.application.link_file import LinkFile
+from backend_api.computers.application.open_screen import OpenScreen
+from backend_api.computers.application.restore_snapshot import RestoreSnapshot
+from backend_api.computers.application.take_snapshot import TakeSnapshot
+from backend_api.computers.application.upload_files import UploadFiles
+from backend_api.conversations.application.answer_wait import AnswerWait
+from backend_api.conversations.application.cancel_job import CancelJob
+from backend_api.conversations.application.check_attachments import CheckAttachments
+from backend_api.conversations.application.compact_session import CompactSession
+from backend_api.conversations.application.create_session import CreateSession
+from backend_api.conversations.application.delete_session import DeleteSession
+from backend_api.conversations.application.follow_events import FollowEvents
+from backend_api.conversations.application.follow_run import FollowRun
+from backend_api.conversations.application.follow_sessions import FollowSessions
+from backend_api.conversations.application.get_job import GetJob
+from backend_api.conversations.application.mark_read import MarkRead
+from backend_api.conversations.application.own_sandbox import OwnSandbox
+from backend_api.conversations.application.read_model_request import ReadModelRequest
+from backend_api.conversations.application.read_usage import ReadUsage
+from backend_api.conversations.application.resume_run import ResumeRun
+from backend_api.conversations.application.send_message import SendMessage
+from backend_api.conversations.application.session_heads import SessionHeads
+from backend_api.conversations.application.session_rules import OptionRules
+from backend_api.conversations.application.stop_run import StopRun
+from backend_api.conversations.application.stream_slots import StreamSlots
+from backend_api.conversations.application.update_session import UpdateSession
+from backend_api.identity.application.answer_slots import AnswerSlots
+from backend_api.identity.application.authenticate import Authenticate
+from backend_api.identity.application.change_password import ChangePassword
+from backend_api.identity.application.connection_auth import AuthenticatedConnections
+from backend_api.identity.application.guesses import ChangeGuesses, LogInGuesses
+from backend_api.identity.application.issue_grant import IssueGrant
+from backend_api.identity.application.log_in import LogIn
+from backend_api.identity.application.log_out import LogOut
+from backend_api.identity.application.refresh import Refresh
+from backend_api.identity.application.register import Register
+from backend_api.main.gateway_ports import Policy, Ports
+from backend_api.main.skills import skill_installer
+from backend_api.main.use_cases import UseCases
+from backend_api.mcp.application.change_servers import ChangeMcpServers
+from backend_api.mcp.application.list_tools import ListMcpTools
+from backend_api.mcp.application.sign_in_server import SignInMcpServer
+from backend_api.mcp.client.config_file import own_server
+from backend_api.previews.application.issue_address import IssueAddress
+from backend_api.previews.application.open_port import ClosePort, OpenPort
+from backend_api.previews.application.preview_connections import PreviewConnections
+from backend_api.previews.application.reach_port import ReachPort
+from backend_api.schedules.application.change_schedules import CreateSchedule, UpdateSchedule
+from backend_api.schedules.application.fire_schedules import RunSchedule, SendScheduled
+from backend_api.schedules.application.schedule_rules import ScheduleRules
+from backend_api.session_state.application import ReadState
+from backend_api.settings.application.change_setting import ChangeSetting
+from backend_api.settings.application.read_settings import ReadSettings
+from backend_api.settings.application.try_key import TryKey
+from backend_api.settings.application.try_search_key import TrySearchKey
+from backend_api.settings.application.user_rules import UserRules
+from backend_api.settings.domain.table import DEFAULT_MODEL
+from backend_api.skills.application.delete_skill import DeleteSkill
+
+
+def assemble(ports: Ports, policy: Policy) -> UseCases:
+    """Hand every use case its ports."""
+    limiter, limits = ports.limiter, policy.limits
+    issue_grant = IssueGrant(ports.refresh_tokens, ports.access_tokens, policy.refresh_lifetime)
+    own_sandbox = OwnSandbox(ports.sessions, ports.sandboxes)
+    of_team = [tool.spec for tool in team_tools()]
+    rules = OptionRules((), ports.tools, policy.options, policy.presets, of_team)
+    attached = CheckAttachments(own_sandbox, ports.workspace, rules.has_sandbox)
+    send_message = SendMessage(ports.ledger, ports.stream, ports.notifier, limiter, limits, attached, ports.slots)
+    heads = SessionHeads(ports.log, policy.poll_s)
+    follow_events = FollowEvents(ports.sessions, ports.log, ports.stream, heads, policy.poll_s)
+    connections = AuthenticatedConnections(ports.accounts, ports.notifier, ports.clock)
+    slots = StreamSlots(policy.streams_per_user, connections)
+    stop_commands = StopCommands(ports.sessions, ports.background, ports.look_at_command)
+    stop_run = StopRun(ports.sessions, ports.ledger, ports.log, ports.stream, ports.notifier, stop_commands)
+    get_job = GetJob(ports.ledger)
+    remembered_for = policy.refresh_lifetime + timedelta(seconds=ports.access_tokens.lifetime_s)
+    log_out = LogOut(ports.users, ports.refresh_tokens, remembered_for, ports.notifier)
+    own = ports.own
+    install_skill = skill_installer(ports.own_skills, ports.skill_downloads)
+    rules_of = UserRules(own.open_effective_settings, rules)
+    scheduling = ScheduleRules(lines=ports.cron_lines, sessions=ports.sessions, rules_of=rules_of, clock=ports.clock)
+    send_scheduled = SendScheduled(schedules=ports.schedules, stream=ports.stream, notifier=ports.notifier)
+    return UseCases(
+        register=Register(ports.users, ports.passwords, issue_grant, limiter, limits, policy.has_registration),
+        log_in=LogIn(ports.users, ports.passwords, issue_grant, LogInGuesses(limiter, limits)),
+        refresh=Refresh(ports.users, ports.refresh_tokens, ports.access_tokens, issue_grant, log_out, limiter, limits),
+        change_password=ChangePassword(
+            ports.users,
+            ports.passwords,
+            ports.refresh_tokens,
+            issue_grant,
+            ports.notifier,
+            ChangeGuesses(limiter, limits),
+        ),
+        log_out=log_out,
+        connections=connections,
+        authenticate=Authenticate(ports.users, ports.access_tokens, policy.is_local),
+        users=ports.users,
+        create_session=CreateSession(ports.sessions, rules_of, limiter, limits),
+        update_session=UpdateSession(ports.sessions, ports.stream, rules_of, limiter, limits),
+        delete_session=DeleteSession(ports.sessions, ports.ledger, ports.notifier, ports.sandboxes),
+        sessions=ports.sessions,
+        read_state=ReadState(
+            ports.sessions,
+            ports.transcripts,
+            ports.ledger,
+            ports.sandboxes,
+            ports.background,
+            ports.opened_ports,
+        ),
+        mark_read=MarkRead(ports.markers),
+        send_message=send_message,
+        stop_run=stop_run,
+        read_commands=ReadCommands(ports.sessions, ports.background, ports.look_at_command),
+        stop_commands=stop_commands,
+        resume_run=ResumeRun(ports.ledger, ports.stream, ports.notifier, limiter, limits),
+        compact_session=CompactSession(ports.ledger, ports.stream, ports.notifier, limiter, limits),
+        answer_wait=AnswerWait(ports.waits, ports.stream, ports.notifier),
+        schedules=ports.schedules,
+        create_schedule=CreateSchedule(
+            schedules=ports.schedules, rules=scheduling, notifier=ports.notifier, limiter=limiter, limits=limits
+        ),
+        update_schedule=UpdateSchedule(
+            schedules=ports.schedules, rules=scheduling, notifier=ports.notifier, limiter=limiter, limits=limits
+        ),
+        run_schedule=RunSchedule(schedules=ports.schedules, send=send_scheduled, limiter=limiter, limits=limits),
+        run_records=ports.run_records,
+        get_job=get_job,
+        cancel_job=CancelJob(get_job, stop_run),
+        follow_events=follow_events,
+        follow_run=FollowRun(send_message, follow_events),
+        follow_sessions=FollowSessions(ports.sessions, ports.feed, policy.poll_s),
+        stream_slots=slots,
+        answer_slots=AnswerSlots(),
+        log=ports.log,
+        read_usage=ReadUsage(ports.spending, ports.clock),
+        read_model_request=ReadModelRequest(ports.sessions, ports.log),
+        own_sandbox=own_sandbox,
+        sandboxes=ports.sandboxes,
+        workspace=ports.workspace,
+        upload_files=UploadFiles(own_sandbox, ports.workspace, ports.log, ports.stream, limiter, limits),
+        snapshots=ports.snapshots,
+        take_snapshot=TakeSnapshot(ports.sessions, ports.snapshots),
+        restore_snapshot=RestoreSnapshot(ports.sessions, ports.snapshots, ports.log, ports.stream),
+        link_file=LinkFile(own_sandbox, ports.workspace, ports.links),
+        links=ports.links,
+        issue_ticket=IssueTicket(ports.sessions, ports.tickets, limiter, limits),
+        open_screen=OpenScreen(ports.tickets, connections, slots, own_sandbox, ports.screens),
+        opened_ports=ports.opened_ports,
+        open_port=OpenPort(
+            sessions=ports.sessions, ports=ports.opened_ports, stream=ports.stream, policy=policy.previews
+        ),
+        close_port=ClosePort(
+            sessions=ports.sessions, ports=ports.opened_ports, stream=ports.stream, notifier=ports.notifier
+        ),
+        issue_address=IssueAddress(
+            sessions=ports.sessions,
+            ports=ports.opened_ports,
+            tokens=ports.preview_tokens,
+            policy=policy.previews,
+            limiter=limiter,
+            limits=limits,
+        ),
+        reach_port=ReachPort(
+            ports=ports.opened_ports,
+            tokens=ports.preview_tokens,
+            log_ins=connections,
+            sandboxes=ports.running_sandboxes,
+            apps=ports.sandbox_apps,
+            connections=PreviewConnections(ports.opened_ports, connections, ports.notifier),
+            policy=policy.previews,
+        ),
+        effective_settings=own.open_effective_settings,
+        read_settings=ReadSettings(
+            own.open_settings, own.box, own.catalogues, own.base_urls, own.deployment, own.search_keys
+        ),
+        change_setting=ChangeSetting(
+            store=own.store,
+            box=own.box,
+            open_settings=own.open_settings,
+            catalogues=own.catalogues,
+            base_urls=own.base_urls,
+            tools=ports.tools,
+            search_keys=own.search_keys,
+            deployment_model=str(own.deployment.values.get(DEFAULT_MODEL.name) or ""),
+            limiter=limiter,
+            limits=limits,
+        ),
+        ports=ports.modules,
+        change_mcp_servers=ChangeMcpServers(
+            servers=ports.mcp_servers,
+            connector=ports.mcp_connections,
+            sign_ins=ports.mcp_sign_ins,
+            authorizer=ports.mcp_authorizer,
+            sessions=ports.sessions,
+            parse=own_server,
+            limiter=limiter,
+            limits=limits,
+        ),
+        sign_in_mcp_server=SignInMcpServer(
+            servers=ports.mcp_servers,
+            sign_ins=ports.mcp_sign_ins,
+            pending=ports.pending_sign_ins,
+            authorizer=ports.mcp_authorizer,
+            limiter=limiter,
+            limits=limits,
+        ),
+        list_mcp_tools=ListMcpTools(
+            servers=ports.mcp_servers, connector=ports.mcp_connections, limiter=limiter, limits=limits
+        ),
+        try_key=TryKey(
+            open_settings=own.open_settings,
+            catalogues=own.catalogues,
+            base_urls=own.base_urls,
+            limiter=limiter,
+            limits=limits,
+        ),
+        try_search_key=TrySearchKey(
+            open_settings=own.open_settings,
+            trials=ports.search_trials,
+            search_keys=own.search_keys,
+            limiter=limiter,
+            limits=limits,
+        ),
+        own_skills=ports.own_skills,
+        add_skill=install_skill.add,
+        install_skill=install_skill,
+        delete_skill=DeleteSkill(ports.own_skills.store, ports.own_skills.library),
+        read_kinds=ReadKinds(own.kinds_of_users),
+        change_kind=ChangeKind(
+            kinds=own.kinds_of_users,
+            own=own.kinds,
+            effective_settings=own.open_effective_settings,
+            tools=ports.tools,
+            limiter=limiter,
+            limits=limits,
+        ),
+        tools=ports.tools,
+        rules=rules,
+        required=ports.required,
+        optional=ports.optional,
+        metrics=ports.metrics,
+    )

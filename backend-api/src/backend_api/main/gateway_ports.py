@@ -1,0 +1,127 @@
+"""What the gateway stands on, and what the deployment chose for it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from backend_api.agent.options import NO_OPTIONS, Options
+from backend_api.agent.preset import Presets
+from backend_api.agent.tool import ToolSpec
+from backend_api.background.application.look_at_command import LookAtCommand
+from backend_api.background.domain import BackgroundCommands
+from backend_api.computers.domain import FileLinks, Tickets
+from backend_api.conversations.domain.feed import ReadMarkers, SessionFeed
+from backend_api.conversations.domain.jobs import RunRecords
+from backend_api.conversations.domain.spending import Spending
+from backend_api.conversations.ports import (
+    EventLog,
+    RunLedger,
+    SessionRepository,
+    SessionStream,
+    Slots,
+    Transcripts,
+    Waits,
+)
+from backend_api.identity.application.limits import Limits
+from backend_api.identity.ports import (
+    AccessTokens,
+    AccountLookup,
+    PasswordHasher,
+    RateLimiter,
+    RefreshTokens,
+    Users,
+)
+from backend_api.kit.http.ports import Metrics, Probe, no_metrics
+from backend_api.kit.notifier import Notifier
+from backend_api.main.user_settings import UserSettingsParts
+from backend_api.mcp.application.own_servers import ServersOfUsers
+from backend_api.mcp.application.user_sign_ins import SignInsOfUsers
+from backend_api.mcp.domain.sign_in import Authorizer, PendingSignIns
+from backend_api.mcp.ports import McpConnector
+from backend_api.previews.application.open_port import PreviewPolicy
+from backend_api.previews.ports import OpenedPorts, PreviewTokens, RunningSandboxes, SandboxApps
+from backend_api.sandboxes.domain.snapshots import Snapshots
+from backend_api.sandboxes.ports import Sandboxes, Screens, Workspace
+from backend_api.schedules.ports import CronLines, Schedules
+from backend_api.settings.ports import SearchKeyTrials
+from backend_api.skills.application.own_skills import OwnSkills
+from backend_api.skills.ports import SkillDownloads
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """Everything the gateway stands on."""
+
+    users: Users
+    accounts: AccountLookup
+    refresh_tokens: RefreshTokens
+    passwords: PasswordHasher
+    access_tokens: AccessTokens
+    limiter: RateLimiter
+    sessions: SessionRepository
+    ledger: RunLedger
+    waits: Waits
+    background: BackgroundCommands
+    schedules: Schedules
+    cron_lines: CronLines
+    look_at_command: LookAtCommand
+    run_records: RunRecords
+    log: EventLog
+    transcripts: Transcripts
+    spending: Spending
+    markers: ReadMarkers
+    feed: SessionFeed
+    stream: SessionStream
+    notifier: Notifier
+    sandboxes: Sandboxes
+    workspace: Workspace
+    snapshots: Snapshots
+    screens: Screens
+    tickets: Tickets
+    links: FileLinks
+    opened_ports: OpenedPorts
+    preview_tokens: PreviewTokens
+    running_sandboxes: RunningSandboxes
+    sandbox_apps: SandboxApps
+    own: UserSettingsParts
+    own_skills: OwnSkills
+    skill_downloads: SkillDownloads
+    search_trials: SearchKeyTrials
+    modules: Mapping[str, object]
+    """What modules have for their own routes, by name."""
+    mcp_servers: ServersOfUsers
+    mcp_connections: McpConnector
+    mcp_sign_ins: SignInsOfUsers
+    mcp_authorizer: Authorizer
+    pending_sign_ins: PendingSignIns
+    tools: tuple[ToolSpec, ...]
+    slots: Slots | None = None
+    required: Mapping[str, Probe] = field(default_factory=dict[str, Probe])
+    optional: Mapping[str, Probe] = field(default_factory=dict[str, Probe])
+    metrics: Metrics = no_metrics
+    clock: Callable[[], float] = time.time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What the deployment chose."""
+
+    is_local: bool = False
+    is_registration_open: bool = True
+    """Never where a call without a token is the local user: nobody could log in as another one."""
+    limits: Limits = field(default_factory=Limits)
+    refresh_lifetime: timedelta = timedelta(days=30)
+    poll_s: float = 1.0
+    streams_per_user: int = 50
+    options: Options = NO_OPTIONS
+    """Of every session, where it chose nothing else."""
+    presets: Presets = field(default_factory=Presets)
+    previews: PreviewPolicy = field(default_factory=PreviewPolicy)
+
+    @property
+    def has_registration(self) -> bool:
+        """Whether accounts can be made."""
+        return self.is_registration_open and not self.is_local

@@ -1,0 +1,8 @@
+"""The modules of the gateway, each on what those before it have. One that is taken out is missing, and nothing else."""
+
+from __future__ import annotations
+
+from backend_api.memories.module import MEMORIES
+from backend_api.module import Module
+
+MODULES: tuple[Module, ...] = (MEMORIES,)

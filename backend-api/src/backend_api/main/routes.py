@@ -1,0 +1,150 @@
+"""All routes as one application, without what they run on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from fastapi import APIRouter, FastAPI
+from starlette.middleware.cors import CORSMiddleware
+
+from backend_api.agents import http as agents
+from backend_api.background.http import background
+from backend_api.catalogue import http as catalogue
+from backend_api.computers.http import files, sandbox, screen, snapshots
+from backend_api.conversations.http import events, jobs, messages, session_socket, sessions, usage
+from backend_api.conversations.http.event_schema import EVENT_SCHEMA_PATH
+from backend_api.identity.http import auth
+from backend_api.kit.http import health
+from backend_api.kit.http.content_origin import ContentOrigin
+from backend_api.kit.http.documentation import documentation_router
+from backend_api.kit.http.edge import Edge
+from backend_api.kit.http.examples import add_examples
+from backend_api.kit.http.page import page_router
+from backend_api.kit.http.ports import WebOptions
+from backend_api.kit.http.request_rules import request_rules
+from backend_api.mcp.http import mcp, mcp_sign_in
+from backend_api.previews.http import ports
+from backend_api.previews.proxy.app import PreviewHosts
+from backend_api.schedules import http as schedules
+from backend_api.session_state.http import session_state
+from backend_api.settings import http as settings
+from backend_api.skills import http as skills
+from service_kit.problems import install_problems
+from service_kit.requests import NO_TELEMETRY, RequestMiddleware
+
+Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[Any]]
+
+_DESCRIPTION = f"""\
+Accounts, sessions, runs and the event stream. Errors are problem details (RFC 9457).
+
+The JSON Schema of the events is at [`{EVENT_SCHEMA_PATH}`]({EVENT_SCHEMA_PATH}), this document at
+[`/openapi.json`](/openapi.json).
+
+Sockets: `/api/sessions/{{session_id}}/ws?after=` carries the same events as the session's stream and takes frames of
+`type` message, interrupt, cancel, approval, answer, options, ping; `/api/sessions/{{session_id}}/vnc?ticket=` is the
+desktop. What a frame asks in vain is answered by one of `type` error, and the socket stays open. A page of elsewhere is
+refused with 403. A socket is closed with
+
+| code | why | then |
+|---|---|---|
+| 1008 | `after` is no number of an event | don't come again so |
+| 1009 | a frame of more than 4 MiB | resume |
+| 1012 | this gateway ends | resume at once |
+| 1013 | something is away for a moment | resume after a pause |
+| 4401 | the token or ticket does not hold, or no longer | log in, or get a new ticket |
+| 4403 | this is not allowed | don't come again so |
+| 4404 | no such session, no desktop | it is gone |
+| 4408 | too slow: what was sent was not taken | resume |
+| 4429 | too many streams open | close one |
+"""
+
+_TAGS: list[dict[str, Any]] = [
+    {"name": "accounts", "description": "Register, log in, refresh, log out."},
+    {"name": "sessions", "description": "Conversations, each with a sandbox of its own."},
+    {"name": "runs", "description": "Messages and the work that answers them."},
+    {"name": "schedules", "description": "Messages that are sent by themselves, once or again and again."},
+    {"name": "events", "description": "One ordered stream per session: live, paged, resumable."},
+    {"name": "files", "description": "The workspace of a session."},
+    {"name": "computer", "description": "The desktop, live."},
+    {"name": "usage", "description": "Tokens and what they cost."},
+    {"name": "catalogue", "description": "Tools, models, presets."},
+    {"name": "skills", "description": "Instructions for kinds of work, which agents read when there is such work."},
+    {"name": "mcp", "description": "MCP servers, of everybody and of the caller."},
+    {"name": "agents", "description": "Kinds of sub-agents, of everybody and of the caller."},
+    {"name": "settings", "description": "What each user has set, over what the deployment has."},
+    {"name": "health", "description": "Open inside the deployment."},
+]
+
+
+def build_app(
+    options: WebOptions,
+    lifespan: Lifespan | None = None,
+    routers: Sequence[APIRouter] = (),
+    tags: Sequence[dict[str, Any]] = (),
+) -> FastAPI:
+    """The application with the routes of modules, which `tags` describe; `app.state.use_cases` must be set before the
+    first request."""
+    app = FastAPI(
+        title="Agent gateway",
+        version="1",
+        description=_DESCRIPTION,
+        openapi_tags=[*_TAGS, *tags],
+        lifespan=lifespan,
+        redirect_slashes=False,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        telemetry=NO_TELEMETRY,
+    )
+    app.state.options = options
+    install_problems(app)
+    # Requests are matched in this order, so what is asked most stands first.
+    for router in (
+        messages.router,
+        sessions.router,
+        session_state.router,
+        events.router,
+        auth.router,
+        files.router,
+        snapshots.router,
+        sandbox.router,
+        ports.router,
+        background.router,
+        schedules.router,
+        catalogue.router,
+        settings.router,
+        skills.router,
+        agents.router,
+        mcp.router,
+        mcp_sign_in.router,
+        jobs.router,
+        usage.router,
+        health.router,
+        screen.router,
+        session_socket.router,
+        *routers,
+    ):
+        app.include_router(router)
+    describe = app.openapi
+    app.openapi = lambda: add_examples(describe())
+    app.include_router(documentation_router(app.title, "/openapi.json", app.openapi))
+    if options.frontend is not None:
+        app.include_router(page_router(options.frontend))
+    if options.cors_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(options.cors_origins),
+            allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+            allow_headers=["Authorization", "Content-Type", "If-Match", "Last-Event-ID", "X-Request-ID"],
+            expose_headers=["X-Request-ID", "Retry-After", "Content-Disposition", "ETag"],
+            max_age=600,
+        )
+    if options.user_content_origin:
+        app.add_middleware(ContentOrigin, origin=options.user_content_origin)
+    app.add_middleware(Edge, options=options)
+    app.add_middleware(RequestMiddleware, rules=request_rules(follows_callers=options.follows_traces))
+    if options.preview_domain:
+        app.add_middleware(PreviewHosts, options=options)
+    return app

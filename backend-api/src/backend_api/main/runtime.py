@@ -1,0 +1,300 @@
+"""What a gateway and a worker both stand on: stores, sandboxes and the agent."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from pydantic_settings import BaseSettings
+
+from backend_api.agent.preset import Presets
+from backend_api.agent.subagent_kinds import SubagentKind
+from backend_api.agent.tool import Tool
+from backend_api.agent.tools.custom_tools import read_custom_tools
+from backend_api.agents.mongo import MongoSubagentKinds
+from backend_api.background.application.look_at_command import LookAtCommand
+from backend_api.computers.application.link_file import LinkFile
+from backend_api.computers.file_links import JwtFileLinks
+from backend_api.conversations.application.finish_deletions import FinishDeletions
+from backend_api.conversations.application.own_sandbox import OwnSandbox
+from backend_api.conversations.mongo.change_cursor import MongoChangeCursor
+from backend_api.conversations.mongo.deletions import MongoDeletions
+from backend_api.conversations.mongo.event_log import MongoEventLog
+from backend_api.conversations.mongo.kept_calls import MongoKeptCalls
+from backend_api.conversations.mongo.session_repository import MongoSessionRepository
+from backend_api.conversations.mongo.titles import MongoTitles
+from backend_api.conversations.mongo.transcripts import MongoTranscripts
+from backend_api.kit.http.ports import Probe
+from backend_api.kit.masking import Mask
+from backend_api.kit.metrics import ProcessMetrics
+from backend_api.kit.mongo.clock import DatabaseClock
+from backend_api.main.agent import Agent, known_tools, open_agent
+from backend_api.main.agent_ports import AgentPorts, Conversations, OfUsers
+from backend_api.main.background import look_at_commands
+from backend_api.main.background_tasks import background_task
+from backend_api.main.mcp import McpParts, deployment_servers, open_mcp_connections
+from backend_api.main.models import build_catalogue, build_user_catalogues
+from backend_api.main.modules import MODULES
+from backend_api.main.presets import build_presets
+from backend_api.main.previews import preview_policy
+from backend_api.main.sandboxes import SandboxPorts, open_sandboxes
+from backend_api.main.settings import (
+    Settings,
+    SettingsError,
+    read_settings,
+    sealing_secrets,
+    secrets_of,
+    signing_secret,
+)
+from backend_api.main.skills import skill_installer
+from backend_api.main.stores import Stores, open_stores
+from backend_api.main.subagent_kinds import build_kinds
+from backend_api.main.user_settings import UserSettingsParts, base_urls, deployment_values
+from backend_api.main.web import open_fetcher, search_settings
+from backend_api.mcp.application.own_servers import ServersOfUsers
+from backend_api.mcp.application.reseal_servers import ResealMcpServers
+from backend_api.mcp.application.reseal_sign_ins import ResealSignIns
+from backend_api.mcp.application.user_sign_ins import SignInsOfUsers
+from backend_api.mcp.domain.entity import McpTarget
+from backend_api.mcp.mongo.mcp_servers import MongoMcpServers
+from backend_api.mcp.mongo.mcp_sign_ins import MongoSignIns
+from backend_api.models.catalogue import Catalogue
+from backend_api.module import Module, Parts, open_modules
+from backend_api.previews.application.open_port import ClosePort, OpenPort
+from backend_api.previews.mongo import MongoOpenedPorts
+from backend_api.runs.application.expire_waits import ExpireWaits
+from backend_api.runs.mongo.run_ledger import MongoRunLedger
+from backend_api.runs.mongo.run_waits import MongoWaits
+from backend_api.schedules.application.fire_schedules import FireSchedules, SendScheduled
+from backend_api.schedules.cron_lines import CronsimLines
+from backend_api.schedules.mongo.schedules import MongoSchedules
+from backend_api.settings.application.reseal_secrets import ResealSecrets
+from backend_api.settings.domain.table import SEARCH_KEYS
+from backend_api.settings.mongo import MongoSettingsStore
+from backend_api.settings.secret_box import AesSecretBox
+from backend_api.settings.user_catalogues import UserCatalogues
+from backend_api.skills.application.own_skills import OwnSkills
+from backend_api.skills.library.downloads import FetchedSkills
+from backend_api.skills.library.library import FolderLibrary, read_library
+from backend_api.skills.mongo import MongoSkillStore
+from backend_api.web.search.bounded_search import search_http
+from backend_api.web.search.own_search import SearchKeyTrials
+from backend_api.web.search.registry import check_search, own_keys
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Settings that were looked at, so that a start with wrong ones is refused before anything is opened."""
+
+    settings: Settings
+    modules: Sequence[Module]
+    module_settings: Mapping[str, BaseSettings]
+    secret: str
+    catalogue: Catalogue
+    presets: Presets
+    custom_tools: Sequence[Tool]
+    mcp_servers: Sequence[McpTarget]
+    library: FolderLibrary
+    kinds: Sequence[SubagentKind]
+    box: AesSecretBox
+    links: JwtFileLinks
+    clock: DatabaseClock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runtime:
+    """Open until its block ends."""
+
+    stores: Stores
+    sandboxes: SandboxPorts
+    sessions: MongoSessionRepository
+    log: MongoEventLog
+    ledger: MongoRunLedger
+    waits: MongoWaits
+    schedules: MongoSchedules
+    look_at_command: LookAtCommand
+    agent: Agent
+    own: UserSettingsParts
+    own_skills: OwnSkills
+    skill_downloads: FetchedSkills
+    search_trials: SearchKeyTrials
+    modules: Parts
+    mcp_servers: ServersOfUsers
+    opened_ports: MongoOpenedPorts
+    mcp: McpParts
+    metrics: ProcessMetrics
+
+    @property
+    def required(self) -> Mapping[str, Probe]:
+        """What nothing works without."""
+        return {"mongodb": self.stores.probe_database}
+
+    @property
+    def optional(self) -> Mapping[str, Probe]:
+        """What some things work without."""
+        return {"redis": self.stores.probe_redis, "sandbox_manager": self.sandboxes.probe}
+
+
+def plan(settings: Settings, modules: Sequence[Module] = MODULES) -> Plan:
+    """Raises `SettingsError`."""
+    module_settings = {module.name: read_settings(module.settings) for module in modules}
+    secret, box = signing_secret(settings), AesSecretBox(sealing_secrets(settings))
+    try:
+        check_search(search_settings(settings))
+        catalogue = build_catalogue(settings)
+        product = known_tools(modules)
+        custom = read_custom_tools(settings.tools_dir, [tool.name for tool in product])
+        presets = build_presets(settings, catalogue.models(), [*product, *(tool.spec for tool in custom)])
+        mcp_servers = deployment_servers(settings)
+        library = read_library(settings.skills_dir)
+        kinds = build_kinds(settings.agents_dir, catalogue.models(), [*product, *(tool.spec for tool in custom)])
+    except ValueError as error:
+        raise SettingsError(str(error)) from error
+    clock = DatabaseClock()
+    links = JwtFileLinks(secret, algorithm=settings.jwt_algorithm, clock=clock)
+    return Plan(
+        settings=settings,
+        modules=modules,
+        module_settings=module_settings,
+        secret=secret,
+        catalogue=catalogue,
+        presets=presets,
+        custom_tools=custom,
+        mcp_servers=mcp_servers,
+        library=library,
+        kinds=kinds,
+        box=box,
+        links=links,
+        clock=clock,
+    )
+
+
+def _user_settings(planned: Plan, catalogues: UserCatalogues) -> UserSettingsParts:
+    settings = planned.settings
+    return UserSettingsParts(
+        store=MongoSettingsStore(),
+        box=planned.box,
+        catalogues=catalogues,
+        kinds=MongoSubagentKinds(),
+        shared_kinds=planned.kinds,
+        base_urls=base_urls(settings),
+        deployment=deployment_values(settings, planned.catalogue.default().id),
+        search_keys={SEARCH_KEYS[name] for name in own_keys(search_settings(settings).search_provider)},
+    )
+
+
+@asynccontextmanager
+async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
+    """The stores are closed last."""
+    settings = planned.settings
+    async with (
+        open_stores(settings, [one for module in planned.modules for one in module.documents]) as stores,
+        build_user_catalogues(settings, planned.catalogue) as catalogues,
+        open_fetcher(settings) as fetcher,
+        search_http() as search,
+    ):
+        database, own = stores.database, _user_settings(planned, catalogues)
+        own_skills, downloads = OwnSkills(MongoSkillStore(database), planned.library), FetchedSkills(fetcher)
+        sessions, log = MongoSessionRepository(database), MongoEventLog(database)
+        shared = (secret for target in planned.mcp_servers for secret in target.secrets())
+        secrets = (*secrets_of(settings), planned.secret, *shared)
+        given = {"mask": Mask(secrets), "open_settings": own.open_settings}
+        async with (
+            open_modules(planned.modules, planned.module_settings, given) as modules,
+            open_sandboxes(settings, MongoChangeCursor(), log, stores.stream) as sandboxes,
+            open_mcp_connections(
+                settings, planned.mcp_servers, SignInsOfUsers(MongoSignIns(), own.box), sandboxes.mcp_programs
+            ) as mcp,
+        ):
+            ledger = MongoRunLedger(
+                database, runs_per_user=settings.max_runs_per_user, unseen_most=settings.max_waiting_messages
+            )
+            waits = MongoWaits(database)
+            schedules = MongoSchedules(
+                database,
+                unseen_most=settings.max_waiting_messages,
+                sessions_most=settings.max_sessions_per_user,
+            )
+            fire_schedules = FireSchedules(
+                schedules=schedules,
+                lines=CronsimLines(),
+                send=SendScheduled(schedules=schedules, stream=stores.stream, notifier=stores.notifier),
+                notifier=stores.notifier,
+            )
+            look_at_command = look_at_commands(stores, sandboxes, planned.clock)
+            mcp_store, opened_ports = MongoMcpServers(), MongoOpenedPorts(database)
+            mcp_servers = ServersOfUsers(mcp_store, planned.box, planned.mcp_servers)
+            ports = AgentPorts(
+                conversations=Conversations(
+                    ledger=ledger,
+                    log=log,
+                    stream=stores.stream,
+                    notifier=stores.notifier,
+                    sessions=sessions,
+                    titles=MongoTitles(database),
+                    transcripts=MongoTranscripts(database),
+                    kept_calls=MongoKeptCalls(database, most=settings.max_model_calls_mb_per_user * 1024**2),
+                ),
+                users=OfUsers(
+                    effective_settings=own.open_effective_settings,
+                    kinds=own.kinds_of_users,
+                    skills=own_skills,
+                    install_skill=skill_installer(own_skills, downloads),
+                ),
+                sandbox=sandboxes,
+                modules=modules,
+                look_at_command=look_at_command,
+                link_file=LinkFile(
+                    OwnSandbox(sessions, sandboxes.sandboxes, queue_s=None), sandboxes.workspace, planned.links
+                ),
+                open_port=OpenPort(
+                    sessions=sessions, ports=opened_ports, stream=stores.stream, policy=preview_policy(settings)
+                ),
+                close_port=ClosePort(
+                    sessions=sessions, ports=opened_ports, stream=stores.stream, notifier=stores.notifier
+                ),
+                secrets=secrets,
+                custom_tools=planned.custom_tools,
+                mcp_servers=mcp_servers,
+                mcp_connections=mcp.connections,
+                mcp_sign_ins=mcp.sign_ins,
+                fetcher=fetcher,
+                search_http=search,
+            )
+            async with (
+                planned.clock.following(database),
+                open_agent(settings, planned.catalogue, planned.presets, ports, planned.clock) as agent,
+                background_task(
+                    FinishDeletions(MongoDeletions(), sandboxes.sandboxes).delete_until_cancelled(), "deletions"
+                ),
+                background_task(
+                    ExpireWaits(waits=waits, stream=stores.stream, notifier=stores.notifier).expire_until_cancelled(),
+                    "waits",
+                ),
+                background_task(agent.watch_commands.watch_until_cancelled(), "background"),
+                background_task(fire_schedules.fire_until_cancelled(), "schedules"),
+                background_task(ResealSecrets(own.store, own.box)(), "secrets"),
+                background_task(ResealMcpServers(mcp_store, own.box)(), "MCP secrets"),
+                background_task(ResealSignIns(MongoSignIns(), own.box)(), "MCP sign-ins"),
+            ):
+                yield Runtime(
+                    stores=stores,
+                    sandboxes=sandboxes,
+                    sessions=sessions,
+                    log=log,
+                    ledger=ledger,
+                    waits=waits,
+                    schedules=schedules,
+                    look_at_command=look_at_command,
+                    agent=agent,
+                    own=own,
+                    own_skills=own_skills,
+                    skill_downloads=downloads,
+                    search_trials=SearchKeyTrials(search),
+                    modules=modules,
+                    mcp_servers=mcp_servers,
+                    opened_ports=opened_ports,
+                    mcp=mcp,
+                    metrics=ProcessMetrics(database),
+                )

@@ -1,0 +1,196 @@
+"""The one place that builds the gateway's adapters and hands them to the use cases."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+from backend_api.agent.preset import Presets
+from backend_api.computers.application.publish_changes import PublishSandboxChanges
+from backend_api.computers.mongo import MongoSandboxChangeLog
+from backend_api.computers.redis import RedisTickets
+from backend_api.conversations.application.announced_slots import AnnouncedSlots
+from backend_api.conversations.domain.feed import SessionFeed
+from backend_api.conversations.mongo.read_markers import MongoReadMarkers
+from backend_api.conversations.mongo.run_records import MongoRunRecords
+from backend_api.conversations.mongo.session_feed import MongoSessionFeed
+from backend_api.conversations.mongo.spending import MongoSpending
+from backend_api.conversations.mongo.transcripts import MongoTranscripts
+from backend_api.conversations.ports import Slots
+from backend_api.identity.application.limits import Limits
+from backend_api.identity.mongo.refresh_tokens import MongoRefreshTokens
+from backend_api.identity.mongo.users import MongoUsers
+from backend_api.identity.passwords import Argon2Passwords
+from backend_api.identity.redis import RedisRateLimiter
+from backend_api.identity.tokens import JwtAccessTokens
+from backend_api.kit.http.ports import WebOptions
+from backend_api.main.agent import Agent
+from backend_api.main.app import Wire
+from backend_api.main.assembly import assemble
+from backend_api.main.background_tasks import background_task
+from backend_api.main.closing import Closing
+from backend_api.main.gateway_ports import Policy, Ports
+from backend_api.main.previews import preview_policy
+from backend_api.main.runtime import Plan, Runtime, open_runtime, plan
+from backend_api.main.settings import Settings, named_hosts
+from backend_api.main.use_cases import UseCases
+from backend_api.mcp.redis import RedisPendingSignIns
+from backend_api.previews.preview_tokens import JwtPreviewTokens
+from backend_api.schedules.cron_lines import CronsimLines
+from service_kit.tracing import follows_callers
+
+DRAIN_S = 6.0
+"""Runs may take so long to come to the end of their present step; then they are cut."""
+
+
+def web_options(settings: Settings) -> WebOptions:
+    """What the edge must know of the settings."""
+    return WebOptions(
+        is_local=settings.is_local,
+        metrics_token=settings.metrics_token.get_secret_value(),
+        follows_traces=follows_callers(os.environ),
+        # What it listens on may be a name: others reach it by that, and so does its health check.
+        allowed_hosts=(*settings.allowed_hosts, *settings.host, *named_hosts(settings)),
+        user_content_origin=settings.user_content_origin,
+        public_url=settings.public_url,
+        preview_domain=settings.ports_domain,
+        cors_origins=settings.cors_origins,
+        max_upload_bytes=settings.max_upload_bytes,
+        frontend=settings.frontend_dist,
+    )
+
+
+def wire_with(settings: Settings, closing: Closing) -> Wire:
+    """The wiring of these settings, to be entered once. Raises `SettingsError`."""
+    planned = plan(settings)
+    access_tokens = JwtAccessTokens(
+        planned.secret,
+        algorithm=settings.jwt_algorithm,
+        expires_s=settings.access_token_expire_minutes * 60,
+        clock=planned.clock,
+    )
+    policy = _policy(settings, planned.presets)
+
+    @asynccontextmanager
+    async def wire() -> AsyncGenerator[UseCases]:
+        async with open_runtime(planned) as runtime, MongoSessionFeed(runtime.stores.database) as feed:
+            agent = None if settings.use_background_jobs else runtime.agent
+            announced = AnnouncedSlots(runtime.stores.notifier, runtime.ledger, model=planned.catalogue.default().id)
+            use_cases = assemble(
+                _ports(runtime, feed, planned, access_tokens, agent.worker if agent else announced), policy
+            )
+            closing.on_begin(use_cases.stream_slots.close)
+            closing.on_begin(use_cases.reach_port.connections.close)
+            changes = PublishSandboxChanges(
+                runtime.sandboxes.changes, MongoSandboxChangeLog(runtime.stores.database), runtime.stores.stream
+            )
+            async with (
+                background_task(changes.publish_until_cancelled(), "sandbox-changes"),
+                background_task(use_cases.connections.watch_log_ins(), "log-ins"),
+                background_task(use_cases.reach_port.connections.watch_ports(), "opened ports"),
+                background_task(announced.listen(), "announced-slots"),
+                working(agent, closing),
+            ):
+                yield use_cases
+
+    return wire
+
+
+@asynccontextmanager
+async def working(agent: Agent | None, closing: Closing) -> AsyncGenerator[None]:
+    """At work until the process ends; it gives its runs back before any store is closed."""
+    if agent is None:
+        yield
+        return
+    async with (
+        background_task(agent.title_sessions.title_until_cancelled(), "titles"),
+        background_task(agent.worker.work(), "worker") as at_work,
+    ):
+        closing.on_begin(agent.worker.drain)
+        try:
+            yield
+        finally:
+            await asyncio.wait({at_work}, timeout=closing.remaining_s(DRAIN_S))
+
+
+def _policy(settings: Settings, presets: Presets) -> Policy:
+    return Policy(
+        is_local=settings.is_local,
+        is_registration_open=settings.registration_open,
+        limits=Limits(
+            login_per_minute=settings.rate_limit_login_per_minute,
+            register_per_hour=settings.rate_limit_register_per_hour,
+            password_changes_per_hour=settings.rate_limit_password_changes_per_hour,
+            messages_per_minute=settings.rate_limit_messages_per_minute,
+            refresh_per_minute=settings.rate_limit_refresh_per_minute,
+            sessions_per_minute=settings.rate_limit_sessions_per_minute,
+            uploads_per_minute=settings.rate_limit_uploads_per_minute,
+            tickets_per_minute=settings.rate_limit_tickets_per_minute,
+            settings_per_minute=settings.rate_limit_settings_per_minute,
+            key_tests_per_minute=settings.rate_limit_key_tests_per_minute,
+            sessions_in_all=settings.max_sessions_per_user,
+            schedules_in_all=settings.max_schedules_per_user,
+        ),
+        refresh_lifetime=timedelta(days=settings.refresh_token_expire_days),
+        streams_per_user=settings.max_streams_per_user,
+        options=settings.session_defaults,
+        presets=presets,
+        previews=preview_policy(settings),
+    )
+
+
+def _ports(runtime: Runtime, feed: SessionFeed, planned: Plan, access_tokens: JwtAccessTokens, slots: Slots) -> Ports:
+    stores, settings = runtime.stores, planned.settings
+    users = MongoUsers(stores.database)
+    return Ports(
+        users=users,
+        accounts=users,
+        refresh_tokens=MongoRefreshTokens(),
+        passwords=Argon2Passwords(),
+        access_tokens=access_tokens,
+        limiter=RedisRateLimiter(stores.redis),
+        sessions=runtime.sessions,
+        ledger=runtime.ledger,
+        waits=runtime.waits,
+        background=runtime.look_at_command.commands,
+        schedules=runtime.schedules,
+        cron_lines=CronsimLines(),
+        look_at_command=runtime.look_at_command,
+        run_records=MongoRunRecords(),
+        log=runtime.log,
+        transcripts=MongoTranscripts(stores.database),
+        spending=MongoSpending(stores.database),
+        markers=MongoReadMarkers(stores.database),
+        feed=feed,
+        stream=stores.stream,
+        notifier=stores.notifier,
+        sandboxes=runtime.sandboxes.sandboxes,
+        workspace=runtime.sandboxes.workspace,
+        snapshots=runtime.sandboxes.snapshots,
+        screens=runtime.sandboxes.screens,
+        tickets=RedisTickets(stores.redis),
+        links=planned.links,
+        opened_ports=runtime.opened_ports,
+        running_sandboxes=runtime.sandboxes.running,
+        sandbox_apps=runtime.sandboxes.apps,
+        preview_tokens=JwtPreviewTokens(planned.secret, algorithm=settings.jwt_algorithm, clock=planned.clock),
+        clock=planned.clock,
+        own=runtime.own,
+        own_skills=runtime.own_skills,
+        skill_downloads=runtime.skill_downloads,
+        search_trials=runtime.search_trials,
+        modules=runtime.modules.ports,
+        mcp_servers=runtime.mcp_servers,
+        mcp_connections=runtime.mcp.connections,
+        mcp_sign_ins=runtime.mcp.sign_ins,
+        mcp_authorizer=runtime.mcp.authorizer,
+        pending_sign_ins=RedisPendingSignIns(stores.redis),
+        tools=runtime.agent.tools,
+        slots=slots,
+        required=runtime.required,
+        optional=runtime.optional,
+        metrics=runtime.metrics.text,
+    )

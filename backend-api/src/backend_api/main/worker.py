@@ -1,0 +1,83 @@
+"""Start a worker: `python -m backend_api.main.worker`. It reads the gateway's settings."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import uvloop
+
+from backend_api.kit.errors import StoreUnavailableError
+from backend_api.kit.listening.server import listen, server_for
+from backend_api.main.closing import Closing
+from backend_api.main.runtime import Plan, Runtime, open_runtime, plan
+from backend_api.main.settings import Settings, SettingsError, load_settings, resolve_hosts
+from backend_api.main.wiring import working
+from backend_api.main.worker_app import build_worker_app
+from backend_api.sandboxes.tool_api.remote_spans import SERVICE as SANDBOX_SERVICE
+from service_kit.cancellation import let_cancellation_through
+from service_kit.observation.logs import log_json_lines
+from service_kit.tracing import traced
+
+logger = logging.getLogger(__name__)
+
+GRACEFUL_S = 1
+
+
+def main() -> int:
+    """Answers the exit code; 1 for stores and 2 for settings that don't allow a start."""
+    let_cancellation_through()
+    try:
+        settings = load_settings()
+        log_json_lines(settings.log_level)
+        planned = plan(settings)
+        hosts = resolve_hosts(settings) if settings.worker_port else []
+    except SettingsError as error:
+        sys.stderr.write(f"backend-api: {error}\n")
+        return 2
+    with traced("backend-api-worker", passed_on=[SANDBOX_SERVICE]):
+        try:
+            uvloop.run(_run_worker(planned, hosts))
+        except StoreUnavailableError as error:
+            logger.error(error.detail)
+            return 1
+    return 0
+
+
+async def _run_worker(planned: Plan, hosts: list[str]) -> None:
+    closing, ended = Closing(), asyncio.Event()
+    closing.on_begin(ended.set)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, closing.begin)
+    async with open_runtime(planned) as runtime, _serve_health(planned.settings, hosts, runtime):
+        name = runtime.agent.worker.name
+        async with working(runtime.agent, closing):
+            logger.info("worker started", extra={"worker": name})
+            await ended.wait()
+            logger.info("worker ends", extra={"worker": name})
+
+
+@asynccontextmanager
+async def _serve_health(settings: Settings, hosts: list[str], runtime: Runtime) -> AsyncGenerator[None]:
+    """Health over HTTP where a port is set."""
+    if not hosts:
+        yield
+        return
+    token = settings.metrics_token.get_secret_value()
+    app = build_worker_app(runtime.required, runtime.optional, runtime.metrics.text, metrics_token=token)
+    server = server_for(app, graceful_s=GRACEFUL_S)
+    sockets = [listen(host, settings.worker_port) for host in hosts]
+    serving = asyncio.create_task(server.serve(sockets=sockets), name="health")
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        await serving
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,20 @@
+"""Giving back what an authorization server gave, once it is used no more."""
+
+from __future__ import annotations
+
+import logging
+
+from backend_api.kit.ids import UserId
+from backend_api.mcp.domain.entity import McpServer
+from backend_api.mcp.domain.sign_in import Authorizer, Grant, McpSignInError
+
+logger = logging.getLogger(__name__)
+
+
+async def revoke(authorizer: Authorizer, server: McpServer, user_id: UserId, grant: Grant) -> None:
+    """Where that fails it is logged: it is kept no longer in any case, and ends by itself."""
+    try:
+        await authorizer.revoke(server.source, user_id, grant)
+    except McpSignInError as error:
+        log_values = {"server": server.name, "issuer": grant.client.issuer, "reason": error.detail}
+        logger.warning("what was given for an MCP server could not be revoked", extra=log_values)

@@ -1,0 +1,251 @@
+"""`mcp.json`, in the form that other clients of the protocol read as well."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import httpx
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from backend_api.kit.http_address import HttpAddressError, check_http_address
+from backend_api.mcp.domain.entity import MAX_VARIABLES, NAME, McpServer, McpTarget, Source, Transport
+
+MAX_FILE_BYTES = 256 * 1024
+MAX_SERVERS = 20
+MAX_VALUES = 20
+"""Of variables, and of headers: each is looked for in all that comes from the server, in several forms."""
+MAX_VALUES_CHARACTERS = 16_384
+"""Of both together."""
+MAX_COMMAND_CHARACTERS = 65_536
+"""Of a command with its arguments."""
+
+
+def _match(pattern: str, otherwise: str) -> AfterValidator:
+    """What is refused is told in words: of a pattern alone hardly anybody reads what is wrong."""
+    wanted = re.compile(pattern)
+
+    def checked(text: str) -> str:
+        if not wanted.fullmatch(text):
+            raise ValueError(otherwise)
+        return text
+
+    return AfterValidator(checked)
+
+
+Text = Annotated[
+    str, StringConstraints(max_length=4_096), _match(r"[^\x00\r\n]*", "it has more than one line, or a NUL in it")
+]
+ProgramText = Annotated[
+    str, StringConstraints(max_length=16_384), _match(r"[^\x00]*", "it has a NUL in it, which no program can be given")
+]
+"""An argument or a variable of a program, which may have several lines."""
+_ASCII = _match(r"[\x20-\x7e]*", "it has other characters than those of ASCII")
+
+
+def _issuer(text: str) -> str:
+    if text:
+        check_http_address(text)
+    return text
+
+
+_VARIABLE_NAME = _match(
+    r"[A-Za-z_][A-Za-z0-9_]{0,99}", "a variable's name has 1 to 100 letters, digits and _, and begins with no digit"
+)
+_HEADER_NAME = _match(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}", "a header's name has 1 to 100 letters, digits, - and such")
+_OWN_HEADERS = frozenset(
+    [
+        *("host", "content-length", "content-type", "content-encoding", "transfer-encoding", "connection", "upgrade"),
+        *("te", "trailer", "expect", "accept", "accept-encoding", "mcp-session-id", "mcp-protocol-version"),
+    ]
+)
+_TYPES: Mapping[str, Transport] = {
+    "stdio": "stdio",
+    "http": "http",
+    "streamable-http": "http",
+    "streamable_http": "http",
+    "streamableHttp": "http",
+    "sse": "sse",
+}
+
+
+class ClientConfig(BaseModel):
+    """What we are where users of a server sign in, if that registers no clients by itself."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    client_id: Annotated[str, StringConstraints(min_length=1, max_length=1_000), _ASCII]
+    client_secret: Annotated[str, StringConstraints(max_length=4_096), _ASCII] = ""
+    issuer: Annotated[str, StringConstraints(max_length=2_000), _ASCII, AfterValidator(_issuer)] = ""
+
+
+class ServerConfig(BaseModel):
+    """One entry of `mcpServers`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    type: Literal["stdio", "http", "streamable-http", "streamable_http", "streamableHttp", "sse"] | None = None
+    command: Text = ""
+    args: list[ProgramText] = Field(default_factory=list, max_length=100)
+    env: dict[Annotated[str, _VARIABLE_NAME], ProgramText] = Field(default_factory=dict, max_length=MAX_VALUES)
+    url: Text = ""
+    headers: dict[Annotated[str, _HEADER_NAME], Text] = Field(default_factory=dict, max_length=MAX_VALUES)
+    enabled: bool = True
+    tools: list[Annotated[str, StringConstraints(min_length=1, max_length=200)]] | None = Field(
+        default=None, max_length=100
+    )
+    oauth: ClientConfig | None = None
+
+    @field_validator("headers")
+    @classmethod
+    def _latin(cls, value: dict[str, str]) -> dict[str, str]:
+        if any(name.lower() in _OWN_HEADERS for name in value):
+            raise ValueError("Host, and headers of a connection or a message, are not set by hand")
+        if not all(text.isascii() and text.isprintable() for text in value.values()):
+            raise ValueError("a value of a header has other characters than those of ASCII")
+        return value
+
+    @model_validator(mode="after")
+    def _bounded(self) -> ServerConfig:
+        if sum(map(len, [*self.env.values(), *self.headers.values()])) > MAX_VALUES_CHARACTERS:
+            raise ValueError(f"the values of its env and headers have more than {MAX_VALUES_CHARACTERS:,} characters")
+        if sum(map(len, [self.command, *self.args])) > MAX_COMMAND_CHARACTERS:
+            raise ValueError(f"its command and args have more than {MAX_COMMAND_CHARACTERS:,} characters")
+        return self
+
+    @model_validator(mode="after")
+    def _one_way(self) -> ServerConfig:
+        if bool(self.command) == bool(self.url):
+            raise ValueError("a server has either a command or a url")
+        if self.command and (self.headers or self.oauth or self.type not in (None, "stdio")):
+            raise ValueError("a command has neither headers nor a type other than stdio, nor oauth")
+        if self.url and any("\n" in text or "\r" in text for text in self.env.values()):
+            raise ValueError("a variable of a server with a url has one line, as it is put into the url and headers")
+        if self.url and (self.args or self.type == "stdio"):
+            raise ValueError("a url has neither args nor the type stdio")
+        return self
+
+    @property
+    def transport(self) -> Transport:
+        """What its type says; without one, an address that ends with /sse is one of the older protocol."""
+        if self.type is not None:
+            return _TYPES[self.type]
+        if self.command:
+            return "stdio"
+        path = self.url.partition("?")[0].rstrip("/")
+        return "sse" if path.endswith("/sse") else "http"
+
+    def server(self, name: str, source: Source) -> McpServer:
+        """Raises `ValueError` for the name, and for too many variables."""
+        if not NAME.fullmatch(name):
+            raise ValueError(
+                f"{name[:100]!r} is no name of a server: 1 to 32 letters, digits, - and single _, with none of the "
+                "last at an end"
+            )
+        server = McpServer(
+            name=name,
+            transport=self.transport,
+            command=self.command,
+            args=tuple(self.args),
+            env=self.env,
+            url=self.url,
+            headers=self.headers,
+            enabled=self.enabled,
+            tools=None if self.tools is None else frozenset(self.tools),
+            source=source,
+            client_id=self.oauth.client_id if self.oauth else "",
+            client_secret=self.oauth.client_secret if self.oauth else "",
+            issuer=self.oauth.issuer if self.oauth else "",
+        )
+        if server.has_too_many_variables:
+            raise ValueError(f"it has more than {MAX_VARIABLES} variables in its texts")
+        return server
+
+
+def own_server(name: str, said: Mapping[str, Any]) -> McpServer:
+    """A server that a user adds. Its variables are those of its own `env`. Raises `HttpAddressError` for its address,
+    `ValueError` with what else is wrong."""
+    try:
+        server = ServerConfig.model_validate(said).server(name, "user")
+    except ValidationError as error:
+        raise ValueError(_faults(error)) from error
+    if missing := missing_variables(server, server.env):
+        raise ValueError(f"there is no variable {missing[0]} in its env")
+    _check_url(McpTarget(server=server, values=server.env))
+    return server
+
+
+class McpFileError(ValueError):
+    """The message names the file, the server and what is wrong."""
+
+
+def read_mcp_file(path: Path, environment: Mapping[str, str]) -> list[McpTarget]:
+    """The servers of a deployment that are enabled, in their order. Variables are those of the environment, and no
+    others than those that are named. Raises `McpFileError`."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise McpFileError(f"MCP_CONFIG={path} can't be read: {error.strerror}") from error
+    if len(content) > MAX_FILE_BYTES:
+        raise McpFileError(f"MCP_CONFIG={path} has more than {MAX_FILE_BYTES // 1024} KB")
+    try:
+        parsed: Any = json.loads(content)
+        entries: Any = parsed["mcpServers"]
+        servers = [ServerConfig.model_validate(one).server(str(name), "deployment") for name, one in entries.items()]
+    except ValidationError as error:
+        raise McpFileError(f"{path}: {_faults(error)}") from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise McpFileError(f"{path}: it needs an object mcpServers of servers by their names: {error}") from error
+    enabled = [server for server in servers if server.enabled]
+    if len(enabled) > MAX_SERVERS:
+        raise McpFileError(f"{path}: {len(enabled)} servers are more than {MAX_SERVERS}")
+    return [_target(server, path, environment) for server in enabled]
+
+
+def _check_url(target: McpTarget) -> None:
+    """With its variables put in. Raises `HttpAddressError`."""
+    if not target.server.url:
+        return
+    url = target.filled.url
+    check_http_address(url)
+    try:
+        _ = httpx.URL(url).host  # only then are names beyond ASCII looked at
+    except (ValueError, httpx.InvalidURL) as error:
+        raise HttpAddressError("its host is no name and no address", "host") from error
+
+
+def missing_variables(server: McpServer, values: Mapping[str, str]) -> Sequence[str]:
+    """Those that it can't do without."""
+    return [name for name, is_optional in server.variables().items() if not is_optional and name not in values]
+
+
+def _target(server: McpServer, path: Path, environment: Mapping[str, str]) -> McpTarget:
+    if missing := missing_variables(server, environment):
+        raise McpFileError(f"{path}: {server.name} needs the variable {missing[0]}, which is not set")
+    values = {name: environment[name] for name in server.variables() if name in environment}
+    target = McpTarget(server=server, values=values)
+    try:
+        _check_url(target)
+    except HttpAddressError as error:
+        raise McpFileError(f"{path}: {server.name}: its url can't be used: {error}") from error
+    return target
+
+
+def _faults(error: ValidationError) -> str:
+    said = [
+        f"{'.'.join(map(str, fault['loc'])) or 'a server'}: {fault['msg'].removeprefix('Value error, ')}"
+        for fault in error.errors(include_url=False, include_input=False, include_context=False)
+    ]
+    return "; ".join(said[:5])

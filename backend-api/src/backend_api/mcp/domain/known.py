@@ -1,0 +1,42 @@
+"""What stands in the log of a session's MCP servers: the tools that are offered, whatever the servers say meanwhile."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+from backend_api.mcp.domain.entity import Listing, McpTool
+
+MEDIA_TYPE = "application/json"
+
+
+def to_body(listing: Listing) -> bytes:
+    """To be read by `from_body`."""
+    facts = [
+        {
+            "name": tool.name,
+            "public_name": tool.public_name,
+            "description": tool.description,
+            "parameters": tool.parameters,
+        }
+        for tool in listing.tools
+    ]
+    return json.dumps(facts, separators=(",", ":")).encode()
+
+
+def from_body(content: bytes) -> Listing:
+    """Raises `ValueError` for what is none."""
+    try:
+        entries = cast("list[dict[str, Any]]", json.loads(content))
+        tools = [
+            McpTool(
+                name=one["name"],
+                public_name=one["public_name"],
+                description=one["description"],
+                parameters=one["parameters"],
+            )
+            for one in entries
+        ]
+    except (KeyError, TypeError) as error:
+        raise ValueError("no list of tools") from error
+    return Listing(tools=tools)

@@ -1,0 +1,183 @@
+"""OpenAI's computer tool in its responses: its calls as calls of the desktop's tools, and back.
+
+One of its calls has several actions, each of which is a call here, with a result of its own. Of these the first one
+keeps what the model sent (`ToolRequest.opaque`), and the others that they belong to the one before, so that it is
+written back as it came. Its answer is a screenshot and nothing else, so a call that has none, as it was denied, stopped
+or failed, or as its picture is no longer sent, is written as calls of functions, whose answers are texts.
+
+Source: OpenAI's guide on computer use, and its reference of responses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from backend_api.agent.events import SafetyCheck
+from backend_api.agent.model import AssistantTurn, ModelRequest, ToolCallPart, ToolRequest, ToolTurn
+from backend_api.agent.shortening import shorten
+from backend_api.agent.tool import ToolSpec
+from backend_api.models.model_facts import ModelFacts
+from backend_api.models.openai.actions import calls_of_action
+from backend_api.models.wire.bounds import MOST_CALLS, too_many_calls
+from backend_api.models.wire.computer_use import DESKTOP_TOOLS, DISPLAY_HEIGHT, DISPLAY_WIDTH, offers_all
+from backend_api.models.wire.faults import as_object
+from backend_api.models.wire.surrogates import json_of
+from backend_api.models.wire.tool_calls import arguments_of, call_part
+from backend_api.models.wire.turns import data_url, images_of
+
+ComputerForm = Literal["computer", "computer_use_preview"]
+ITEM = "computer_call"
+MOST_CHECKS = 8
+MAX_CHECK_CHARACTERS = 1_000
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The items that one of our calls and its result are in a conversation, none where others stand for them."""
+
+    call: Sequence[Json] = ()
+    result: Sequence[Json] = ()
+
+
+def form_of(request: ModelRequest, facts: ModelFacts) -> ComputerForm | None:
+    """The one this request declares: the model knows it, and all that it does is on offer."""
+    form = facts.computer_use
+    return form if form in ("computer", "computer_use_preview") and offers_all(request.tools) else None
+
+
+def declared(tools: Sequence[ToolSpec], form: ComputerForm | None) -> list[Json]:
+    """The tools of a request: the computer tool in the place of those it stands for."""
+    own = [_computer(form)] if form is not None else []
+    hidden = DESKTOP_TOOLS if form is not None else frozenset[str]()
+    return [*own, *functions_of([tool for tool in tools if tool.name not in hidden])]
+
+
+def functions_of(tools: Sequence[ToolSpec]) -> list[Json]:
+    """Tools as they are declared where no other form of them is."""
+    return [_function(tool) for tool in tools]
+
+
+def _computer(form: ComputerForm) -> Json:
+    if form == "computer":
+        return {"type": form}
+    return {"type": form, "display_width": DISPLAY_WIDTH, "display_height": DISPLAY_HEIGHT, "environment": "linux"}
+
+
+def _function(tool: ToolSpec) -> Json:
+    return {
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+        "strict": False,
+    }
+
+
+def calls_of(item: Json, *, provider: str) -> list[ToolCallPart]:
+    """Our calls of one of its calls. Raises `ValueError` for one of a form that is not known, and
+    `ModelUnavailableError` for one with more actions than an answer may have calls."""
+    given = arguments_of(json_of(item).decode())
+    if given is None:
+        raise ValueError("a computer call that is no JSON")
+    kept = {name: given[name] for name in ("call_id", "action", "actions", "pending_safety_checks") if name in given}
+    whole = {**kept, "type": ITEM, "call_id": str(kept.get("call_id") or "")}
+    actions = cast("list[object]", kept["actions"]) if isinstance(kept.get("actions"), list) else [kept.get("action")]
+    # Without an action it asks for its answer alone.
+    wanted = [action for action in actions if action is not None] or [{"type": "screenshot"}]
+    if len(wanted) > MOST_CALLS:
+        raise too_many_calls(provider)
+    checks, parts = _checks(kept.get("pending_safety_checks")), list[ToolCallPart]()
+    for name, arguments in (call for action in wanted for call in calls_of_action(action)):
+        opaque = json_of({"type": ITEM} if parts else whole).decode()
+        raw = json_of(arguments).decode()
+        parts.append(
+            call_part(
+                whole["call_id"],
+                name,
+                raw,
+                arguments,
+                opaque=opaque,
+                safety_checks=checks,
+                is_next_action=bool(parts),
+            )
+        )
+    return parts
+
+
+def _checks(pending: object) -> list[SafetyCheck]:
+    """What a person is told before they allow it. More than can be told are not taken, as nobody could allow them."""
+    found = [as_object(one) for one in cast("list[object]", pending or [])] if isinstance(pending or [], list) else None
+    if found is None or len(found) > MOST_CHECKS or not all(one.get("id") for one in found):
+        raise ValueError("safety checks of an unknown form")
+    return [
+        SafetyCheck(
+            code=shorten(str(one.get("code") or ""), MAX_CHECK_CHARACTERS),
+            message=shorten(str(one.get("message") or ""), MAX_CHECK_CHARACTERS),
+        )
+        for one in found
+    ]
+
+
+def written_in(request: ModelRequest, form: ComputerForm | None) -> dict[str, Written]:
+    """By our calls' ids, of all calls that are written as those of this form."""
+    if form is None:
+        return {}
+    said = [turn for turn in request.turns if isinstance(turn, AssistantTurn) and any(one.opaque for one in turn.calls)]
+    results = {turn.call_id: turn for turn in request.turns if said and isinstance(turn, ToolTurn)}
+    found: dict[str, Written] = {}
+    for turn in said:
+        for item, calls in _groups(turn.calls):
+            if form == "computer" or item.get("action"):
+                found |= _written(item, calls, results, request, form)
+    return found
+
+
+def _groups(calls: Sequence[ToolRequest]) -> list[tuple[Json, list[ToolRequest]]]:
+    """Calls that came of one of its calls, with that."""
+    found: list[tuple[Json, list[ToolRequest]]] = []
+    is_in_one = False
+    for call in calls:
+        kept = as_object(arguments_of(call.opaque or ""))
+        is_first = kept.get("type") == ITEM and "call_id" in kept
+        is_in_one = is_first or (is_in_one and kept.get("type") == ITEM)
+        if is_first:
+            found.append((kept, [call]))
+        elif is_in_one:
+            found[-1][1].append(call)
+    return found
+
+
+def _written(
+    item: Json, calls: Sequence[ToolRequest], results: dict[str, ToolTurn], request: ModelRequest, form: ComputerForm
+) -> dict[str, Written]:
+    """Nothing where one of them did not do what it was asked for, or the screenshot after them all can't be sent."""
+    done = [results[call.call_id] for call in calls if call.call_id in results and results[call.call_id].success]
+    if len(done) < len(calls):
+        return {}
+    images = images_of(max(done, key=lambda turn: turn.seq), request)
+    if not images:
+        return {}
+    call_id = calls[0].call_id
+    checks: list[Json] = item.get("pending_safety_checks") or []
+    acts = {name: item[name] for name in ("action", "actions") if item.get(name) is not None}
+    said: Json = {"type": ITEM, "id": f"cu_{call_id}"[:64], "call_id": call_id, "status": "completed", **acts}
+    said["pending_safety_checks"] = checks
+    shown: Json = {"type": "computer_screenshot", "image_url": data_url(images[-1])}
+    if form == "computer":
+        shown["detail"] = "original"
+    answer: Json = {"type": f"{ITEM}_output", "call_id": call_id, "output": shown}
+    if checks:
+        # It ran, so a person allowed it: what is held back always asks (`capabilities/approval.py`).
+        answer["acknowledged_safety_checks"] = checks
+    only_one = Written([said], [answer])
+    first, *others = calls
+    if not others:
+        return {first.call_id: only_one}
+    return {
+        **{call.call_id: Written() for call in others[:-1]},
+        first.call_id: Written(call=[said]),
+        others[-1].call_id: Written(result=[answer]),
+    }

@@ -1,0 +1,304 @@
+"""OpenAI's responses, asked without a state of theirs: each request has the whole conversation, and what the model
+reasoned goes back encrypted, as it came.
+
+Source: OpenAI's reference of responses and their streaming events, and its guide on reasoning without storage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+from typing import Any
+
+from backend_api.agent.events import Usage
+from backend_api.agent.model import (
+    FinishPart,
+    FinishReason,
+    ModelRequest,
+    Part,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    UsagePart,
+)
+from backend_api.models.openai.client import OpenAiClient, openai_fault
+from backend_api.models.openai.computer import ComputerForm, calls_of, declared, form_of
+from backend_api.models.openai.responses_input import items_of
+from backend_api.models.openai.responses_items import (
+    OpenCall,
+    OpenCalls,
+    Told,
+    completed,
+    output_of,
+    raw_arguments,
+    said_in,
+)
+from backend_api.models.openai.tool_search import declared_search, searched
+from backend_api.models.wire.added import added_json, added_part, fields_beyond, text_of
+from backend_api.models.wire.bounds import MOST_CALLS, tokens, too_many_calls
+from backend_api.models.wire.endings import broken_off, ending_of
+from backend_api.models.wire.endpoint import ProviderApi
+from backend_api.models.wire.faults import as_object
+from backend_api.models.wire.surrogates import json_of
+from backend_api.models.wire.thinking import responses_fields
+from backend_api.models.wire.tool_calls import RepeatedCalls, arguments_of, call_part, is_nothing
+from backend_api.models.wire.tool_search import searches
+from backend_api.models.wire.turns import body_of
+from backend_api.models.wire.wire import cut
+
+MIN_OUTPUT_TOKENS = 16
+"""Fewer are refused."""
+INCOMPLETE: dict[str, FinishReason] = {"steered": "stop", "max_messages": "stop"}
+"""Why an answer is not whole, beside what all providers say; where nothing is said it is its length."""
+_CALL_FIELDS = frozenset({"type", "id", "call_id", "name", "arguments", "status", "parsed_arguments"})
+_MESSAGE_FIELDS = frozenset({"type", "id", "role", "status", "content"})
+
+
+class OpenAiResponsesModel(OpenAiClient):
+    """`ChatModel` over OpenAI's responses."""
+
+    PATH = "/responses"
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
+        facts = self.facts(request.model)
+        computer, may_search = form_of(request, facts), searches(request, facts)
+        body = _body(request, computer, may_search=may_search, is_official=self.is_official)
+        return self._ask(body, _State(self.api, request.model))
+
+
+@dataclass(slots=True)
+class _State:
+    """What a stream has said so far."""
+
+    api: ProviderApi
+    model: str
+    calls: OpenCalls = field(init=False)
+    """Those that are not whole yet."""
+    waiting: list[ToolCallPart] = field(default_factory=list[ToolCallPart])
+    """Calls whose arguments may come at the end, and those after them."""
+    made: RepeatedCalls = field(default_factory=RepeatedCalls)
+    text: Told = field(default_factory=Told)
+    thinking: Told = field(default_factory=Told)
+    has_ended: bool = False
+    """Whether an item did."""
+    is_refused: bool = False
+    reason: FinishReason | None = None
+
+    def __post_init__(self) -> None:
+        self.calls = OpenCalls(self.api.name)
+
+    @property
+    def is_over(self) -> bool:
+        return self.reason is not None
+
+    def events_of(self, answer: dict[str, Any]) -> list[dict[str, Any]]:
+        """Each item as it ends, and the end."""
+        if str(answer.get("type")).startswith("response."):
+            return [answer]
+        output = answer.get("output")
+        if not isinstance(output, list) or answer.get("error"):
+            return []
+        ended = [
+            {"type": "response.output_item.done", "output_index": index, "item": item}
+            for index, item in enumerate(output_of(answer))
+        ]
+        return [*ended, {"type": "response.completed", "response": answer | {"output": []}}]
+
+    def closing_parts(self, *, is_done: bool) -> list[Part]:
+        """The ending. A stream without its last event was cut, whether it `is_done` or not."""
+        if self.reason is None:
+            raise cut(self.api.name)
+        return [FinishPart(self.reason)]
+
+    def parts_of(self, event: dict[str, Any]) -> list[Part]:
+        kind = event.get("type")
+        match kind:
+            case "response.output_text.delta" | "response.refusal.delta":
+                return self._text(event, refused=kind == "response.refusal.delta")
+            case "response.output_text.done":
+                return _texts(self.text.rest_of_part(event, text_of(event.get("text"))))
+            case "response.refusal.done":
+                self.is_refused = True
+                return _texts(self.text.rest_of_part(event, text_of(event.get("refusal"))))
+            case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
+                text = text_of(event.get("delta"))
+                self.thinking.add(event, text)
+                return [ThinkingPart(text)]
+            case "response.reasoning_summary_part.added" if event.get("summary_index"):
+                return [ThinkingPart("\n\n")]
+            case "response.function_call_arguments.delta" | "response.function_call_arguments.done":
+                self._take_arguments(event)
+                return []
+            case "response.output_item.added":
+                self._begin(event)
+                return []
+            case "response.output_item.done":
+                return self._end(event)
+            case "response.completed" | "response.incomplete" | "response.cancelled" | "response.done" as kind:
+                return self._finish(as_object(event.get("response")), kind.removeprefix("response."))
+            case _:
+                self._look_for_fault(event)
+                return []
+
+    def _look_for_fault(self, event: dict[str, Any]) -> None:
+        match event.get("type"):
+            case "response.failed":
+                error = as_object(event.get("response")).get("error")
+                raise openai_fault(error, self.api)
+            case "error" | "response.error":
+                error = event.get("error") or {**event, "type": ""}
+                raise openai_fault(error, self.api)
+            case None if event.get("error"):
+                raise openai_fault(event["error"], self.api)
+            case _:
+                return
+
+    def _text(self, event: dict[str, Any], *, refused: bool) -> list[Part]:
+        self.is_refused = self.is_refused or refused
+        text = text_of(event.get("delta"))
+        self.text.add(event, text)
+        return [TextPart(text)]
+
+    def _take_arguments(self, event: dict[str, Any]) -> None:
+        call = self.calls.of(event)
+        if call is not None:
+            call.pieces.append(text_of(event.get("delta")))
+            call.whole = raw_arguments(event) or call.whole
+
+    def _begin(self, event: dict[str, Any]) -> None:
+        item = as_object(event.get("item"))
+        match item.get("type"):
+            case "function_call":
+                self.calls.begin(event, item)
+            case "message":
+                self.text.begin(event)
+            case "reasoning":
+                self.thinking.begin(event)
+            case _:
+                return
+
+    def _end(self, event: dict[str, Any]) -> list[Part]:
+        item = as_object(event.get("item"))
+        self.has_ended = self.has_ended or bool(item)
+        match item.get("type"):
+            case "reasoning":
+                return self._thought(event, item)
+            case None:
+                return []
+            case "message":
+                return self._said(event, item)
+            case "function_call":
+                return self._called(self.calls.end(event, item), item)
+            case "tool_search_call" if item.get("execution") == "client":
+                return [*self.made.new([searched(item, self.model)])]
+            case "computer_call":
+                return [*self.made.new(calls_of(item, provider=self.api.name))]
+            case _:
+                # Of a tool of the provider's own, or of a kind that is new.
+                return [added_part("responses", self.model, item=item)]
+
+    def _thought(self, event: dict[str, Any], item: dict[str, Any]) -> list[Part]:
+        """Its text where that came in no pieces, and what goes back."""
+        text = self.thinking.rest_of_item(event, text_of(item.get("summary")) or text_of(item.get("content")))
+        kept = {name: value for name, value in item.items() if value is not None}
+        opaque = json_of(kept).decode() if item.get("encrypted_content") else None
+        return [ThinkingPart(text, opaque=opaque)] if text or opaque else []
+
+    def _said(self, event: dict[str, Any], item: dict[str, Any]) -> list[Part]:
+        """Its text where that came in no pieces, and what goes back beside it, such as its phase."""
+        said, refusal = said_in(item.get("content"))
+        self.is_refused = self.is_refused or bool(refusal)
+        text = self.text.rest_of_item(event, said)
+        added = fields_beyond(item, _MESSAGE_FIELDS)
+        beside = [added_part("responses", self.model, message=added)] if added else []
+        return [*_texts(text), *beside]
+
+    def _called(self, call: OpenCall, item: dict[str, Any]) -> list[Part]:
+        """`item` says what its arguments are once it is whole; else they are what came of them. One without any waits
+        for the end, as they may come there."""
+        call_id, name, raw = item.get("call_id") or call.id, item.get("name") or call.name, call.arguments_with(item)
+        added = fields_beyond(item, _CALL_FIELDS)
+        opaque = added_json("responses", self.model, call=added) if added else None
+        part = call_part(call_id, name, raw, arguments_of(raw), opaque=opaque)
+        if not self.waiting and not is_nothing(raw):
+            return [*self.made.new([part])]
+        if len(self.waiting) > MOST_CALLS:
+            raise too_many_calls(self.api.name)
+        self.waiting.append(part)
+        return []
+
+    def _finish(self, response: dict[str, Any], kind: str) -> list[Part]:
+        status = response.get("status") or kind
+        if response.get("error") and status not in ("completed", "incomplete"):
+            raise openai_fault(response["error"], self.api)
+        parts = self._rest(output_of(response))
+        if usage := as_object(response.get("usage")):
+            parts.append(UsagePart(_usage(usage)))
+        self.reason = self._reason(response, status if kind in ("completed", "done") else kind)
+        if self.is_refused:
+            self.reason = "refusal"
+        return parts
+
+    def _rest(self, output: list[dict[str, Any]]) -> list[Part]:
+        """What ends with the answer, and what its whole output alone has. Its ids may be others than those of the
+        stream, so that it counts only where there was nothing of a kind."""
+        parts = [part for call in self.calls.take_rest() for part in self._called(call, {})]
+        is_called = bool(self.waiting) or self.made.is_any
+        is_said, is_thought, has_ended = self.text.is_any, self.thinking.is_any, self.has_ended
+        for index, item in enumerate(output):
+            event = {"output_index": index, "item": item}
+            match item.get("type"):
+                case "function_call":
+                    parts += [] if is_called else self._end(event)
+                case "message":
+                    told = [] if is_said else self._end(event)
+                    parts += [part for part in told if not has_ended or isinstance(part, TextPart)]
+                case "reasoning" if is_thought or has_ended:
+                    continue
+                case _:
+                    parts += [] if has_ended else self._end(event)
+        waiting, self.waiting = completed(self.waiting, output), []
+        return [*parts, *(part for call in waiting for part in self.made.new([call]))]
+
+    def _reason(self, response: dict[str, Any], status: object) -> FinishReason:
+        if status in ("completed", "done"):
+            return "tool_calls" if self.made.is_any else "stop"
+        why = as_object(response.get("incomplete_details")).get("reason")
+        if status != "incomplete":
+            raise broken_off(self.api.name, status, why)
+        reason = (INCOMPLETE.get(str(why)) or ending_of(why)) if why else "length"
+        if reason is None:
+            raise broken_off(self.api.name, why)
+        return reason
+
+
+def _texts(text: str) -> list[Part]:
+    return [TextPart(text)] if text else []
+
+
+def _usage(usage: dict[str, Any]) -> Usage:
+    read = as_object(usage.get("input_tokens_details"))
+    written = as_object(usage.get("output_tokens_details"))
+    return Usage(
+        input=tokens(usage.get("input_tokens")),
+        cached=tokens(read.get("cached_tokens")),
+        output=tokens(usage.get("output_tokens")),
+        thinking=tokens(written.get("reasoning_tokens")),
+    )
+
+
+def _body(request: ModelRequest, computer: ComputerForm | None, *, may_search: bool, is_official: bool) -> bytes:
+    body: dict[str, Any] = {
+        "model": request.model,
+        "instructions": request.system,
+        "stream": True,
+        "store": False,
+        "max_output_tokens": max(request.max_output_tokens, MIN_OUTPUT_TOKENS),
+        **responses_fields(request.model, request.thinking, is_official=is_official),
+    }
+    if request.tools:
+        body["tools"] = declared_search(declared(request.tools, computer), may_search=may_search)
+    if computer == "computer_use_preview":
+        # It is refused otherwise.
+        body["truncation"] = "auto"
+    return body_of(body, "input", items_of(request, computer, may_search=may_search))

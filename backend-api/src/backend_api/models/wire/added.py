@@ -1,0 +1,74 @@
+"""What providers add to a call or a part of an answer, beyond what is known of its form: it goes back as it came, to
+the model that sent it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, Literal, cast
+
+from backend_api.agent.model import AddedPart
+from backend_api.models.wire.faults import as_object
+from backend_api.models.wire.surrogates import json_of
+from backend_api.models.wire.tool_calls import arguments_of
+
+Form = Literal["chat", "responses", "messages"]
+Json = dict[str, Any]
+_MARK = "added"
+
+
+def added_json(form: Form, model: str, **what: Any) -> str:
+    """As it is stored with the event: of this wire format and model."""
+    return json_of({_MARK: form, "model": model, **what}).decode()
+
+
+def added_part(form: Form, model: str, **what: Any) -> AddedPart:
+    return AddedPart(added_json(form, model, **what))
+
+
+def added_of(opaque: str | None, form: Form, model: str) -> Json:
+    """What was stored so; nothing of another wire format or model."""
+    if not opaque or not opaque.startswith(f'{{"{_MARK}":"{form}"'):
+        return {}
+    stored = as_object(arguments_of(opaque))
+    return stored if stored.get("model") == model else {}
+
+
+def is_of_text(opaque: str | None) -> bool:
+    """Whether it stands with the text before it, and says nothing by itself."""
+    if not opaque or not opaque.startswith(f'{{"{_MARK}":'):
+        return False
+    return bool(as_object(arguments_of(opaque)).keys() & {"message", "text"})
+
+
+def fields_beyond(given: Json, known: Collection[str]) -> Json:
+    """Those that have a value and are not known."""
+    return {name: value for name, value in given.items() if name not in known and value is not None}
+
+
+def merge(into: Json, more: Json) -> None:
+    """Objects grow field by field; of anything else the last one counts."""
+    for name, value in more.items():
+        held = into.get(name)
+        if isinstance(held, dict) and isinstance(value, dict):
+            merge(cast("Json", held), cast("Json", value))
+        else:
+            into[name] = value
+
+
+def text_of(value: object) -> str:
+    """The text in what stands where a text is expected: of objects and lists that of their parts, of anything that has
+    none nothing."""
+    match value:
+        case str():
+            return value
+        case bool() | None:
+            return ""
+        case int() | float():
+            return str(value)
+        case list():
+            return "".join(map(text_of, cast("list[object]", value)))
+        case dict():
+            fields = as_object(cast("object", value))
+            return text_of(next((fields[name] for name in ("text", "content", "thinking") if fields.get(name)), None))
+        case _:
+            return ""

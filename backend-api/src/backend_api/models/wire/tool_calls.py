@@ -1,0 +1,123 @@
+"""Calls in a model's answer: their arguments, which models write as text, and what is told of them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from pydantic_core import from_json
+
+from backend_api.agent.events import SafetyCheck
+from backend_api.agent.model import ToolCallPart, ToolRequest
+from backend_api.models.wire.bounds import MAX_NAME_CHARACTERS
+from backend_api.models.wire.surrogates import joined, json_of, without_halves
+
+_EMPTY_FIRST = re.compile(r"\s*\{\s*\}(?=\s*\S)")
+
+
+@dataclass(slots=True)
+class PartialCall:
+    """A call while its pieces come."""
+
+    id: str = ""
+    name: str = ""
+    pieces: list[str] = field(default_factory=list[str])
+
+    @property
+    def raw(self) -> str:
+        """Its arguments as far as they came."""
+        return last_given("".join(self.pieces))
+
+
+@dataclass(slots=True)
+class RepeatedCalls:
+    """Those of one answer that were made already: what comes again under its id is the same call, unless it is another
+    one's name or has other arguments."""
+
+    _made: dict[tuple[str, str], list[str]] = field(default_factory=dict[tuple[str, str], list[str]])
+
+    is_any: bool = False
+
+    def new(self, parts: Sequence[ToolCallPart]) -> Sequence[ToolCallPart]:
+        """These, of one call of the provider's, or none of them."""
+        self.is_any = self.is_any or bool(parts)
+        key = (parts[0].request.call_id, "\n".join(part.request.name for part in parts)) if parts else ("", "")
+        if not key[0]:
+            return parts
+        made = self._made.setdefault(key, [])
+        raw = "\n".join(part.request.raw.strip() or "{}" for part in parts)
+        if raw in made:
+            return ()
+        made.append(raw)
+        return parts
+
+
+def arguments_of(raw: str) -> dict[str, Any] | None:
+    """The arguments of a call; None when they are not a whole JSON object."""
+    if not raw.strip():
+        return {}
+    try:
+        value: object = _read(joined(raw))
+    except ValueError:
+        return None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) and _is_finite(cast("object", value)) else None
+
+
+def _read(raw: str) -> object:
+    try:
+        return from_json(raw)
+    except ValueError:
+        return from_json(without_halves(raw))
+
+
+def is_nothing(raw: str) -> bool:
+    """Whether arguments say nothing: some servers send them so before the real ones."""
+    return raw.strip() in ("", "{}")
+
+
+def last_given(raw: str) -> str:
+    """Arguments without the empty ones before them: proxies of Anthropic pass on those that its calls begin with."""
+    empty = _EMPTY_FIRST.match(raw)
+    return raw[empty.end() :] if empty is not None else raw
+
+
+def given_arguments(given: object) -> str:
+    """Arguments that are sent as a value, as the text that others send."""
+    return json_of(given).decode()
+
+
+def call_part(
+    call_id: object,
+    name: object,
+    raw: str,
+    arguments: dict[str, Any] | None,
+    *,
+    opaque: str | None = None,
+    safety_checks: Sequence[SafetyCheck] = (),
+    is_next_action: bool = False,
+) -> ToolCallPart:
+    """A call whose id and name are texts, and not long ones."""
+    known = [str(given or "")[:MAX_NAME_CHARACTERS] for given in (call_id, name)]
+    return ToolCallPart(
+        ToolRequest(
+            call_id=known[0],
+            name=known[1],
+            arguments=arguments,
+            raw=raw,
+            opaque=opaque,
+            safety_checks=safety_checks,
+            is_next_action=is_next_action,
+        )
+    )
+
+
+def _is_finite(value: object) -> bool:
+    """Numbers without end are no JSON, though they are read from it: nobody after us could be sent them."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, dict):
+        return all(map(_is_finite, cast("dict[str, object]", value).values()))
+    return all(map(_is_finite, cast("list[object]", value))) if isinstance(value, list) else True

@@ -1,0 +1,75 @@
+"""What a bounded context is to the gateway: one value, which is a line in the list of modules and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from inspect import signature
+from typing import Any
+
+from beanie import Document
+from fastapi import APIRouter
+from pydantic_settings import BaseSettings
+
+from backend_api.agent.capability import Capability, ToolSource
+from backend_api.agent.tool import Tool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What an open module gives: `ports`, by which its own routes and the modules after it know it, the `tools` of
+    agents, and their `capabilities`."""
+
+    ports: Mapping[str, object] = field(default_factory=dict[str, object])
+    tools: Sequence[ToolSource] = ()
+    capabilities: Sequence[Capability] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Module:
+    """A bounded context. What is needed before anything is open stands here: the `settings` it reads from the
+    environment, the `documents` it stores, its `routes` and what is said of them in the API document, and the `tools`
+    that may be named in presets and kinds of agents.
+
+    `open` makes the rest. It is called with keyword arguments: its parameters name the ports that it stands on, those
+    of the gateway and those of modules before it in the list, and `settings` are its own.
+    """
+
+    name: str
+    description: str
+    settings: type[BaseSettings]
+    documents: Sequence[type[Document]] = ()
+    routes: Sequence[APIRouter] = ()
+    tools: Sequence[Tool] = ()
+    open: Callable[..., AbstractAsyncContextManager[Parts]]
+
+
+class UnknownPortError(Exception):
+    """A module names a port that no module before it has."""
+
+
+@asynccontextmanager
+async def open_modules(
+    modules: Sequence[Module], settings: Mapping[str, BaseSettings], ports: Mapping[str, object]
+) -> AsyncGenerator[Parts]:
+    """Open modules in their order, and close them in the reverse one. `settings` are by the name of the module; the
+    ports of all, with those given, are the answer's. Raises `UnknownPortError`."""
+    known: dict[str, object] = {**ports}
+    tools: list[ToolSource] = []
+    capabilities: list[Capability] = []
+    async with AsyncExitStack() as stack:
+        for module in modules:
+            wanted = _arguments(module, known | {"settings": settings[module.name]})
+            parts = await stack.enter_async_context(module.open(**wanted))
+            known |= parts.ports
+            tools += parts.tools
+            capabilities += parts.capabilities
+        yield Parts(ports=known, tools=tools, capabilities=capabilities)
+
+
+def _arguments(module: Module, known: Mapping[str, object]) -> dict[str, Any]:
+    names = signature(module.open).parameters
+    if missing := [name for name in names if name not in known]:
+        raise UnknownPortError(f"The module {module.name} stands on {', '.join(missing)}, which none before it has.")
+    return {name: known[name] for name in names}

@@ -1,0 +1,1 @@
+"""Opened ports of a session's sandbox, and what browsers are shown through them."""

@@ -1,0 +1,1 @@
+"""Each opened port under a host of its own."""

@@ -1,0 +1,133 @@
+"""Bytes to and from a port of a sandbox, over the endpoint's WebSocket: a stream as `httpcore` wants one."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+import httpcore
+from websockets.exceptions import ConnectionClosed, WebSocketException
+
+from backend_api.kit.errors import DomainError
+from backend_api.previews.domain.errors import (
+    AppFailedError,
+    NothingListensError,
+    PortRefusedError,
+    TooManyPreviewsError,
+)
+from backend_api.sandboxes.domain.entity import Sandbox, Scope
+from backend_api.sandboxes.domain.errors import SandboxUnavailableError
+from backend_api.sandboxes.tool_api.endpoints import Endpoints
+from backend_api.sandboxes.tool_api.sockets import BoundedConnection, open_socket
+from contracts.ports import MAX_FRAME_BYTES, PATH, CloseCode
+
+WRITE_S = 30.0
+"""So long the program may take nothing of what it is sent."""
+SENT_BYTES = 64 * 1024
+_NORMAL = (CloseCode.ENDED, 1001)
+
+
+class TunnelStream(httpcore.AsyncNetworkStream):
+    """One connection to a program. No more than `may_read` bytes of it are read, where that is set."""
+
+    def __init__(self, socket: BoundedConnection) -> None:
+        self._socket = socket
+        self._rest = b""
+        self.may_read: int | None = None
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # the base's
+        """Empty at the end. Raises `httpcore.ReadError` and `httpcore.ReadTimeout`."""
+        if not self._rest:
+            try:
+                async with asyncio.timeout(timeout):
+                    self._rest = await self._socket.recv(decode=False)
+            except TimeoutError as error:
+                raise httpcore.ReadTimeout from error
+            except ConnectionClosed as error:
+                if self._socket.refused is None and self._socket.close_code in _NORMAL:
+                    return b""
+                raise httpcore.ReadError(self._socket.refused or "the connection broke") from error
+        piece, self._rest = self._rest[:max_bytes], self._rest[max_bytes:]
+        if self.may_read is not None:
+            self.may_read -= len(piece)
+            if self.may_read < 0:
+                raise httpcore.ReadError("its head has no end")
+        return piece
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # the base's
+        """Raises `httpcore.WriteError` and `httpcore.WriteTimeout`."""
+        for start in range(0, len(buffer), SENT_BYTES):
+            try:
+                async with asyncio.timeout(WRITE_S if timeout is None else timeout):
+                    await self._socket.send(buffer[start : start + SENT_BYTES])
+            except TimeoutError as error:
+                raise httpcore.WriteTimeout from error
+            except ConnectionClosed as error:
+                raise httpcore.WriteError from error
+
+    async def aclose(self) -> None:
+        """Whoever opened the tunnel closes it."""
+
+    async def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,  # the base's
+    ) -> httpcore.AsyncNetworkStream:
+        """Never: programs are spoken to in plain HTTP."""
+        raise NotImplementedError
+
+    def fault(self, reason: str, port: int) -> DomainError:
+        """Why there was no answer over it: what the sandbox says of the port, else `reason`."""
+        return _BY_CODE.get(self._socket.close_code or 0, _app_failed)(reason, port)
+
+
+def _app_failed(reason: str, port: int) -> DomainError:
+    return AppFailedError(f"The app at port {port} gave no answer that can be passed on: {reason[:200]}.")
+
+
+def _nothing_listens(_: str, port: int) -> DomainError:
+    return NothingListensError(f"Nothing listens at port {port} yet.")
+
+
+def _port_refused(_: str, port: int) -> DomainError:
+    return PortRefusedError(f"Port {port} belongs to a service of the computer's own.", field="port")
+
+
+def _too_many(_: str, port: int) -> DomainError:
+    return TooManyPreviewsError(f"There are too many connections to port {port}.", retry_after_s=5)
+
+
+def _unavailable(_reason: str, _port: int) -> DomainError:
+    return SandboxUnavailableError("The computer refused the connection.")
+
+
+_BY_CODE: dict[int, Callable[[str, int], DomainError]] = {
+    CloseCode.NOTHING_LISTENS: _nothing_listens,
+    CloseCode.REFUSED_PORT: _port_refused,
+    CloseCode.TOO_MANY: _too_many,
+    CloseCode.UNAUTHENTICATED: _unavailable,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PortTunnels:
+    """Opens them: one for each request, so that nothing is ever shared by two."""
+
+    endpoints: Endpoints
+
+    @asynccontextmanager
+    async def open(self, sandbox: Sandbox, port: int) -> AsyncGenerator[TunnelStream]:
+        """Closed with the block. Whether anything listens there is told as it is read from. Raises
+        `SandboxUnavailableError`."""
+        token = await self.endpoints.address(sandbox, (Scope.PORTS,))
+        async with AsyncExitStack() as stack:
+            try:
+                socket = await stack.enter_async_context(open_socket(token, f"{PATH}/{port}", max_size=MAX_FRAME_BYTES))
+            except (OSError, WebSocketException, TimeoutError) as error:
+                await self.endpoints.forget(sandbox)
+                raise SandboxUnavailableError("The computer does not answer. Try again in a moment.") from error
+            yield TunnelStream(socket)

@@ -1,0 +1,1 @@
+"""Runs of the agent: the queue, the workers and the journal of each run."""

@@ -1,0 +1,251 @@
+"""What one run writes into its session's stream: text live, in pieces, and what is stored, in order."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from backend_api.agent.events import ContextUsage, Event, LivePayload, ModelRetry, StoredPayload
+from backend_api.agent.model import ModelError, NextAttempt
+from backend_api.conversations.domain.entity import RunId
+from backend_api.conversations.domain.live_text import MESSAGE, OUTPUT, THINKING, TextKey, ended_text, live_text
+from backend_api.conversations.ports import SessionStream
+from backend_api.kit import measures
+from backend_api.kit.ids import SessionId
+from service_kit.wait_limit import WaitLimit
+
+logger = logging.getLogger(__name__)
+
+MERGE_WINDOW_S = 0.016
+PUBLISH_DEADLINE_S = 2.0
+MAX_WAITING = 1_000
+MAX_KEPT_OUTPUT = 16_000
+"""Characters of a call's output, for one that is cut: its end."""
+MAX_LIVE_CHARACTERS = 400_000
+"""Of one text; what is longer is seen when it is stored."""
+PIECES_PER_SECOND = 400
+"""A piece costs its process, Redis and the gateway of its reader half a millisecond together, however long it is."""
+MAX_WAIT_S = 0.125
+TICK_S = 0.025
+"""Turns that have to be waited for fall together, so that the pieces of many runs are sent in one call."""
+
+
+class Throttle:
+    """Gives each next piece its turn: few runs never wait for it, and what many say meanwhile is one piece each.
+
+    Up to six runs of a process notice nothing, ten show a piece each 25 ms, fifty and more one each 125 ms; without it
+    first tokens of a hundred runs wait for seconds behind pieces that no eye could tell apart. A fixed window costs as
+    little under load and makes every answer jerky, also alone (bench/RESULTS.md).
+    """
+
+    def __init__(self) -> None:
+        self._last = 0.0
+
+    def next_turn(self, now: float) -> float:
+        """When whoever asks may show its next piece, at most `MAX_WAIT_S` from now."""
+        self._last = min(max(self._last, now) + 1 / PIECES_PER_SECOND, now + MAX_WAIT_S)
+        if self._last - now < TICK_S:
+            return self._last
+        return self._last // TICK_S * TICK_S
+
+
+THROTTLE = Throttle()
+"""Of all runs of this process together."""
+
+
+@dataclass(slots=True)
+class _Piece:
+    """Text that waits to be shown; what comes while it waits joins it."""
+
+    key: TextKey
+    offset: int
+    seen_seq: int
+    texts: list[str]
+
+    def payload(self) -> LivePayload:
+        return live_text(self.key, self.offset, "".join(self.texts), self.seen_seq)
+
+
+class RunStream:
+    """`LiveOutput`; whoever writes never waits for the channel. The one place that counts offsets, merges and
+    throttles: the first piece of text goes at once; while one is on its way, within 16 ms, and until it is the run's
+    turn among those of the process, the next ones are merged.
+
+    No text is shown while `may_show` says no: a writer that lost its run must not speak over the next one.
+    """
+
+    def __init__(
+        self,
+        stream: SessionStream,
+        session_id: SessionId,
+        run_id: RunId,
+        *,
+        may_show: Callable[[], bool] = lambda: True,
+        throttle: Throttle = THROTTLE,
+    ) -> None:
+        self._stream = stream
+        self._throttle = throttle
+        self._may_show = may_show
+        self._session_id = session_id
+        self._run_id = run_id
+        self._waiting: deque[_Piece | list[Event]] = deque()
+        self._offsets: dict[TextKey, int] = {}
+        self._stored_waiting = 0
+        self._wake = asyncio.Event()
+        self._urgent = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._open: dict[TextKey, list[str]] = {}
+        self._unshown: set[TextKey] = set()
+        """Texts that are seen when they are stored, as readers have what was taken back of them."""
+        self._seen_seq = 0
+        self._context: ContextUsage | None = None
+        self.has_shown = asyncio.Event()
+        """Set with the first text delivered."""
+
+    def show_stored(self, events: Sequence[Event]) -> None:
+        """Tell of stored events, after all text put in before."""
+        context, self._context = self._context, None
+        if context is not None and self._may_show():
+            events = [self._live_event(context), *events]
+        self._put_urgent(events)
+
+    def show_text(self, message_id: str, text: str) -> None:
+        self._append_text(MESSAGE + message_id, text)
+
+    def show_thinking(self, message_id: str, text: str) -> None:
+        self._append_text(THINKING + message_id, text)
+
+    def show_as_thinking(self, message_id: str, since: int, thinking_id: str | None) -> None:
+        key = MESSAGE + message_id
+        text = "".join(self._open.get(key, ()))
+        self._open[key] = [text[:since]]
+        self._unshown.add(key)
+        if thinking_id is not None:
+            self._append_text(THINKING + thinking_id, text[since:])
+
+    def show_output(self, call_id: str, text: str) -> None:
+        key = OUTPUT + call_id
+        self._append_text(key, text)
+        self._open[key] = ["".join(self._open[key])[-MAX_KEPT_OUTPUT:]]
+
+    def show_context(self, used: int, size: int) -> None:
+        """Told together with what is stored next, as alone it would be one more command of Redis for each answer."""
+        self._context = ContextUsage(used=used, max=size, ratio=round(used / size, 4) if size else 0.0)
+
+    def show_retry(self, error: ModelError, following: NextAttempt) -> None:
+        if self._may_show():
+            attempt, most, wait_s = following.number, following.most, round(following.wait_s, 1)
+            self._put_urgent([self._live_event(ModelRetry(code=error.code, attempt=attempt, most=most, wait_s=wait_s))])
+
+    def open_message(self, seen_seq: int) -> None:
+        """Another one begins; the model has read what the user said up to `seen_seq`."""
+        self._seen_seq = seen_seq
+        self._open = {key: texts for key, texts in self._open.items() if key.startswith(OUTPUT)}
+
+    def open_texts(self, kind: str) -> dict[str, str]:
+        """What is not stored of those of a kind that are being written, by id; of a call's output its end."""
+        return {key.removeprefix(kind): "".join(texts) for key, texts in self._open.items() if key.startswith(kind)}
+
+    def close(self, payload: StoredPayload) -> None:
+        """What this holds in full is stored."""
+        if (key := ended_text(payload)) is not None:
+            self._open.pop(key, None)
+
+    def forget(self) -> None:
+        """The run goes on elsewhere or not at all: nothing of what was shown is kept here."""
+        self._stream.forget(self._session_id, self._offsets)
+
+    async def deliver(self) -> None:
+        """Until cancelled."""
+        with closing(WaitLimit(PUBLISH_DEADLINE_S)) as publishing:
+            await self._deliver_all(publishing)
+
+    async def _deliver_all(self, publishing: WaitLimit) -> None:
+        next_text_at = 0.0
+        while True:
+            if not self._waiting:
+                self._idle.set()
+                self._wake.clear()
+                await self._wake.wait()
+            rest = next_text_at - time.monotonic()
+            if rest > 0 and not self._stored_waiting:
+                await self._throttle_for(rest)
+            item = self._waiting.popleft()
+            if isinstance(item, list):
+                self._stored_waiting -= 1
+            await self._deliver(item, publishing)
+            if isinstance(item, _Piece):
+                self.has_shown.set()
+                now = time.monotonic()
+                next_text_at = max(now + MERGE_WINDOW_S, self._throttle.next_turn(now))
+
+    async def drain(self, deadline_s: float) -> None:
+        """Wait until all is delivered, or the deadline."""
+        try:
+            async with asyncio.timeout(deadline_s):
+                await self._idle.wait()
+        except TimeoutError:
+            logger.warning("live delivery was cut at the end of a run", extra={"run_id": self._run_id})
+
+    def _append_text(self, key: TextKey, text: str) -> None:
+        """Offsets are counted in code points."""
+        self._open.setdefault(key, []).append(text)
+        if key in self._unshown:
+            return
+        offset = self._offsets.get(key, 0)
+        self._offsets[key] = offset + len(text)
+        if offset + len(text) > MAX_LIVE_CHARACTERS:
+            return
+        last = self._waiting[-1] if self._waiting else None
+        if isinstance(last, _Piece) and last.key == key:
+            last.texts.append(text)
+        else:
+            self._enqueue(_Piece(key, offset, self._seen_seq, [text]))
+
+    def _live_event(self, payload: LivePayload) -> Event:
+        at = datetime.now(UTC)
+        return Event(seq=None, at=at, session_id=self._session_id, run_id=self._run_id, payload=payload)
+
+    def _put_urgent(self, events: Sequence[Event]) -> None:
+        self._stored_waiting += 1
+        self._urgent.set()
+        self._enqueue(list(events))
+
+    def _enqueue(self, item: _Piece | list[Event]) -> None:
+        if len(self._waiting) >= MAX_WAITING:
+            dropped = self._waiting.popleft()
+            if isinstance(dropped, list):
+                self._stored_waiting -= 1
+        self._waiting.append(item)
+        self._idle.clear()
+        self._wake.set()
+
+    async def _throttle_for(self, seconds: float) -> None:
+        self._urgent.clear()
+        over = asyncio.get_running_loop().call_later(seconds, self._urgent.set)
+        try:
+            await self._urgent.wait()
+        finally:
+            over.cancel()
+
+    async def _deliver(self, item: _Piece | list[Event], publishing: WaitLimit) -> None:
+        if not isinstance(item, list) and not self._may_show():
+            return
+        try:
+            with publishing:
+                if isinstance(item, list):
+                    await self._stream.append(self._session_id, item)
+                else:
+                    payload = item.payload()
+                    measures.DELTAS.labels(payload.type).inc()
+                    await self._stream.show(self._session_id, self._run_id, payload)
+        except Exception:
+            # The live channel may be lost at any moment; readers repair from the log.
+            logger.exception("live delivery failed", extra={"run_id": self._run_id, "session_id": self._session_id})

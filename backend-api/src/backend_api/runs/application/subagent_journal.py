@@ -1,0 +1,156 @@
+"""The journal of an agent that another one began by a call, in the same run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import TypeVar
+
+from backend_api.agent.approvals import Approval
+from backend_api.agent.catalogue import ChosenModel
+from backend_api.agent.chosen import Chosen
+from backend_api.agent.conversation import Conversation
+from backend_api.agent.events import (
+    NO_USAGE,
+    MessageCompleted,
+    ModelRole,
+    OfAgent,
+    StoredPayload,
+    SubagentStarted,
+    ToolCalled,
+    ToolFinished,
+    Usage,
+    UsageUpdated,
+)
+from backend_api.agent.model import ModelError, NextAttempt
+from backend_api.agent.recorded import Recorded
+from backend_api.agent.threads import subagent_of
+from backend_api.agent.tool import Delegate, Done, OpenCall, ToolCall
+from backend_api.agent.usage import combine
+from backend_api.agent.waits import Wait
+from backend_api.runs.application.run_journal import RunJournal, is_said_by
+
+T = TypeVar("T", bound=StoredPayload)
+
+
+class Unshown:
+    """`LiveOutput` of an agent whose answer is read when it is stored."""
+
+    def show_text(self, message_id: str, text: str) -> None:
+        del message_id, text
+
+    def show_thinking(self, message_id: str, text: str) -> None:
+        del message_id, text
+
+    def show_as_thinking(self, message_id: str, since: int, thinking_id: str | None) -> None:
+        del message_id, since, thinking_id
+
+    def show_context(self, used: int, size: int) -> None:
+        del used, size
+
+    def show_retry(self, error: ModelError, following: NextAttempt) -> None:
+        del error, following
+
+
+class SubagentJournal:
+    """`Journal` that marks what it stores as this agent's. Nothing of its answer is shown before it is stored, so that
+    of one that is cut nothing has to be kept."""
+
+    live = Unshown()
+
+    def __init__(self, run: RunJournal, call_id: str, agent_id: str | None = None) -> None:
+        """Without an `agent_id` it is that of the agent which works on the call."""
+        self.agent_id = agent_id or subagent_of(call_id)
+        self.usage = NO_USAGE
+        """What the agent used so far."""
+        self.waits: Sequence[Wait] = ()
+        """What it waits for."""
+        self._call_id = call_id
+        self._run = run
+        self._preface: list[Recorded] = []
+
+    async def conversation(self) -> Conversation:
+        thread, run_id = await self._run.thread(self.agent_id), self._run.lease.run.id
+        self.usage = thread.progress(run_id).usage
+        run = (await self._run.thread()).progress(run_id)
+        # It stands under the budget of the run.
+        return replace(
+            thread.conversation(run_id),
+            usage=self._run.usage,
+            worked=run.worked,
+            last_at=run.last_at,
+            turns_of_others=max(self._run.turns() - thread.progress(run_id).last_turn, 0),
+            chosen=self._run.known_choices(),
+            others_at_work=self.others_at_work,
+        )
+
+    async def chosen(self) -> Chosen:
+        return await self._run.chosen()
+
+    async def started(self) -> SubagentStarted | None:
+        """How it began; None where no worker began it."""
+        return (await self._run.thread(self.agent_id)).started
+
+    async def begin(self, started: SubagentStarted) -> None:
+        """Record its task and its kind."""
+        await self._run.record([started])
+
+    async def record(self, payloads: Sequence[StoredPayload]) -> None:
+        await self.record_items([Recorded(payload=payload) for payload in payloads])
+
+    async def record_items(self, items: Sequence[Recorded]) -> None:
+        items = [replace(item, payload=self._with_agent_id(item.payload)) for item in items]
+        if any(is_said_by(item.payload, self.agent_id) for item in items):
+            items, self._preface = [*self._preface, *items], []
+        await self._run.record_items(items)
+
+    async def record_result(self, finished: ToolFinished, outcome: Done) -> None:
+        events = [self._with_agent_id(payload) for payload in outcome.events]
+        await self._run.record_result(self._with_agent_id(finished), replace(outcome, events=events))
+
+    async def wait(self, waits: Sequence[Wait]) -> bool:
+        """The run waits once all of its agents that can work have."""
+        self.waits = [replace(wait, subject=self._own_approval(wait)) for wait in waits]
+        return True
+
+    def traced(self, model: ChosenModel, role: ModelRole) -> ChosenModel:
+        return self._run.traces.traced(model, role, self.agent_id)
+
+    def counted(self, used: Usage, *, context: int = 0) -> UsageUpdated:
+        self.usage = combine(self.usage, used)
+        return replace(self._run.counted(used, context=context), agent_usage=self.usage)
+
+    def answering(self) -> AbstractContextManager[None]:
+        return self._run.answers_below.count_one()
+
+    @property
+    def others_at_work(self) -> int:
+        return self._run.others_at_work
+
+    async def other_answered(self) -> None:
+        await self._run.other_answered()
+
+    def dangling_calls(self) -> list[OpenCall]:
+        return self._run.open_calls_of(self.agent_id)
+
+    async def cut_open_calls(self, reason: str) -> None:
+        """Store the end of what it has at work."""
+        await self._run.cut_calls_of(self.agent_id, reason)
+
+    def tool_call(self, called: ToolCalled, delegate: Delegate | None = None) -> AbstractContextManager[ToolCall]:
+        return self._run.tool_call(replace(called, agent_id=self.agent_id), delegate)
+
+    def open_message(self, message: MessageCompleted, preface: Sequence[Recorded] = ()) -> None:
+        del message
+        self._preface = [replace(item, payload=self._with_agent_id(item.payload)) for item in preface]
+
+    def _own_approval(self, wait: Wait) -> Approval:
+        if not isinstance(wait.subject, Approval):
+            raise TypeError("tools that ask the person are the main agent's alone, see `may_have`")
+        return replace(wait.subject, agent_id=self.agent_id)
+
+    def _with_agent_id(self, payload: T) -> T:
+        if isinstance(payload, ToolCalled):
+            return replace(payload, agent_id=self.agent_id, parent_call_id=self._call_id)
+        return replace(payload, agent_id=self.agent_id) if isinstance(payload, OfAgent) else payload

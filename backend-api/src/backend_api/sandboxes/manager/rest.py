@@ -1,0 +1,87 @@
+"""Calls over the sandbox manager's REST contract: repeated while it is away, its problems as the domain's errors."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, TypeVar
+
+import httpx
+from pydantic import BaseModel, ValidationError
+
+from backend_api.kit.context_headers import add_context_headers
+from backend_api.kit.tls import trusted_certificates
+from backend_api.sandboxes.domain.errors import SandboxLimitError, SandboxUnavailableError
+from contracts.errors import Problem
+
+LONG_POLL_MS = 10_000
+REACH_FOR_S = 15.0
+"""A manager that is being replaced is back by then, or another one answers. Every call to it may be repeated."""
+RETRY_S = 60
+PASSING = frozenset({"registry_unavailable", "sandbox_busy"})
+UNREACHED = "The service that runs the computers can't be reached. Try again in a moment."
+UNUSABLE = (
+    "The service that runs the computers answered with something else than was asked for. Try again in a moment; if "
+    "that does not help, whoever runs this installation should check that `SANDBOX_MANAGER_URL` leads to it."
+)
+AnswerT = TypeVar("AnswerT", bound=BaseModel)
+
+
+def manager_http(url: str, token: str) -> httpx.AsyncClient:
+    """The client's connection pool; longer than one long poll, shorter than a person waits."""
+    return httpx.AsyncClient(
+        base_url=url,
+        headers={"Authorization": f"Bearer {token}"},
+        timeout=httpx.Timeout(LONG_POLL_MS / 1000 + 20.0, connect=5.0),
+        trust_env=False,
+        verify=trusted_certificates(),
+        event_hooks={"request": [add_context_headers]},
+    )
+
+
+async def ask_manager(
+    http: httpx.AsyncClient, method: str, path: str, *, reach_for_s: float, **fields: Any
+) -> httpx.Response:
+    """The first answer that is not a passing fault, or what there is after `reach_for_s` seconds. Raises
+    `SandboxUnavailableError` where it can't be reached for as long."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + reach_for_s
+    pause = 0.05
+    while True:
+        try:
+            response = await http.request(method, path, **fields)
+            if loop.time() >= until or response.status_code != 503 or problem_of(response)[0] not in PASSING:
+                return response
+        except httpx.TransportError as error:
+            if loop.time() >= until:
+                raise SandboxUnavailableError(UNREACHED) from error
+        await asyncio.sleep(pause)
+        pause = min(pause * 2, 1.0)
+
+
+def problem_of(response: httpx.Response) -> tuple[str, str]:
+    """Code and detail of an answer that is no success."""
+    try:
+        problem = Problem.model_validate_json(response.content)
+    except ValidationError:
+        return "", f"The service that runs the computers answered {response.status_code}."
+    return problem.code, problem.detail
+
+
+def raise_for(response: httpx.Response) -> None:
+    """Raises `SandboxLimitError` or `SandboxUnavailableError` for an answer that is no success."""
+    if response.is_success:
+        return
+    detail = problem_of(response)[1]
+    if response.status_code == 429:
+        after = response.headers.get("retry-after", "")
+        raise SandboxLimitError(detail, retry_after_s=int(after) if after.isdecimal() and len(after) < 6 else RETRY_S)
+    raise SandboxUnavailableError(detail)
+
+
+def parse(model: type[AnswerT], response: httpx.Response) -> AnswerT:
+    """What an answer that is a success says. Raises `SandboxUnavailableError` where it is none of the manager's, such
+    as the page of a proxy."""
+    try:
+        return model.model_validate_json(response.content)
+    except ValidationError as error:
+        raise SandboxUnavailableError(UNUSABLE) from error

@@ -1,0 +1,79 @@
+"""`Snapshots` from the sandbox manager over its REST contract."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+
+from backend_api.sandboxes.domain.errors import SandboxUnavailableError
+from backend_api.sandboxes.domain.snapshots import KeptSnapshots, Snapshot, SnapshotNotFoundError, SnapshotRefusedError
+from backend_api.sandboxes.manager.rest import REACH_FOR_S, UNREACHED, parse, problem_of
+from contracts.workspaces import Snapshot as WireSnapshot
+from contracts.workspaces import SnapshotList
+
+_PACKING_S = 330.0
+_ELSEWHERE = "elsewhere"
+_PAUSE_S = 0.1
+
+
+class ManagerSnapshots:
+    """`forget` is told of a session whose sandbox ended with a restore.
+
+    Where managers of several engines answer behind one address, those of another one say so and nothing is done; the
+    call is then repeated until it comes out at the right one.
+    """
+
+    def __init__(
+        self, http: httpx.AsyncClient, forget: Callable[[str], None], *, reach_for_s: float = REACH_FOR_S
+    ) -> None:
+        self._http = http
+        self._forget = forget
+        self._reach_for_s = reach_for_s
+
+    async def kept(self, session_id: str, user_id: str) -> KeptSnapshots:
+        found = parse(SnapshotList, await self._send("GET", session_id, user_id))
+        return KeptSnapshots(items=[_snapshot(one) for one in found.items], max_count=found.max_count)
+
+    async def create(self, session_id: str, user_id: str, name: str) -> Snapshot:
+        return _read(await self._send("POST", session_id, user_id, json={"name": name}))
+
+    async def restore(self, session_id: str, user_id: str, snapshot_id: str) -> Snapshot:
+        try:
+            return _read(await self._send("POST", session_id, user_id, f"/{snapshot_id}/restore"))
+        finally:
+            self._forget(session_id)
+
+    async def delete(self, session_id: str, user_id: str, snapshot_id: str) -> None:
+        await self._send("DELETE", session_id, user_id, f"/{snapshot_id}")
+
+    async def _send(self, method: str, session_id: str, user_id: str, path: str = "", **fields: Any) -> httpx.Response:
+        url = f"/workspaces/{session_id}/snapshots{path}"
+        timeout = httpx.Timeout(_PACKING_S, connect=5.0)
+        until = asyncio.get_running_loop().time() + self._reach_for_s
+        while True:
+            try:
+                response = await self._http.request(method, url, params={"user_id": user_id}, timeout=timeout, **fields)
+            except httpx.TransportError as error:
+                raise SandboxUnavailableError(UNREACHED) from error
+            if response.is_success:
+                return response
+            code, detail = problem_of(response)
+            if code != _ELSEWHERE or asyncio.get_running_loop().time() >= until:
+                break
+            await asyncio.sleep(_PAUSE_S)
+        if response.status_code == 404:
+            raise SnapshotNotFoundError("There is no such snapshot.")
+        if response.status_code == 409:
+            raise SnapshotRefusedError(detail)
+        raise SandboxUnavailableError(detail)
+
+
+def _read(response: httpx.Response) -> Snapshot:
+    return _snapshot(parse(WireSnapshot, response))
+
+
+def _snapshot(wire: WireSnapshot) -> Snapshot:
+    return Snapshot(**wire.model_dump())

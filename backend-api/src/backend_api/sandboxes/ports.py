@@ -1,0 +1,117 @@
+"""What the gateway needs from a session's sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from backend_api.agent.tool import Done, ToolCall
+from backend_api.sandboxes.domain.entity import Sandbox, SandboxStatus
+
+
+class Sandboxes(Protocol):
+    """The sandbox manager. Creating and deleting are idempotent."""
+
+    async def ensure(self, session_id: str, user_id: str, *, queue_s: float | None = None) -> Sandbox:
+        """The session's sandbox, started if need be and waited for, in line for `queue_s` seconds at most, or as long
+        as the manager lets one wait. Raises `SandboxUnavailableError`, of which `SandboxQueuedError`."""
+        ...
+
+    async def status(self, session_id: str) -> SandboxStatus: ...
+
+    async def renew(self, session_id: str) -> SandboxStatus:
+        """Count as activity at once, waking a paused one. Raises `SandboxUnavailableError`."""
+        ...
+
+    async def keep_alive(self, session_id: str) -> None:
+        """Count as activity; throttled by the adapter."""
+        ...
+
+    async def delete(self, session_id: str, user_id: str) -> None:
+        """Remove the sandbox, its workspace and its snapshots. Raises `SandboxUnavailableError`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileEntry:
+    path: str
+    name: str
+    size: int
+    modified_at: datetime
+    is_dir: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilePreview:
+    path: str
+    name: str
+    size: int
+    content: str | None
+    binary: bool
+    language: str | None
+    truncated: bool
+    encoding: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Download:
+    """Bytes of a file, or of a folder as zip; the empty path is the whole workspace. `size` is None when not known
+    beforehand."""
+
+    name: str
+    size: int | None
+    chunks: AsyncIterator[bytes]
+    is_folder: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upload:
+    """One file of an upload as it arrives."""
+
+    name: str
+    chunks: AsyncIterator[bytes]
+
+
+class Workspace(Protocol):
+    """Files of a sandbox. Raises `PathForbiddenError`, `FileMissingError`, `UploadTooLargeError`,
+    `SandboxFullError`, `SandboxUnavailableError`, `SandboxLostError`."""
+
+    async def list(self, sandbox: Sandbox, path: str) -> list[FileEntry]: ...
+
+    async def preview(self, sandbox: Sandbox, path: str) -> FilePreview: ...
+
+    def download(self, sandbox: Sandbox, path: str) -> AbstractAsyncContextManager[Download]: ...
+
+    async def upload(
+        self, sandbox: Sandbox, subdir: str, files: AsyncIterable[Upload], *, replaces: bool = False
+    ) -> list[str]:
+        """Write the files; answers their paths. A name that is taken gets a number, unless what has it is to be
+        replaced. Nothing is left of a file that was over the limit."""
+        ...
+
+
+class SandboxTools(Protocol):
+    """Tools that run inside a sandbox."""
+
+    async def call(self, sandbox: Sandbox, call: ToolCall) -> Done:
+        """Raises `SandboxLostError` when the connection broke in the middle."""
+        ...
+
+
+class Screen(Protocol):
+    """A live RFB connection to the desktop of a sandbox; bytes both ways."""
+
+    async def send(self, data: bytes) -> None: ...
+
+    def frames(self) -> AsyncIterator[bytes]: ...
+
+
+class Screens(Protocol):
+    """Opens screens. View-only is enforced inside the sandbox by the token's scope."""
+
+    def open(self, sandbox: Sandbox, *, control: bool) -> AbstractAsyncContextManager[Screen]:
+        """Raises `NoDesktopError`, `SandboxUnavailableError`."""
+        ...

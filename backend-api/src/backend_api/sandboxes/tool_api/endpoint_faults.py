@@ -1,0 +1,31 @@
+"""What goes wrong between a gateway and an endpoint, as the domain's errors."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import httpx
+
+from backend_api.sandboxes.domain.entity import Sandbox
+from backend_api.sandboxes.domain.errors import SandboxLostError, SandboxUnavailableError
+from backend_api.sandboxes.tool_api.endpoints import Endpoints
+from service_kit.bounded_http import RefusedAnswerError
+
+
+@asynccontextmanager
+async def endpoint_faults(endpoints: Endpoints, sandbox: Sandbox, *, refused: str, broken: str) -> AsyncGenerator[None]:
+    """Raises `SandboxUnavailableError` where nothing can have happened inside, else `SandboxLostError` with the words
+    for an answer that was refused or broke off. An endpoint that may have moved is asked for anew next time."""
+    try:
+        yield
+    except httpx.PoolTimeout as error:
+        raise SandboxUnavailableError("The computer is busy with other calls. Try again in a moment.") from error
+    except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+        await endpoints.forget(sandbox)
+        raise SandboxUnavailableError("The computer does not answer. Try again in a moment.") from error
+    except RefusedAnswerError as error:
+        raise SandboxLostError(refused) from error
+    except httpx.TransportError as error:
+        await endpoints.forget(sandbox)
+        raise SandboxLostError(broken) from error

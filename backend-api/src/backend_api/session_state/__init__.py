@@ -1,0 +1,1 @@
+"""The present state of a session as a whole."""

@@ -1,0 +1,85 @@
+"""The present state of a session, for a page that opens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from backend_api.agent.events import Event, PlanUpdated, Task, Todo, Usage
+from backend_api.background.domain import BackgroundCommand, BackgroundCommands
+from backend_api.conversations.domain.entity import Run, Session
+from backend_api.conversations.ports import RunLedger, SessionRepository, Transcripts
+from backend_api.kit.errors import UnavailableError
+from backend_api.kit.ids import SessionId, UserId
+from backend_api.previews.domain.entity import OpenedPort
+from backend_api.previews.ports import OpenedPorts
+from backend_api.sandboxes.domain.entity import SandboxStatus
+from backend_api.sandboxes.ports import Sandboxes
+
+MESSAGES = 500
+MESSAGE_BYTES = 2_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """Everything up to `session.last_seq`."""
+
+    session: Session
+    messages: list[Event]
+    """The last ones."""
+    has_more: bool
+    """Whether older messages stand before them."""
+    run: Run | None
+    plan: PlanUpdated | None
+    tasks: list[Task]
+    todos: list[Todo]
+    background: list[BackgroundCommand]
+    """Those that run."""
+    ports: list[OpenedPort]
+    usage: Usage
+    sandbox: SandboxStatus
+
+
+@dataclass(frozen=True, slots=True)
+class ReadState:
+    """Raises `SessionNotFoundError`. A manager that does not answer is a status, not an error."""
+
+    sessions: SessionRepository
+    transcripts: Transcripts
+    ledger: RunLedger
+    sandboxes: Sandboxes
+    commands: BackgroundCommands
+    ports: OpenedPorts
+
+    async def __call__(self, session_id: SessionId, user_id: UserId) -> State:
+        session = await self.sessions.get(session_id, user_id)
+        last = session.last_seq
+        messages = await self.transcripts.messages(session_id, up_to=last, limit=MESSAGES, most=MESSAGE_BYTES)
+        has_more = await self._is_more_before(messages, session_id)
+        usage = await self.transcripts.usage(session_id)
+        plan = await self.transcripts.plan(session_id, up_to=last)
+        tasks = await self.transcripts.tasks(session_id, up_to=last)
+        todos = await self.transcripts.todos(session_id, up_to=last)
+        background = await self.commands.of_session(session_id, ended=0)
+        ports = await self.ports.of_session(session_id)
+        run = await self.ledger.get(session.active_run_id) if session.active_run_id else None
+        try:
+            sandbox = await self.sandboxes.status(session_id)
+        except UnavailableError as error:
+            sandbox = SandboxStatus(status="failed", reason=error.detail, retryable=True, has_desktop=False)
+        return State(
+            session=session,
+            messages=messages,
+            has_more=has_more,
+            run=run,
+            plan=plan,
+            tasks=tasks,
+            todos=todos,
+            background=background,
+            ports=ports,
+            usage=usage,
+            sandbox=sandbox,
+        )
+
+    async def _is_more_before(self, messages: list[Event], session_id: SessionId) -> bool:
+        first = messages[0].seq or 0 if messages else 0
+        return first > 1 and bool(await self.transcripts.messages(session_id, up_to=first - 1, limit=1, most=1))

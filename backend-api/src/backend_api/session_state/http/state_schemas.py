@@ -1,0 +1,88 @@
+"""Bodies of the state of a session: its messages, run, plan, todos, commands, opened ports, usage and sandbox."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from backend_api.agent.events import StepStatus, TaskStatus, TodoStatus
+from backend_api.background.http.background_schemas import BackgroundCommandBody
+from backend_api.conversations.http.run_schemas import UsageBody, message_fields, run_fields
+from backend_api.conversations.http.session_schemas import SessionBody
+from backend_api.kit.http.schemas import AnswerBody
+from backend_api.previews.http.port_schemas import OpenedPortBody
+from backend_api.sandboxes.http.sandbox_schemas import SandboxBody
+from backend_api.session_state.application import State
+
+
+class PlanStepBody(AnswerBody):
+    title: str
+    status: StepStatus
+    result: str
+
+
+class PlanStateBody(AnswerBody):
+    steps: list[PlanStepBody]
+
+
+class TodoBody(AnswerBody):
+    content: str
+    status: TodoStatus
+    active_form: str
+
+
+class TaskBody(AnswerBody):
+    id: str
+    subject: str
+    description: str
+    active_form: str
+    status: TaskStatus
+    owner: str
+    blocked_by: list[str]
+    blocks: list[str]
+    metadata: dict[str, Any]
+
+
+class PortResourceBody(OpenedPortBody):
+    """`GET .../ports` tells the same, and `POST .../ports/{id}/address` answers where a browser opens it."""
+
+    kind: Literal["port"] = "port"
+
+
+class StateBody(AnswerBody):
+    session: SessionBody
+    messages: list[dict[str, Any]]
+    has_more: bool
+    """Whether older messages stand before these, to be read as pages of events."""
+    run: dict[str, Any] | None
+    plan: PlanStateBody | None
+    """What the agent is about to do and did, as `plan.updated` told last."""
+    tasks: list[TaskBody]
+    """The session's, which its agents share, as `tasks.updated` told last."""
+    todos: list[TodoBody]
+    """The agent's own working list, as `todos.updated` told last."""
+    background: list[BackgroundCommandBody]
+    """The commands that run in the background of its sandbox; `GET .../background` has those that ended, too."""
+    resources: list[PortResourceBody]
+    """What is open of its sandbox to the person's browser, as `resources.updated` tells with each change; the one
+    opened last comes last."""
+    usage: UsageBody
+    sandbox: SandboxBody
+    last_seq: int
+
+    @classmethod
+    def of(cls, state: State) -> StateBody:
+        """The answer for a state."""
+        return cls(
+            session=SessionBody.of(state.session),
+            messages=[message_fields(event) for event in state.messages],
+            has_more=state.has_more,
+            run=run_fields(state.run) if state.run else None,
+            plan=PlanStateBody.model_validate(state.plan) if state.plan else None,
+            tasks=[TaskBody.model_validate(task) for task in state.tasks],
+            todos=[TodoBody.model_validate(todo) for todo in state.todos],
+            background=[BackgroundCommandBody.of(command) for command in state.background],
+            resources=[PortResourceBody.model_validate(port) for port in state.ports],
+            usage=UsageBody.model_validate(state.usage),
+            sandbox=SandboxBody.of(state.sandbox, seq=state.session.last_seq),
+            last_seq=state.session.last_seq,
+        )

@@ -1,0 +1,1 @@
+"""What each user has set over what the deployment has."""

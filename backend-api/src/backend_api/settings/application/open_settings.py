@@ -1,0 +1,45 @@
+"""A user's settings, with their secrets opened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from backend_api.kit.ids import UserId
+from backend_api.settings.domain.entity import OwnSettings, StoredSettings
+from backend_api.settings.domain.errors import SecretUnreadableError
+from backend_api.settings.ports import SecretBox, SettingsStore
+
+
+def bound_to(user_id: UserId, name: str) -> str:
+    """What a secret's sealed text holds for alone."""
+    return f"{user_id}\n{name}"
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSettings:
+    """One read. Raises `StoreUnavailableError`."""
+
+    store: SettingsStore
+    box: SecretBox
+
+    async def __call__(self, user_id: UserId) -> OwnSettings:
+        return self.opened(user_id, await self.store.get(user_id))
+
+    def opened(self, user_id: UserId, stored: StoredSettings | None) -> OwnSettings:
+        """Those that can't be read are told as such."""
+        if stored is None:
+            return OwnSettings(user_id=user_id)
+        secrets: dict[str, str] = {}
+        unreadable: set[str] = set()
+        for name, sealed in stored.secrets.items():
+            try:
+                secrets[name] = self.box.open(sealed, bound_to=bound_to(user_id, name))
+            except SecretUnreadableError:
+                unreadable.add(name)
+        return OwnSettings(
+            user_id=user_id,
+            version=stored.version,
+            values=stored.values,
+            secrets=secrets,
+            unreadable=frozenset(unreadable),
+        )

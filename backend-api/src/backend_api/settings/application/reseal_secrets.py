@@ -1,0 +1,38 @@
+"""Bring stored secrets under the key that seals now, after a rotation."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from functools import partial
+
+from backend_api.settings.application.open_settings import bound_to
+from backend_api.settings.application.resealing import ResealingMessages, SealedRecord, reseal
+from backend_api.settings.ports import SecretBox, SettingsStore
+
+MESSAGES = ResealingMessages(
+    store_away="secrets were not looked through",
+    resealed="secrets were sealed under the first SECRETS_KEY",
+    unreadable=(
+        "SECRETS_KEY does not open all keys that users stored. They are kept, and not used: put the key they were "
+        "stored under behind the present one."
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ResealSecrets:
+    """As `reseal` says."""
+
+    store: SettingsStore
+    box: SecretBox
+
+    async def __call__(self) -> None:
+        await reseal(self._records(), self.box, MESSAGES)
+
+    async def _records(self) -> AsyncIterator[SealedRecord]:
+        async for stored in self.store.sealed_under_other_key(self.box.key_id or ""):
+            for name, sealed in stored.secrets.items():
+                if sealed.key_id != self.box.key_id:
+                    put = partial(self.store.reseal, stored.user_id, name, sealed)
+                    yield SealedRecord(sealed, bound_to(stored.user_id, name), put)

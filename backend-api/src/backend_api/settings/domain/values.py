@@ -1,0 +1,82 @@
+"""What a setting may be: each check answers the value to keep, or raises `InvalidError` for `body.value`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from backend_api.kit.errors import InvalidError
+
+FIELD = "body.value"
+MAX_SECRET_CHARACTERS = 500
+MAX_NAME_CHARACTERS = 200
+MAX_NAMES = 200
+Check = Callable[[Any], Any]
+
+
+def refused(reason: str, fault: str | None = None) -> InvalidError:
+    """The error of a value that can't be kept; `fault` is a stable code of what is wrong with it."""
+    return InvalidError(reason, field=FIELD, fault=fault)
+
+
+def flag(value: Any) -> bool:
+    """true or false."""
+    if not isinstance(value, bool):
+        raise refused("This setting is true or false.")
+    return value
+
+
+def whole(least: int, most: int) -> Check:
+    """A whole number of this range."""
+
+    def check(value: Any) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            raise refused(f"This setting is a whole number from {least} to {most}.")
+        return value
+
+    return check
+
+
+def one_of(*choices: str) -> Check:
+    """One of these words."""
+
+    def check(value: Any) -> str:
+        if value not in choices:
+            raise refused(f"This setting is one of: {', '.join(choices)}.")
+        return cast("str", value)
+
+    return check
+
+
+def name(value: Any) -> str:
+    """A name on one line."""
+    return _line(value, MAX_NAME_CHARACTERS)
+
+
+def names(most: int = MAX_NAMES) -> Check:
+    """At least one name, each once."""
+
+    def check(value: Any) -> list[str]:
+        if not isinstance(value, list) or not 1 <= len(cast("list[object]", value)) <= most:
+            raise refused(f"This setting is a list of 1 to {most} names.")
+        return list(dict.fromkeys(_line(one, MAX_NAME_CHARACTERS) for one in cast("list[object]", value)))
+
+    return check
+
+
+def secret(value: Any) -> str:
+    """A key as it is pasted: what surrounds it by accident is taken off, and what can't stand in a header refused."""
+    key = _line(value, MAX_SECRET_CHARACTERS)
+    if any(not "!" <= character <= "~" for character in key):
+        reason = "A key has no spaces and no characters but letters, digits and signs of ASCII."
+        raise refused(reason, "key_characters")
+    return key
+
+
+def _line(value: object, most: int) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise refused("This setting is a text, and not an empty one.")
+    line = value.strip()
+    if len(line) > most or not line.isprintable():
+        raise refused(f"This setting is one line of at most {most} characters.")
+    return line

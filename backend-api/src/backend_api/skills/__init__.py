@@ -1,0 +1,1 @@
+"""Instructions for kinds of work, which agents read when there is such work."""

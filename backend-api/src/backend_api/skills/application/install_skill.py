@@ -1,0 +1,43 @@
+"""Keep a skill for a user from an address."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from backend_api.kit.ids import UserId
+from backend_api.skills.application.add_skill import AddSkill
+from backend_api.skills.application.own_skills import OwnSkills
+from backend_api.skills.domain.entity import SkillEntry
+from backend_api.skills.domain.errors import SkillTakenError
+from backend_api.skills.ports import SkillDownloads
+
+
+@dataclass(frozen=True, slots=True)
+class InstallSkill:
+    """Recorded with the address. What is there is refused whole or kept whole, as an upload is.
+
+    Raises what `SkillDownloads` and `AddSkill` raise; nothing is kept then.
+    """
+
+    add: AddSkill
+    own: OwnSkills
+    downloads: SkillDownloads
+
+    async def __call__(
+        self, user_id: UserId, url: str, *, name: str | None = None, only_same_source: bool = False
+    ) -> SkillEntry:
+        """In the place of the user's skill of the same name; with a `name` only where it is that one."""
+        source = url.strip()
+        found = await self.downloads.get(user_id, source)
+        return await self.add(
+            user_id, found.file_name, found.content, source=source, name=name, only_same_source=only_same_source
+        )
+
+    async def add_from_agent(self, user_id: UserId, url: str, *, name: str) -> SkillEntry:
+        """As an agent may, to whom anybody can have named the address: in the place of one from this very address, and
+        of no other one, be it the user's or the server's. Raises `SkillTakenError`."""
+        for entry in await self.own.entries(user_id):
+            if entry.name == name and entry.source != url.strip():
+                # Said before anything is fetched; what comes meanwhile, the store refuses.
+                raise SkillTakenError(name)
+        return await self(user_id, url, name=name, only_same_source=True)

@@ -1,0 +1,60 @@
+"""`SKILL.md`: YAML between two lines of `---`, and below it what the agent is told (https://agentskills.io)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, cast
+
+import yaml
+
+from backend_api.skills.domain.entity import MAIN
+from backend_api.skills.domain.errors import SkillRefusedError
+
+MAX_HEAD_BYTES = 16 * 1024
+MAX_BYTES = 256 * 1024
+_HEAD = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
+_NO_YAML = (yaml.YAMLError, ValueError, LookupError, AttributeError, ArithmeticError, TypeError, RecursionError)
+"""What the library raises over values that are not what their tags say, beside its own."""
+_FORM = f"{MAIN} begins with a line of ---, then name and description in YAML, and another line of ---"
+
+
+def parse_main(content: bytes) -> tuple[str, str, str]:
+    """Name, description and instructions. Other fields are left alone. Raises `SkillRefusedError`."""
+    if len(content) > MAX_BYTES:
+        raise SkillRefusedError(f"{MAIN} is larger than {MAX_BYTES // 1024} KB.")
+    try:
+        text = content.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise SkillRefusedError(f"{MAIN} is no UTF-8 text: {error.reason} at byte {error.start}.") from error
+    found = _HEAD.match(text)
+    if found is None:
+        raise SkillRefusedError(f"{_FORM}.")
+    head = _fields(found.group(1))
+    return _text(head, "name"), " ".join(_text(head, "description").split()), text[found.end() :].strip()
+
+
+def _fields(text: str) -> dict[str, Any]:
+    if len(text.encode()) > MAX_HEAD_BYTES:
+        raise SkillRefusedError(f"The front matter of {MAIN} is larger than {MAX_HEAD_BYTES // 1024} KB.")
+    try:
+        # The safe loader makes plain values alone. What names another part, which can stand for any amount of text, is
+        # not needed by anybody.
+        events = cast("Iterator[object]", yaml.parse(text, Loader=yaml.SafeLoader))  # pyright: ignore[reportUnknownMemberType]  # untyped
+        if any(isinstance(event, yaml.AliasEvent) for event in events):
+            raise SkillRefusedError(f"The front matter of {MAIN} uses an alias (*), which is not taken.")
+        found: Any = yaml.safe_load(text)
+    except _NO_YAML as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" in line {mark.line + 2}" if isinstance(mark, yaml.Mark) else ""
+        raise SkillRefusedError(f"The front matter of {MAIN} is no YAML{where}. {_FORM}.") from error
+    if not isinstance(found, dict):
+        raise SkillRefusedError(f"{_FORM}.")
+    return cast("dict[str, Any]", found)
+
+
+def _text(head: dict[str, Any], name: str) -> str:
+    value = head.get(name)
+    if not isinstance(value, str) or not value.strip():
+        raise SkillRefusedError(f"The front matter of {MAIN} has no {name}, or one that is no text.")
+    return value.strip()

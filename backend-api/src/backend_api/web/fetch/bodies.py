@@ -1,0 +1,43 @@
+"""The body of an answer within a bound of bytes, unpacked too."""
+
+from __future__ import annotations
+
+import zlib
+
+import httpx
+
+from backend_api.web.fetch.errors import FetchFailedError, FetchTooLargeError
+from service_kit.amounts import size_text
+from service_kit.bounded_http import Bounds, RefusedAnswerError, StreamedAnswer
+
+ENCODINGS = "gzip, identity"
+"""What is asked for. Of others, and of one within another, nothing is unpacked."""
+_GZIP = 16 + zlib.MAX_WBITS
+
+
+async def whole_body(response: httpx.Response, limit: int) -> bytes:
+    """Within the caller's time. Raises `FetchTooLargeError`, `FetchFailedError` and `httpx.TransportError`."""
+    coding = response.headers.get("content-encoding", "").strip().lower()
+    if coding not in ("", "identity", "gzip", "x-gzip"):
+        raise FetchFailedError("What came is packed in a way nobody asked for.")
+    unpacker = zlib.decompressobj(_GZIP) if "gzip" in coding else None
+    content = bytearray()
+    try:
+        async for piece in StreamedAnswer(response, Bounds(body_bytes=limit, head_s=0.0), began=0.0).pieces():
+            # No more than one byte too many is unpacked of any piece.
+            content += piece if unpacker is None else unpacker.decompress(piece, limit - len(content) + 1)
+            if len(content) > limit:
+                raise _too_large(limit)
+            if unpacker is not None and unpacker.eof:
+                break
+    except RefusedAnswerError as error:
+        raise (_too_large(limit) if "more than" in str(error) else FetchFailedError("What came is broken.")) from error
+    except zlib.error as error:
+        raise FetchFailedError("What came can't be unpacked.") from error
+    if unpacker is not None and content and not unpacker.eof:
+        raise FetchFailedError("What came ends too early.")
+    return bytes(content)
+
+
+def _too_large(limit: int) -> FetchTooLargeError:
+    return FetchTooLargeError(f"There is more than {size_text(limit)}.", limit_bytes=limit)

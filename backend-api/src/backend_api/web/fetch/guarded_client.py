@@ -1,0 +1,159 @@
+"""The one HTTP client for addresses that a model, a user or a page names."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+
+import httpcore
+import httpx
+
+from backend_api.kit.tls import trusted_certificates
+from backend_api.web.fetch.bodies import ENCODINGS, whole_body
+from backend_api.web.fetch.errors import FetchFailedError
+from backend_api.web.fetch.guarded_network import AddressGuard, GuardedNetwork
+from backend_api.web.fetch.resolver import Resolve, SystemResolver, owner_of_lookups
+from backend_api.web.fetch.rules import FetchRules
+from backend_api.web.fetch.shares import Shares
+from backend_api.web.fetch.transport import PoolTransport
+from service_kit.amounts import duration_text
+
+MOST_REDIRECTS = 5
+CONNECT_S = 5.0
+AT_ONCE = 100
+AT_ONCE_OF_OWNER = 20
+USER_AGENT = "Mozilla/5.0 (compatible; Deskmate/1.0)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchLimits:
+    """Of one fetch, redirects included; `body_bytes` packed and unpacked."""
+
+    body_bytes: int
+    whole_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    """What is at `url`, which redirects led to, whatever its status. `media_type` is in small letters, empty where the
+    server says none."""
+
+    url: str
+    status: int
+    media_type: str
+    charset: str
+    content: bytes
+
+
+class GuardedClient:
+    """Connects to nothing but what `FetchRules` allow, each redirect anew, for an owner (`lookups_of`) so many at
+    once. It keeps neither connections nor cookies."""
+
+    def __init__(self, http: httpx.AsyncClient, rules: FetchRules) -> None:
+        self._http = http
+        self._rules = rules
+        self._shares = Shares(AT_ONCE_OF_OWNER)
+
+    async def get(self, url: str, limits: FetchLimits, *, accept: str = "*/*") -> Fetched:
+        """Raises `AddressRefusedError`, `FetchTooLargeError`, `FetchFailedError`. Cancelling closes the connection."""
+        try:
+            async with asyncio.timeout(limits.whole_s), self._shares.of(owner_of_lookups()):
+                return await self._follow_redirects(url, limits, accept)
+        except (TimeoutError, httpx.TimeoutException) as error:
+            raise FetchFailedError(f"Nothing whole came within {duration_text(limits.whole_s)}.") from error
+        except httpx.ConnectError as error:
+            raise FetchFailedError("No server can be reached there.") from error
+        except httpx.HTTPError as error:
+            raise FetchFailedError("The server there does not answer as one of the web.") from error
+
+    async def _follow_redirects(self, url: str, limits: FetchLimits, accept: str) -> Fetched:
+        asked = self._rules.checked(url)
+        for _ in range(MOST_REDIRECTS + 1):
+            request = self._http.build_request("GET", asked, headers={"Accept": accept})
+            response = await self._http.send(request, stream=True)
+            try:
+                if not response.has_redirect_location:
+                    return _fetched(asked, response, await whole_body(response, limits.body_bytes))
+                asked = self._rules.checked(_join_url(asked, response.headers["location"]))
+            finally:
+                await response.aclose()
+        raise FetchFailedError(f"It leads elsewhere more than {MOST_REDIRECTS} times.")
+
+
+def _join_url(asked: httpx.URL, location: str) -> str:
+    try:
+        return str(asked.join(location))
+    except (ValueError, httpx.InvalidURL) as error:
+        raise FetchFailedError("It leads to something that is no address.") from error
+
+
+def _fetched(asked: httpx.URL, response: httpx.Response, content: bytes) -> Fetched:
+    media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return Fetched(
+        url=str(asked),
+        status=response.status_code,
+        media_type=media_type,
+        charset=response.charset_encoding or "",
+        content=content,
+    )
+
+
+@asynccontextmanager
+async def guarded_client(
+    rules: FetchRules,
+    *,
+    proxy: str = "",
+    resolve: Resolve | None = None,
+    network: httpcore.AsyncNetworkBackend | None = None,
+    certificates: ssl.SSLContext | None = None,
+) -> AsyncGenerator[GuardedClient]:
+    """See `guarded_transport`."""
+    async with (
+        guarded_transport(rules, proxy=proxy, resolve=resolve, network=network, certificates=certificates) as transport,
+        httpx.AsyncClient(
+            transport=transport,
+            headers={"User-Agent": USER_AGENT, "Accept-Encoding": ENCODINGS},
+            timeout=httpx.Timeout(None, connect=CONNECT_S),
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+            follow_redirects=False,
+            trust_env=False,
+        ) as http,
+    ):
+        yield GuardedClient(http, rules)
+
+
+@asynccontextmanager
+async def guarded_transport(
+    rules: FetchRules,
+    *,
+    proxy: str = "",
+    resolve: Resolve | None = None,
+    network: httpcore.AsyncNetworkBackend | None = None,
+    certificates: ssl.SSLContext | None = None,
+    at_once: int = AT_ONCE,
+) -> AsyncGenerator[PoolTransport]:
+    """Connects to nothing but addresses that the rules allow; whether a URL may be asked for, its user checks. With a
+    `proxy` it is that which resolves names, and has to refuse private addresses."""
+    system = SystemResolver()
+    pool = httpcore.AsyncConnectionPool(
+        ssl_context=certificates or trusted_certificates(),
+        max_connections=at_once,
+        max_keepalive_connections=0,
+        network_backend=network if proxy else GuardedNetwork(AddressGuard(rules, resolve or system), network),
+        proxy=_proxy(proxy) if proxy else None,
+    )
+    try:
+        yield PoolTransport(pool)
+    finally:
+        # Its connections end with it, also where nobody gave it to a client.
+        await pool.aclose()
+        system.close()
+
+
+def _proxy(address: str) -> httpcore.Proxy:
+    named = httpx.Proxy(address)
+    return httpcore.Proxy(str(named.url), auth=named.raw_auth)

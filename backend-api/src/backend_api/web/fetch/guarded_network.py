@@ -1,0 +1,72 @@
+"""Connections to the very addresses that were checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+import httpcore
+
+from backend_api.web.fetch.addresses import address_of
+from backend_api.web.fetch.errors import AddressRefusedError
+from backend_api.web.fetch.resolver import Resolve
+from backend_api.web.fetch.rules import FetchRules
+
+MOST_TRIED = 4
+"""Of the addresses of a name."""
+
+
+class AddressGuard:
+    """Resolves a name once, for the connection that is made then: what a name server says later is not asked."""
+
+    def __init__(self, rules: FetchRules, resolve: Resolve) -> None:
+        self._rules = rules
+        self._resolve = resolve
+
+    async def addresses(self, host: str, port: int) -> Sequence[str]:
+        """At least one. Raises `AddressRefusedError` where one of them is not allowed, and `OSError`."""
+        found = [host] if address_of(host) is not None else list(await self._resolve(host, port))
+        if not found:
+            raise OSError(f"{host} has no address")
+        self._rules.check_addresses(host, port, found)
+        return found[:MOST_TRIED]
+
+
+class GuardedNetwork(httpcore.AsyncNetworkBackend):
+    """What `httpcore` connects by. It still takes the host's name for the certificate and the `Host` header."""
+
+    def __init__(self, guard: AddressGuard, network: httpcore.AsyncNetworkBackend | None = None) -> None:
+        self._guard = guard
+        # For a type checker the library's own may be missing.
+        self._network = network or cast("httpcore.AsyncNetworkBackend", httpcore.AnyIOBackend())
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Raises `AddressRefusedError` beside what the library raises."""
+        try:
+            addresses = await self._guard.addresses(host, port)
+        except OSError as error:
+            raise httpcore.ConnectError(f"{host} can't be resolved") from error
+        fault: Exception | None = None
+        for address in addresses:
+            try:
+                return await self._network.connect_tcp(address, port, timeout, local_address, socket_options)
+            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+                fault = error
+        raise fault or httpcore.ConnectError(f"{host} has no address")
+
+    async def connect_unix_socket(
+        self, path: str, timeout: float | None = None, socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None
+    ) -> httpcore.AsyncNetworkStream:
+        """None is: no address names one."""
+        raise AddressRefusedError("A socket of this machine is not fetched from.")
+
+    async def sleep(self, seconds: float) -> None:
+        """As the library does."""
+        await self._network.sleep(seconds)

@@ -1,0 +1,139 @@
+"""What can be read of what was fetched: a page as Markdown, text as it is."""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import json
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from chardetng_py.detector import EncodingDetector
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from backend_api.web.fetch.guarded_client import Fetched
+from backend_api.web.fetch.resolver import owner_of_lookups
+from backend_api.web.fetch.shares import Shares
+
+MAX_TEXT_CHARACTERS = 1_000_000
+AT_ONCE = 3
+"""Programs that make Markdown, each of which has limits of its own."""
+AT_ONCE_OF_OWNER = 2
+WITHIN_S = 8.0
+_PROGRAM = Path(__file__).with_name("markdown_program.py")
+_PAGES = ("text/html", "application/xhtml+xml")
+_TEXTS = re.compile(
+    r"text/.*|application/(.*\+)?(json|xml)|application/(x-)?(javascript|ecmascript|yaml|toml|ndjson|jsonlines|sql|sh)"
+)
+_DECLARED = re.compile(
+    rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w-]{1,40})|<\?xml[^>]{0,100}?encoding=[\"']([\w-]{1,40})"
+)
+_CHARSETS = re.compile(
+    r"utf-(8|16|16-le|16-be)|ascii|iso8859-\d+|cp125\d|cp949|gb2312|gbk|gb18030|big5(hkscs)?|shift_jis|cp932|euc_jp|euc_kr"
+    r"|iso2022_jp|koi8-[ru]|mac-roman|tis-620"
+)
+"""Those of the web, by Python's names: among others there are some that take very long."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageText:
+    """`length` counts what there was, of which `text` may be the beginning."""
+
+    title: str = ""
+    text: str
+    length: int
+    is_markdown: bool = False
+
+
+class UnreadableError(Exception):
+    """Nothing of it can be read as text; says why."""
+
+
+class _Parsed(BaseModel):
+    title: str
+    text: str
+    length: int
+
+
+_MADE = TypeAdapter(_Parsed)
+
+
+class PageReader:
+    def __init__(self) -> None:
+        self._programs = asyncio.Semaphore(AT_ONCE)
+        self._shares = Shares(AT_ONCE_OF_OWNER)
+
+    async def read(self, fetched: Fetched) -> PageText:
+        """Cancelling ends the program that is at work. Raises `UnreadableError`."""
+        media_type = fetched.media_type or _guess_type(fetched.content)
+        if media_type not in _PAGES and not _TEXTS.fullmatch(media_type):
+            raise UnreadableError(f"What is there is no page and no text, but {media_type[:80]}.")
+        text = _decoded(fetched)
+        if media_type not in _PAGES:
+            return PageText(text=text[:MAX_TEXT_CHARACTERS], length=len(text))
+        try:
+            async with self._shares.of(owner_of_lookups()), self._programs, asyncio.timeout(WITHIN_S):
+                made = await _run(text, fetched.url)
+        except TimeoutError as error:
+            raise UnreadableError("The page is made so that it takes too long to read.") from error
+        return PageText(title=made.title, text=made.text, length=made.length, is_markdown=True)
+
+
+async def _run(page: str, url: str) -> _Parsed:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-I", str(_PROGRAM)),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        cwd="/",
+        env={},
+    )
+    asked = json.dumps({"url": url, "characters": MAX_TEXT_CHARACTERS}).encode()
+    try:
+        charsets, _ = await process.communicate(asked + b"\n" + page.encode("utf-8", "replace"))
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    try:
+        return _MADE.validate_json(charsets)
+    except ValidationError as error:
+        raise UnreadableError("The page is made so that it can't be read as text.") from error
+
+
+def _guess_type(content: bytes) -> str:
+    """Where a server says nothing of it."""
+    start = content[:1024].lstrip().lower()
+    if start.startswith((b"<!doctype html", b"<html")):
+        return "text/html"
+    return "of a kind its server does not tell" if b"\0" in content[:1024] else "text/plain"
+
+
+def _decoded(fetched: Fetched) -> str:
+    """By what the server says of its characters, else by what the page does, else as UTF-8."""
+    declared = _DECLARED.search(fetched.content[:1024])
+    charsets = (fetched.charset, *(part.decode() for part in (declared.groups() if declared else ()) if part))
+    charset = next(filter(None, map(_known_charset, charsets)), None) or _guessed_charset(fetched.content)
+    return fetched.content.decode(charset, "replace").removeprefix("\ufeff").replace("\0", "")
+
+
+def _guessed_charset(content: bytes) -> str:
+    """Of what says none itself: UTF-8 where it is that, else what a browser would take it for."""
+    try:
+        # It may be cut in the middle of a character.
+        codecs.getincrementaldecoder("utf-8")().decode(content)
+    except UnicodeDecodeError:
+        detector = EncodingDetector()
+        detector.feed(content, last=True)
+        return _known_charset(detector.guess(tld=None, allow_utf8=False)) or "utf-8"
+    return "utf-8"
+
+
+def _known_charset(charset: str) -> str | None:
+    try:
+        name = codecs.lookup(charset).name
+    except (LookupError, ValueError):
+        return None
+    return name if _CHARSETS.fullmatch(name) else None

@@ -1,0 +1,114 @@
+"""Which addresses are fetched from: what one may look like, and which hosts a deployment allows all the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import httpx
+
+from backend_api.web.fetch.addresses import address_of, is_public
+from backend_api.web.fetch.errors import AddressRefusedError, HostRefusedError
+
+MAX_URL_CHARACTERS = 4_096
+PORTS = {"http": 80, "https": 443}
+_NO_ADDRESS = "This is no address of a page, such as https://example.org/page."
+_LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
+_INNER_NAMES = ("localhost", "local", "internal", "home.arpa")
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedHost:
+    """Exactly this name or address; without a port on those of the web alone."""
+
+    host: str
+    port: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FetchRules:
+    """`allowed` are hosts of the deployment's own, which may be private."""
+
+    allowed: frozenset[AllowedHost] = frozenset()
+
+    def checked(self, url: str) -> httpx.URL:
+        """What is connected to for it, if its host's addresses allow that. Raises `AddressRefusedError`."""
+        text = url.strip()
+        if len(text) > MAX_URL_CHARACTERS or not text.isprintable() or " " in text or "\\" in text:
+            raise AddressRefusedError(_NO_ADDRESS, "address_form")
+        try:
+            authority, parsed = urlsplit(text).netloc, httpx.URL(text)
+        except (ValueError, httpx.InvalidURL) as error:
+            raise AddressRefusedError(_NO_ADDRESS, "address_form") from error
+        if parsed.scheme not in PORTS or not parsed.host:
+            raise AddressRefusedError(
+                "Only addresses that begin with http:// or https:// are fetched.", "address_scheme"
+            )
+        if "@" in authority:
+            raise AddressRefusedError(
+                "An address with a user name or password in it is not fetched.", "address_credentials"
+            )
+        host, port = parsed.raw_host.decode("ascii"), PORTS[parsed.scheme] if parsed.port is None else parsed.port
+        if not self.allows(host, port):
+            _check_port(port)
+            _check_host(host)
+        return parsed.copy_with(fragment=None)
+
+    def allows(self, host: str, port: int) -> bool:
+        """Whether the deployment names it."""
+        return AllowedHost(host, port) in self.allowed or (port in PORTS.values() and AllowedHost(host) in self.allowed)
+
+    def check_addresses(self, host: str, port: int, addresses: Sequence[str]) -> None:
+        """Of all addresses that a name has each must be public. Raises `HostRefusedError`."""
+        if not self.allows(host, port) and not all(map(_is_public, addresses)):
+            raise HostRefusedError(f"{host} leads to an address that is not public.", "address_not_public")
+
+
+def allowed_hosts(entries: Iterable[str]) -> frozenset[AllowedHost]:
+    """Of entries such as `wiki.example.org`, `10.0.0.7:8080` or `[fd00::7]:8080`. Raises `ValueError`."""
+    return frozenset(map(_allowed_host, entries))
+
+
+def _allowed_host(entry: str) -> AllowedHost:
+    address = address_of(entry.strip("[]"))
+    if address is not None:
+        return AllowedHost(str(address))
+    try:
+        parts = urlsplit(f"//{entry}")
+        host, port = parts.hostname or "", parts.port
+    except ValueError as error:
+        raise ValueError(f"{entry} is no host") from error
+    if parts.path or parts.query or "@" in entry or not (address_of(host) or _is_name(host)):
+        raise ValueError(f"{entry} is no host, such as wiki.example.org or 10.0.0.7:8080")
+    return AllowedHost(str(address_of(host) or host), port)
+
+
+def _check_port(port: int) -> None:
+    if port not in PORTS.values():
+        raise HostRefusedError(f"Port {port} is not fetched from: pages have 80 or 443.", "address_port")
+
+
+def _check_host(host: str) -> None:
+    address = address_of(host)
+    if address is not None and not is_public(address):
+        raise HostRefusedError(f"{host} is not a public address.", "address_not_public")
+    if address is None and (not _is_name(host) or "." not in host or _is_inner(host)):
+        raise HostRefusedError(f"{host} is no public name of a host.", "address_not_public")
+
+
+def _is_name(host: str) -> bool:
+    """With a number as its last part it is none, but an address in whatever form: resolvers read `127.1`, `0x7f.1`."""
+    labels = host.split(".")
+    return len(host) <= 253 and all(map(_LABEL.fullmatch, labels)) and not _NUMBER.fullmatch(labels[-1])
+
+
+def _is_inner(host: str) -> bool:
+    return any(host == name or host.endswith(f".{name}") for name in _INNER_NAMES)
+
+
+def _is_public(text: str) -> bool:
+    address = address_of(text)
+    return address is not None and is_public(address)

@@ -1,0 +1,72 @@
+"""What providers answer as JSON: anything at all, of which results are taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+import httpx
+
+from backend_api.web.search.provider import (
+    Hit,
+    SearchKeyError,
+    SearchLimitError,
+    SearchUnavailableError,
+    hit_of,
+)
+
+
+def check_status(response: httpx.Response, provider: str, *, key_name: str, limits: Sequence[int] = ()) -> None:
+    """`limits` are statuses of this provider's own for that. Raises `SearchUnavailableError`."""
+    if response.status_code in (401, 403):
+        raise SearchKeyError(f"{provider} refuses the key. Check {key_name}.")
+    if response.status_code in (402, 429, *limits):
+        raise SearchLimitError(f"{provider}'s limit is reached.")
+    if not response.is_success:
+        raise SearchUnavailableError(f"{provider} answered {response.status_code}.")
+
+
+def members_of(response: httpx.Response, provider: str) -> dict[str, Any]:
+    """Of the object that it is. Raises `SearchUnavailableError`."""
+    try:
+        found: object = response.json()
+    except (ValueError, RecursionError) as error:
+        raise _malformed(provider) from error
+    if not isinstance(found, dict):
+        raise _malformed(provider)
+    return cast("dict[str, Any]", found)
+
+
+def inside(found: object, name: str) -> object:
+    """The member of this name; None where there is none, or it is no object."""
+    return cast("dict[str, object]", found).get(name) if isinstance(found, dict) else None
+
+
+def hits_of(
+    results: object, provider: str, *, limit: int, url: str = "url", title: str = "title", snippet: str
+) -> list[Hit]:
+    """The first of them that are pages; `url`, `title` and `snippet` are how the provider names these. Raises
+    `SearchUnavailableError` for what is no list."""
+    if not isinstance(results, list):
+        raise _malformed(provider)
+    found = _hits(cast("list[object]", results), url, title, snippet)
+    return [hit for hit, _ in zip(found, range(limit), strict=False)]
+
+
+def _hits(results: Sequence[object], url: str, title: str, snippet: str) -> Iterator[Hit]:
+    for one in results:
+        if not isinstance(one, dict):
+            continue
+        fields = cast("dict[str, object]", one)
+        address = _text(fields.get(url))
+        hit = hit_of(_text(fields.get(title)) or address, address, _text(fields.get(snippet)))
+        if hit is not None:
+            yield hit
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _malformed(provider: str) -> SearchUnavailableError:
+    return SearchUnavailableError(f"{provider} answered something unexpected.")

@@ -1,0 +1,38 @@
+"""Brave: search with a key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import httpx
+
+from backend_api.web.search.answers import check_status, hits_of, inside, members_of
+from backend_api.web.search.bounded_search import ask
+from backend_api.web.search.provider import Hit, SearchKeyError
+
+ADDRESS = "https://api.search.brave.com"
+MOST_WORDS = 50
+"""More of them are refused."""
+_WRONG_KEY = b"SUBSCRIPTION_TOKEN_INVALID"
+
+
+@dataclass(frozen=True, slots=True)
+class BraveSearch:
+    http: httpx.AsyncClient
+    key: str = field(repr=False)
+    address: str = ADDRESS
+    key_name: str = "BRAVE_API_KEY"
+    name: str = "brave"
+
+    async def search(self, query: str, *, limit: int) -> list[Hit]:
+        asked = {"q": " ".join(query.split()[:MOST_WORDS]), "count": limit, "text_decorations": False}
+        headers = {"Accept": "application/json", "X-Subscription-Token": self.key}
+        address = f"{self.address}/res/v1/web/search"
+        response = await ask(self.http, "GET", address, "Brave", headers=headers, params=asked)
+        if response.status_code == 422 and _WRONG_KEY in response.content:
+            raise SearchKeyError(f"Brave refuses the key. Check {self.key_name}.")
+        check_status(response, "Brave", key_name=self.key_name)
+        found = members_of(response, "Brave")
+        # Left out where nothing was found.
+        results: object = inside(found["web"], "results") if "web" in found else []
+        return hits_of(results, "Brave", limit=limit, snippet="description")

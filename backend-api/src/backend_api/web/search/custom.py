@@ -1,0 +1,32 @@
+"""A search server of the deployment's own making.
+
+It is sent `{"query": text, "max_results": number}` by POST, with `Authorization: Bearer <key>` where there is a key,
+and answers `{"results": [{"title": text, "url": text, "snippet": text}]}`, the best first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import httpx
+
+from backend_api.web.search.answers import check_status, hits_of, members_of
+from backend_api.web.search.bounded_search import ask
+from backend_api.web.search.provider import Hit
+
+_NAME = "The search server"
+
+
+@dataclass(frozen=True, slots=True)
+class CustomSearch:
+    http: httpx.AsyncClient
+    address: str
+    key: str = field(default="", repr=False)
+    name: str = "custom"
+
+    async def search(self, query: str, *, limit: int) -> list[Hit]:
+        headers = {"Accept": "application/json", **({"Authorization": f"Bearer {self.key}"} if self.key else {})}
+        body = {"query": query, "max_results": limit}
+        response = await ask(self.http, "POST", self.address, _NAME, headers=headers, json=body)
+        check_status(response, _NAME, key_name="CUSTOM_SEARCH_API_KEY")
+        return hits_of(members_of(response, _NAME).get("results"), _NAME, limit=limit, snippet="snippet")

@@ -1,0 +1,34 @@
+"""SearXNG: a server of the deployment's own that asks several engines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import httpx
+
+from backend_api.web.search.answers import check_status, hits_of, members_of
+from backend_api.web.search.bounded_search import ask
+from backend_api.web.search.provider import Hit, SearchUnavailableError
+
+
+@dataclass(frozen=True, slots=True)
+class SearxngSearch:
+    """`address` is that of its page."""
+
+    http: httpx.AsyncClient
+    address: str
+    name: str = "searxng"
+
+    async def search(self, query: str, *, limit: int) -> list[Hit]:
+        asked = {"q": query, "format": "json"}
+        headers = {"Accept": "application/json"}
+        address = f"{self.address.rstrip('/')}/search"
+        response = await ask(self.http, "GET", address, "SearXNG", headers=headers, params=asked)
+        if response.status_code == 403:
+            raise SearchUnavailableError("SearXNG gives no JSON: `json` has to be in search.formats of its settings.")
+        check_status(response, "SearXNG", key_name="SEARXNG_URL")
+        found = members_of(response, "SearXNG")
+        hits = hits_of(found.get("results"), "SearXNG", limit=limit, snippet="content")
+        if not hits and found.get("unresponsive_engines"):
+            raise SearchUnavailableError("None of SearXNG's engines answered.")
+        return hits
