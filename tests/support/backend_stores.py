@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 import pytest
 
 from backend_api.agents.domain import OwnKinds
-from backend_api.agents.mongo import MongoSubagentKinds
+from backend_api.agents.mongo.subagent_kinds import MongoSubagentKinds
 from backend_api.background.domain import BackgroundCommands
-from backend_api.background.mongo import MongoBackgroundCommands
+from backend_api.background.mongo.background_commands import MongoBackgroundCommands
 from backend_api.conversations.domain.deletions import Deletions
 from backend_api.conversations.domain.entity import Session, SessionStatus
 from backend_api.conversations.domain.feed import ReadMarkers
@@ -40,25 +40,24 @@ from backend_api.conversations.ports import (
 from backend_api.conversations.redis.session_stream import RedisSessionStream
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.mongo.database import Database
-from backend_api.kit.mongo.documents import DOCUMENTS
 from backend_api.kit.notifier import Notifier
 from backend_api.kit.redis.client import connect_redis
 from backend_api.kit.redis.hub import Hub
 from backend_api.kit.redis.notifier import RedisNotifier
-from backend_api.main.database import connect
+from backend_api.main.database import DOCUMENTS, connect
 from backend_api.mcp.mongo.mcp_servers import MongoMcpServers
 from backend_api.mcp.mongo.mcp_sign_ins import MongoSignIns
 from backend_api.memories.mongo import MongoMemories
 from backend_api.memories.ports import MemoriesStore
-from backend_api.previews.mongo import MongoOpenedPorts
+from backend_api.previews.mongo.opened_ports import MongoOpenedPorts
 from backend_api.previews.ports import OpenedPorts
 from backend_api.runs.mongo.run_ledger import MongoRunLedger
 from backend_api.runs.mongo.run_waits import MongoWaits
 from backend_api.schedules.mongo.schedules import MongoSchedules
 from backend_api.schedules.ports import Schedules
-from backend_api.settings.mongo import MongoSettingsStore
+from backend_api.settings.mongo.user_settings import MongoSettingsStore
 from backend_api.settings.ports import SettingsStore
-from backend_api.skills.mongo import MongoSkillStore
+from backend_api.skills.mongo.skills import MongoSkillStore
 from backend_api.skills.ports import SkillStore
 from support.memory.deletions import MemoryDeletions
 from support.memory.run_ledger import MemoryRunLedger

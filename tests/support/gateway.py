@@ -6,21 +6,24 @@ import time
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 
 import httpx
 from argon2 import PasswordHasher
 from fastapi import FastAPI
 
 from backend_api.agent.model import ModelInfo
+from backend_api.agent.options import NO_OPTIONS
 from backend_api.agent.preset import Presets
 from backend_api.agent.presets.preset_files import read_presets
 from backend_api.agent.tool import ToolSpec
-from backend_api.agents.mongo import MongoSubagentKinds
+from backend_api.agent.tools.team import team_tools
+from backend_api.agents.mongo.subagent_kinds import MongoSubagentKinds
 from backend_api.background.application.look_at_command import LookAtCommand
-from backend_api.background.mongo import MongoBackgroundCommands
+from backend_api.background.mongo.background_commands import MongoBackgroundCommands
 from backend_api.computers.file_links import JwtFileLinks
 from backend_api.computers.redis import RedisTickets
+from backend_api.conversations.application.session_rules import OptionRules
 from backend_api.conversations.mongo.event_log import MongoEventLog
 from backend_api.conversations.mongo.read_markers import MongoReadMarkers
 from backend_api.conversations.mongo.run_records import MongoRunRecords
@@ -61,19 +64,18 @@ from backend_api.mcp.redis import RedisPendingSignIns
 from backend_api.module import Module, open_modules
 from backend_api.previews.application.open_port import PreviewPolicy
 from backend_api.previews.domain.errors import NothingListensError
-from backend_api.previews.mongo import MongoOpenedPorts
+from backend_api.previews.mongo.opened_ports import MongoOpenedPorts
 from backend_api.previews.ports import AppAnswer, AppRequest, AppSocket, SandboxApps
 from backend_api.previews.preview_tokens import JwtPreviewTokens
 from backend_api.runs.mongo.run_ledger import MongoRunLedger
 from backend_api.runs.mongo.run_waits import MongoWaits
 from backend_api.sandboxes.domain.entity import Sandbox
 from backend_api.sandboxes.ports import Workspace
-from backend_api.schedules.cron_lines import CronsimLines
-from backend_api.schedules.mongo.schedules import MongoSchedules
-from backend_api.settings.mongo import MongoSettingsStore
+from backend_api.settings.application.user_rules import UserRules
+from backend_api.settings.mongo.user_settings import MongoSettingsStore
 from backend_api.skills.application.own_skills import OwnSkills
 from backend_api.skills.library.library import read_library
-from backend_api.skills.mongo import MongoSkillStore
+from backend_api.skills.mongo.skills import MongoSkillStore
 from backend_api.web.fetch.guarded_client import guarded_transport
 from backend_api.web.fetch.rules import FetchRules, allowed_hosts
 from backend_api.web.search.own_search import SearchKeyTrials
@@ -191,6 +193,8 @@ async def run_gateway(
     options = options or WebOptions()
     own = own or settings_parts(MongoSettingsStore(), MODEL, PLAIN, kinds=MongoSubagentKinds())
     limits = limits or Limits(**dict.fromkeys((field.name for field in fields(Limits)), 0))
+    presets = Presets(read_presets(), default="general")
+    rules = OptionRules((), (TOOL,), NO_OPTIONS, presets, [tool.spec for tool in team_tools()])
     redis = connect_redis(redis_uri, connect_s=1, reads_for_s=1)
     sandboxes, workspace = computers or MemorySandboxes(), MemoryWorkspace(max_bytes=options.max_upload_bytes)
     async with (
@@ -202,7 +206,18 @@ async def run_gateway(
         open_modules(
             modules,
             {module.name: module.settings() for module in modules},
-            {"mask": Mask(), "open_settings": own.open_settings},
+            {
+                "mask": Mask(),
+                "open_settings": own.open_settings,
+                "database": database,
+                "sessions": MongoSessionRepository(database),
+                "stream": live.stream,
+                "notifier": live.notifier,
+                "limiter": RedisRateLimiter(redis),
+                "limits": replace(limits, waiting_messages=unseen_most),
+                "rules_of": UserRules(own.open_effective_settings, rules),
+                "clock": clock,
+            },
         ) as opened,
     ):
         sign_ins, authorizer = SignInsOfUsers(MongoSignIns(), own.box), OAuthAuthorizer(networks)
@@ -231,8 +246,6 @@ async def run_gateway(
             run_records=MongoRunRecords(),
             waits=MongoWaits(database),
             background=background,
-            schedules=MongoSchedules(database, unseen_most=unseen_most),
-            cron_lines=CronsimLines(),
             look_at_command=look_at_command,
             log=MongoEventLog(database),
             transcripts=MongoTranscripts(database),
@@ -262,6 +275,7 @@ async def run_gateway(
             mcp_authorizer=authorizer,
             pending_sign_ins=RedisPendingSignIns(redis),
             tools=(TOOL,),
+            rules=rules,
             clock=clock,
         )
         policy = Policy(
@@ -269,7 +283,7 @@ async def run_gateway(
             limits=limits,
             poll_s=0.2,
             streams_per_user=streams_per_user,
-            presets=Presets(read_presets(), default="general"),
+            presets=presets,
             previews=PreviewPolicy(domain=options.preview_domain),
         )
         use_cases = assemble(ports, policy)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from inspect import signature
@@ -15,15 +15,19 @@ from pydantic_settings import BaseSettings
 from backend_api.agent.capability import Capability, ToolSource
 from backend_api.agent.tool import Tool
 
+Task = Callable[[], Coroutine[None, None, None]]
+"""Work beside the requests, that goes on until it is cancelled."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
     """What an open module gives: `ports`, by which its own routes and the modules after it know it, the `tools` of
-    agents, and their `capabilities`."""
+    agents, their `capabilities`, and `tasks` by name, which run in every gateway and worker."""
 
     ports: Mapping[str, object] = field(default_factory=dict[str, object])
     tools: Sequence[ToolSource] = ()
     capabilities: Sequence[Capability] = ()
+    tasks: Mapping[str, Task] = field(default_factory=dict[str, Task])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +62,7 @@ async def open_modules(
     known: dict[str, object] = {**ports}
     tools: list[ToolSource] = []
     capabilities: list[Capability] = []
+    tasks: dict[str, Task] = {}
     async with AsyncExitStack() as stack:
         for module in modules:
             wanted = _arguments(module, known | {"settings": settings[module.name]})
@@ -65,7 +70,8 @@ async def open_modules(
             known |= parts.ports
             tools += parts.tools
             capabilities += parts.capabilities
-        yield Parts(ports=known, tools=tools, capabilities=capabilities)
+            tasks |= parts.tasks
+        yield Parts(ports=known, tools=tools, capabilities=capabilities, tasks=tasks)
 
 
 def _arguments(module: Module, known: Mapping[str, object]) -> dict[str, Any]:

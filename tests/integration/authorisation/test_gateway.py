@@ -16,14 +16,14 @@ from jose import jwt
 from websockets.typing import Subprotocol
 
 from backend_api.agent.model import ModelInfo
-from backend_api.agents.mongo import MongoSubagentKinds
+from backend_api.agents.mongo.subagent_kinds import MongoSubagentKinds
 from backend_api.computers.domain import FileLink
 from backend_api.computers.file_links import JwtFileLinks
 from backend_api.identity.http.caller import CurrentCaller
 from backend_api.kit.http.ports import WebOptions
 from backend_api.main.app import describe_app
 from backend_api.main.worker_app import build_worker_app
-from backend_api.settings.mongo import MongoSettingsStore
+from backend_api.settings.mongo.user_settings import MongoSettingsStore
 from support.forged_tokens import forged
 from support.gateway import MODEL, PLAIN, SECRET, Gateway, run_gateway
 from support.route_rules import GATEWAY, WORKER, Kind, Rule, path_of, routes_behind, routes_of, without_rule

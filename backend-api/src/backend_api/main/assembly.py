@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from backend_api.agent.tools.team import team_tools
 from backend_api.agents.application.change_kind import ChangeKind
 from backend_api.agents.application.read_kinds import ReadKinds
 from backend_api.background.application.read_commands import ReadCommands
@@ -32,7 +31,6 @@ from backend_api.conversations.application.read_usage import ReadUsage
 from backend_api.conversations.application.resume_run import ResumeRun
 from backend_api.conversations.application.send_message import SendMessage
 from backend_api.conversations.application.session_heads import SessionHeads
-from backend_api.conversations.application.session_rules import OptionRules
 from backend_api.conversations.application.stop_run import StopRun
 from backend_api.conversations.application.stream_slots import StreamSlots
 from backend_api.conversations.application.update_session import UpdateSession
@@ -57,9 +55,6 @@ from backend_api.previews.application.issue_address import IssueAddress
 from backend_api.previews.application.open_port import ClosePort, OpenPort
 from backend_api.previews.application.preview_connections import PreviewConnections
 from backend_api.previews.application.reach_port import ReachPort
-from backend_api.schedules.application.change_schedules import CreateSchedule, UpdateSchedule
-from backend_api.schedules.application.fire_schedules import RunSchedule, SendScheduled
-from backend_api.schedules.application.schedule_rules import ScheduleRules
 from backend_api.session_state.application import ReadState
 from backend_api.settings.application.change_setting import ChangeSetting
 from backend_api.settings.application.read_settings import ReadSettings
@@ -75,8 +70,7 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
     limiter, limits = ports.limiter, policy.limits
     issue_grant = IssueGrant(ports.refresh_tokens, ports.access_tokens, policy.refresh_lifetime)
     own_sandbox = OwnSandbox(ports.sessions, ports.sandboxes)
-    of_team = [tool.spec for tool in team_tools()]
-    rules = OptionRules((), ports.tools, policy.options, policy.presets, of_team)
+    rules = ports.rules
     attached = CheckAttachments(own_sandbox, ports.workspace, rules.has_sandbox)
     send_message = SendMessage(ports.ledger, ports.stream, ports.notifier, limiter, limits, attached, ports.slots)
     heads = SessionHeads(ports.log, policy.poll_s)
@@ -91,8 +85,6 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
     own = ports.own
     install_skill = skill_installer(ports.own_skills, ports.skill_downloads)
     rules_of = UserRules(own.open_effective_settings, rules)
-    scheduling = ScheduleRules(lines=ports.cron_lines, sessions=ports.sessions, rules_of=rules_of, clock=ports.clock)
-    send_scheduled = SendScheduled(schedules=ports.schedules, stream=ports.stream, notifier=ports.notifier)
     return UseCases(
         register=Register(ports.users, ports.passwords, issue_grant, limiter, limits, policy.has_registration),
         log_in=LogIn(ports.users, ports.passwords, issue_grant, LogInGuesses(limiter, limits)),
@@ -129,14 +121,6 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         resume_run=ResumeRun(ports.ledger, ports.stream, ports.notifier, limiter, limits),
         compact_session=CompactSession(ports.ledger, ports.stream, ports.notifier, limiter, limits),
         answer_wait=AnswerWait(ports.waits, ports.stream, ports.notifier),
-        schedules=ports.schedules,
-        create_schedule=CreateSchedule(
-            schedules=ports.schedules, rules=scheduling, notifier=ports.notifier, limiter=limiter, limits=limits
-        ),
-        update_schedule=UpdateSchedule(
-            schedules=ports.schedules, rules=scheduling, notifier=ports.notifier, limiter=limiter, limits=limits
-        ),
-        run_schedule=RunSchedule(schedules=ports.schedules, send=send_scheduled, limiter=limiter, limits=limits),
         run_records=ports.run_records,
         get_job=get_job,
         cancel_job=CancelJob(get_job, stop_run),

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from backend_api.agent.tool import ToolSpec
 from backend_api.background.application.look_at_command import LookAtCommand
-from backend_api.background.mongo import MongoBackgroundCommands
+from backend_api.background.mongo.background_commands import MongoBackgroundCommands
 from backend_api.background.tools import NAMES, BackgroundCalls, BackgroundToolSource, background_specs
 from backend_api.main.sandboxes import SandboxPorts
 from backend_api.main.stores import Stores

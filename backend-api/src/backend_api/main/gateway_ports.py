@@ -13,6 +13,7 @@ from backend_api.agent.tool import ToolSpec
 from backend_api.background.application.look_at_command import LookAtCommand
 from backend_api.background.domain import BackgroundCommands
 from backend_api.computers.domain import FileLinks, Tickets
+from backend_api.conversations.application.session_rules import OptionRules
 from backend_api.conversations.domain.feed import ReadMarkers, SessionFeed
 from backend_api.conversations.domain.jobs import RunRecords
 from backend_api.conversations.domain.spending import Spending
@@ -45,7 +46,6 @@ from backend_api.previews.application.open_port import PreviewPolicy
 from backend_api.previews.ports import OpenedPorts, PreviewTokens, RunningSandboxes, SandboxApps
 from backend_api.sandboxes.domain.snapshots import Snapshots
 from backend_api.sandboxes.ports import Sandboxes, Screens, Workspace
-from backend_api.schedules.ports import CronLines, Schedules
 from backend_api.settings.ports import SearchKeyTrials
 from backend_api.skills.application.own_skills import OwnSkills
 from backend_api.skills.ports import SkillDownloads
@@ -65,8 +65,6 @@ class Ports:
     ledger: RunLedger
     waits: Waits
     background: BackgroundCommands
-    schedules: Schedules
-    cron_lines: CronLines
     look_at_command: LookAtCommand
     run_records: RunRecords
     log: EventLog
@@ -98,6 +96,8 @@ class Ports:
     mcp_authorizer: Authorizer
     pending_sign_ins: PendingSignIns
     tools: tuple[ToolSpec, ...]
+    rules: OptionRules
+    """Of the deployment."""
     slots: Slots | None = None
     required: Mapping[str, Probe] = field(default_factory=dict[str, Probe])
     optional: Mapping[str, Probe] = field(default_factory=dict[str, Probe])

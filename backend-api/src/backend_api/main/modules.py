@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from backend_api.memories.module import MEMORIES
 from backend_api.module import Module
+from backend_api.schedules.module import SCHEDULES
 
-MODULES: tuple[Module, ...] = (MEMORIES,)
+MODULES: tuple[Module, ...] = (SCHEDULES, MEMORIES)

@@ -27,7 +27,6 @@ from backend_api.kit.http.request_rules import request_rules
 from backend_api.mcp.http import mcp, mcp_sign_in
 from backend_api.previews.http import ports
 from backend_api.previews.proxy.app import PreviewHosts
-from backend_api.schedules import http as schedules
 from backend_api.session_state.http import session_state
 from backend_api.settings import http as settings
 from backend_api.skills import http as skills
@@ -64,7 +63,6 @@ _TAGS: list[dict[str, Any]] = [
     {"name": "accounts", "description": "Register, log in, refresh, log out."},
     {"name": "sessions", "description": "Conversations, each with a sandbox of its own."},
     {"name": "runs", "description": "Messages and the work that answers them."},
-    {"name": "schedules", "description": "Messages that are sent by themselves, once or again and again."},
     {"name": "events", "description": "One ordered stream per session: live, paged, resumable."},
     {"name": "files", "description": "The workspace of a session."},
     {"name": "computer", "description": "The desktop, live."},
@@ -112,7 +110,6 @@ def build_app(
         sandbox.router,
         ports.router,
         background.router,
-        schedules.router,
         catalogue.router,
         settings.router,
         skills.router,

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from pydantic_settings import BaseSettings
 
 from backend_api.agent.preset import Presets
 from backend_api.agent.subagent_kinds import SubagentKind
-from backend_api.agent.tool import Tool
+from backend_api.agent.tool import Tool, ToolSpec
 from backend_api.agent.tools.custom_tools import read_custom_tools
-from backend_api.agents.mongo import MongoSubagentKinds
+from backend_api.agent.tools.team import team_tools
+from backend_api.agents.mongo.subagent_kinds import MongoSubagentKinds
 from backend_api.background.application.look_at_command import LookAtCommand
 from backend_api.computers.application.link_file import LinkFile
 from backend_api.computers.file_links import JwtFileLinks
 from backend_api.conversations.application.finish_deletions import FinishDeletions
 from backend_api.conversations.application.own_sandbox import OwnSandbox
+from backend_api.conversations.application.session_rules import OptionRules
 from backend_api.conversations.mongo.change_cursor import MongoChangeCursor
 from backend_api.conversations.mongo.deletions import MongoDeletions
 from backend_api.conversations.mongo.event_log import MongoEventLog
@@ -25,6 +27,7 @@ from backend_api.conversations.mongo.kept_calls import MongoKeptCalls
 from backend_api.conversations.mongo.session_repository import MongoSessionRepository
 from backend_api.conversations.mongo.titles import MongoTitles
 from backend_api.conversations.mongo.transcripts import MongoTranscripts
+from backend_api.identity.redis import RedisRateLimiter
 from backend_api.kit.http.ports import Probe
 from backend_api.kit.masking import Mask
 from backend_api.kit.metrics import ProcessMetrics
@@ -33,6 +36,7 @@ from backend_api.main.agent import Agent, known_tools, open_agent
 from backend_api.main.agent_ports import AgentPorts, Conversations, OfUsers
 from backend_api.main.background import look_at_commands
 from backend_api.main.background_tasks import background_task
+from backend_api.main.limits import limits_of
 from backend_api.main.mcp import McpParts, deployment_servers, open_mcp_connections
 from backend_api.main.models import build_catalogue, build_user_catalogues
 from backend_api.main.modules import MODULES
@@ -60,24 +64,22 @@ from backend_api.mcp.domain.entity import McpTarget
 from backend_api.mcp.mongo.mcp_servers import MongoMcpServers
 from backend_api.mcp.mongo.mcp_sign_ins import MongoSignIns
 from backend_api.models.catalogue import Catalogue
-from backend_api.module import Module, Parts, open_modules
+from backend_api.module import Module, Parts, Task, open_modules
 from backend_api.previews.application.open_port import ClosePort, OpenPort
-from backend_api.previews.mongo import MongoOpenedPorts
+from backend_api.previews.mongo.opened_ports import MongoOpenedPorts
 from backend_api.runs.application.expire_waits import ExpireWaits
 from backend_api.runs.mongo.run_ledger import MongoRunLedger
 from backend_api.runs.mongo.run_waits import MongoWaits
-from backend_api.schedules.application.fire_schedules import FireSchedules, SendScheduled
-from backend_api.schedules.cron_lines import CronsimLines
-from backend_api.schedules.mongo.schedules import MongoSchedules
 from backend_api.settings.application.reseal_secrets import ResealSecrets
+from backend_api.settings.application.user_rules import UserRules
 from backend_api.settings.domain.table import SEARCH_KEYS
-from backend_api.settings.mongo import MongoSettingsStore
+from backend_api.settings.mongo.user_settings import MongoSettingsStore
 from backend_api.settings.secret_box import AesSecretBox
 from backend_api.settings.user_catalogues import UserCatalogues
 from backend_api.skills.application.own_skills import OwnSkills
 from backend_api.skills.library.downloads import FetchedSkills
 from backend_api.skills.library.library import FolderLibrary, read_library
-from backend_api.skills.mongo import MongoSkillStore
+from backend_api.skills.mongo.skills import MongoSkillStore
 from backend_api.web.search.bounded_search import search_http
 from backend_api.web.search.own_search import SearchKeyTrials
 from backend_api.web.search.registry import check_search, own_keys
@@ -112,7 +114,8 @@ class Runtime:
     log: MongoEventLog
     ledger: MongoRunLedger
     waits: MongoWaits
-    schedules: MongoSchedules
+    limiter: RedisRateLimiter
+    rules: OptionRules
     look_at_command: LookAtCommand
     agent: Agent
     own: UserSettingsParts
@@ -199,7 +202,21 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
         sessions, log = MongoSessionRepository(database), MongoEventLog(database)
         shared = (secret for target in planned.mcp_servers for secret in target.secrets())
         secrets = (*secrets_of(settings), planned.secret, *shared)
-        given = {"mask": Mask(secrets), "open_settings": own.open_settings}
+        limiter, tools = RedisRateLimiter(stores.redis), list[ToolSpec]()
+        of_team = [tool.spec for tool in team_tools()]
+        rules = OptionRules((), tools, settings.session_defaults, planned.presets, of_team)
+        given = {
+            "mask": Mask(secrets),
+            "open_settings": own.open_settings,
+            "database": database,
+            "sessions": sessions,
+            "stream": stores.stream,
+            "notifier": stores.notifier,
+            "limiter": limiter,
+            "limits": limits_of(settings),
+            "rules_of": UserRules(own.open_effective_settings, rules),
+            "clock": planned.clock,
+        }
         async with (
             open_modules(planned.modules, planned.module_settings, given) as modules,
             open_sandboxes(settings, MongoChangeCursor(), log, stores.stream) as sandboxes,
@@ -211,17 +228,6 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 database, runs_per_user=settings.max_runs_per_user, unseen_most=settings.max_waiting_messages
             )
             waits = MongoWaits(database)
-            schedules = MongoSchedules(
-                database,
-                unseen_most=settings.max_waiting_messages,
-                sessions_most=settings.max_sessions_per_user,
-            )
-            fire_schedules = FireSchedules(
-                schedules=schedules,
-                lines=CronsimLines(),
-                send=SendScheduled(schedules=schedules, stream=stores.stream, notifier=stores.notifier),
-                notifier=stores.notifier,
-            )
             look_at_command = look_at_commands(stores, sandboxes, planned.clock)
             mcp_store, opened_ports = MongoMcpServers(), MongoOpenedPorts(database)
             mcp_servers = ServersOfUsers(mcp_store, planned.box, planned.mcp_servers)
@@ -273,11 +279,13 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     "waits",
                 ),
                 background_task(agent.watch_commands.watch_until_cancelled(), "background"),
-                background_task(fire_schedules.fire_until_cancelled(), "schedules"),
+                _running(modules.tasks),
                 background_task(ResealSecrets(own.store, own.box)(), "secrets"),
                 background_task(ResealMcpServers(mcp_store, own.box)(), "MCP secrets"),
                 background_task(ResealSignIns(MongoSignIns(), own.box)(), "MCP sign-ins"),
             ):
+                # Modules are open before the agent, and know its tools by their rules once it is.
+                tools += agent.tools
                 yield Runtime(
                     stores=stores,
                     sandboxes=sandboxes,
@@ -285,7 +293,8 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     log=log,
                     ledger=ledger,
                     waits=waits,
-                    schedules=schedules,
+                    limiter=limiter,
+                    rules=rules,
                     look_at_command=look_at_command,
                     agent=agent,
                     own=own,
@@ -298,3 +307,11 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     mcp=mcp,
                     metrics=ProcessMetrics(database),
                 )
+
+
+@asynccontextmanager
+async def _running(tasks: Mapping[str, Task]) -> AsyncGenerator[None]:
+    async with AsyncExitStack() as stack:
+        for name, task in tasks.items():
+            await stack.enter_async_context(background_task(task(), name))
+        yield

@@ -57,9 +57,6 @@ from backend_api.previews.application.reach_port import ReachPort
 from backend_api.previews.ports import OpenedPorts
 from backend_api.sandboxes.domain.snapshots import Snapshots
 from backend_api.sandboxes.ports import Sandboxes, Workspace
-from backend_api.schedules.application.change_schedules import CreateSchedule, UpdateSchedule
-from backend_api.schedules.application.fire_schedules import RunSchedule
-from backend_api.schedules.ports import Schedules
 from backend_api.session_state.application import ReadState
 from backend_api.settings.application.change_setting import ChangeSetting
 from backend_api.settings.application.effective_settings import OpenEffectiveSettings
@@ -97,10 +94,6 @@ class UseCases:
     resume_run: ResumeRun
     compact_session: CompactSession
     answer_wait: AnswerWait
-    schedules: Schedules
-    create_schedule: CreateSchedule
-    update_schedule: UpdateSchedule
-    run_schedule: RunSchedule
     run_records: RunRecords
     get_job: GetJob
     cancel_job: CancelJob

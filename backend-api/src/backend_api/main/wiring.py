@@ -20,11 +20,9 @@ from backend_api.conversations.mongo.session_feed import MongoSessionFeed
 from backend_api.conversations.mongo.spending import MongoSpending
 from backend_api.conversations.mongo.transcripts import MongoTranscripts
 from backend_api.conversations.ports import Slots
-from backend_api.identity.application.limits import Limits
 from backend_api.identity.mongo.refresh_tokens import MongoRefreshTokens
 from backend_api.identity.mongo.users import MongoUsers
 from backend_api.identity.passwords import Argon2Passwords
-from backend_api.identity.redis import RedisRateLimiter
 from backend_api.identity.tokens import JwtAccessTokens
 from backend_api.kit.http.ports import WebOptions
 from backend_api.main.agent import Agent
@@ -33,13 +31,13 @@ from backend_api.main.assembly import assemble
 from backend_api.main.background_tasks import background_task
 from backend_api.main.closing import Closing
 from backend_api.main.gateway_ports import Policy, Ports
+from backend_api.main.limits import limits_of
 from backend_api.main.previews import preview_policy
 from backend_api.main.runtime import Plan, Runtime, open_runtime, plan
 from backend_api.main.settings import Settings, named_hosts
 from backend_api.main.use_cases import UseCases
 from backend_api.mcp.redis import RedisPendingSignIns
 from backend_api.previews.preview_tokens import JwtPreviewTokens
-from backend_api.schedules.cron_lines import CronsimLines
 from service_kit.tracing import follows_callers
 
 DRAIN_S = 6.0
@@ -120,20 +118,7 @@ def _policy(settings: Settings, presets: Presets) -> Policy:
     return Policy(
         is_local=settings.is_local,
         is_registration_open=settings.registration_open,
-        limits=Limits(
-            login_per_minute=settings.rate_limit_login_per_minute,
-            register_per_hour=settings.rate_limit_register_per_hour,
-            password_changes_per_hour=settings.rate_limit_password_changes_per_hour,
-            messages_per_minute=settings.rate_limit_messages_per_minute,
-            refresh_per_minute=settings.rate_limit_refresh_per_minute,
-            sessions_per_minute=settings.rate_limit_sessions_per_minute,
-            uploads_per_minute=settings.rate_limit_uploads_per_minute,
-            tickets_per_minute=settings.rate_limit_tickets_per_minute,
-            settings_per_minute=settings.rate_limit_settings_per_minute,
-            key_tests_per_minute=settings.rate_limit_key_tests_per_minute,
-            sessions_in_all=settings.max_sessions_per_user,
-            schedules_in_all=settings.max_schedules_per_user,
-        ),
+        limits=limits_of(settings),
         refresh_lifetime=timedelta(days=settings.refresh_token_expire_days),
         streams_per_user=settings.max_streams_per_user,
         options=settings.session_defaults,
@@ -151,13 +136,11 @@ def _ports(runtime: Runtime, feed: SessionFeed, planned: Plan, access_tokens: Jw
         refresh_tokens=MongoRefreshTokens(),
         passwords=Argon2Passwords(),
         access_tokens=access_tokens,
-        limiter=RedisRateLimiter(stores.redis),
+        limiter=runtime.limiter,
         sessions=runtime.sessions,
         ledger=runtime.ledger,
         waits=runtime.waits,
         background=runtime.look_at_command.commands,
-        schedules=runtime.schedules,
-        cron_lines=CronsimLines(),
         look_at_command=runtime.look_at_command,
         run_records=MongoRunRecords(),
         log=runtime.log,
@@ -189,6 +172,7 @@ def _ports(runtime: Runtime, feed: SessionFeed, planned: Plan, access_tokens: Jw
         mcp_authorizer=runtime.mcp.authorizer,
         pending_sign_ins=RedisPendingSignIns(stores.redis),
         tools=runtime.agent.tools,
+        rules=runtime.rules,
         slots=slots,
         required=runtime.required,
         optional=runtime.optional,

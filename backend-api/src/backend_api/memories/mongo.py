@@ -10,7 +10,7 @@ from backend_api.kit.ids import UserId
 from backend_api.kit.mongo.beanie_updates import find_one_and_update
 from backend_api.kit.mongo.transactions import store_errors
 from backend_api.memories.domain import Memories
-from backend_api.settings.mongo import notify_of_settings
+from backend_api.settings.mongo.user_settings import notify_of_settings
 
 
 class MemoriesDocument(Document):

@@ -13,7 +13,7 @@ from backend_api.main.database import connect
 from backend_api.skills.domain.entity import MAX_BYTES, Skill
 from backend_api.skills.domain.errors import SkillLimitError, SkillTakenError, SkillUnreadableError
 from backend_api.skills.library.archives import skill_of
-from backend_api.skills.mongo import MongoSkillStore
+from backend_api.skills.mongo.skills import MongoSkillStore
 from backend_api.skills.ports import SkillStore
 from support.backend_stores import ANNA, BERT
 from support.servers import Server, emptied_database_name

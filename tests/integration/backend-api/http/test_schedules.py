@@ -11,8 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from backend_api.identity.application.limits import Limits
-from backend_api.schedules.application.fire_schedules import FireSchedules, SendScheduled
+from backend_api.schedules.application.fire_schedules import FireSchedules
 from support.gateway import Gateway, run_gateway
 from support.servers import Server
 
@@ -44,13 +43,7 @@ async def one(gateway: Gateway, headers: dict[str, str]) -> dict[str, Any]:
 @asynccontextmanager
 async def firing(gateway: Gateway) -> AsyncGenerator[None]:
     """As every process of a deployment does."""
-    ports = gateway.ports
-    fire = FireSchedules(
-        schedules=ports.schedules,
-        lines=ports.cron_lines,
-        send=SendScheduled(schedules=ports.schedules, stream=ports.stream, notifier=ports.notifier),
-        notifier=ports.notifier,
-    )
+    fire: FireSchedules = gateway.ports.modules["fire_schedules"]  # type: ignore[assignment]
     task = asyncio.create_task(fire.fire_until_cancelled())
     yield
     task.cancel()
@@ -155,10 +148,10 @@ async def test_the_options_of_new_sessions_go_with_no_session(gateway: Gateway) 
 
 
 async def test_there_are_so_many_of_a_user_and_no_more(
-    mongo_server: Server, redis_server: Server, mongo_database_name: str
+    mongo_server: Server, redis_server: Server, mongo_database_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    limits = Limits(schedules_in_all=1, settings_per_minute=0, register_per_hour=0)
-    async with run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri, limits=limits) as gateway:
+    monkeypatch.setenv("MAX_SCHEDULES_PER_USER", "1")
+    async with run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri) as gateway:
         anna = await gateway.user("anna")
         await created(gateway, anna)
         answer = await ask(gateway, anna, "POST", **DAILY)

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from backend_api.agents.mongo import MongoSubagentKinds
+from backend_api.agents.mongo.subagent_kinds import MongoSubagentKinds
 from backend_api.settings.domain.table import BRAVE_API_KEY
-from backend_api.settings.mongo import MongoSettingsStore
+from backend_api.settings.mongo.user_settings import MongoSettingsStore
 from support.gateway import MODEL, RIGHT_KEY, SPENT_KEY, Gateway, run_gateway
 from support.servers import Server
 from support.user_settings import settings_parts

@@ -33,7 +33,7 @@ from backend_api.memories.domain import MemoryFile
 from backend_api.runs.application.run_services import RunOptions, RunServices
 from backend_api.runs.application.title_sessions import TitleSessions
 from backend_api.runs.application.worker import Worker
-from backend_api.settings.mongo import MongoSettingsStore
+from backend_api.settings.mongo.user_settings import MongoSettingsStore
 from backend_api.skills.application.own_skills import OwnSkills
 from backend_api.skills.application.skill_offers import SkillOffers
 from backend_api.skills.library.library import read_library

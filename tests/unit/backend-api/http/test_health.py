@@ -9,7 +9,8 @@ import time
 import httpx
 import pytest
 
-from backend_api.kit.http.ports import WebOptions, health
+from backend_api.kit.http import health
+from backend_api.kit.http.ports import WebOptions
 from backend_api.main.app import describe_app
 from backend_api.main.worker_app import build_worker_app
 

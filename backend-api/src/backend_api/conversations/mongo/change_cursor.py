@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backend_api.kit.mongo.documents import MarkDocument
+from backend_api.conversations.mongo.documents import MarkDocument
 from backend_api.kit.mongo.transactions import store_errors
 
 _SANDBOXES = "computer_news"

@@ -8,27 +8,25 @@ from typing import Any, cast
 from pymongo.asynchronous.client_session import AsyncClientSession
 
 from backend_api.conversations.domain.deletions import Deleted
-from backend_api.conversations.mongo.shared_bodies import remove_unused
-from backend_api.conversations.mongo.used_documents import add_used
-from backend_api.kit.ids import SessionId, UserId
-from backend_api.kit.mongo.beanie_updates import find_one_and_update, update_many
-from backend_api.kit.mongo.database import Database, Document
-from backend_api.kit.mongo.documents import (
-    BackgroundCommandDocument,
+from backend_api.conversations.mongo.documents import (
     BodyDocument,
     EventDocument,
     EventPartDocument,
     KeptCallsDocument,
-    OpenedPortDocument,
     RunDocument,
-    ScheduleDocument,
     SessionDocument,
 )
+from backend_api.conversations.mongo.shared_bodies import remove_unused
+from backend_api.conversations.mongo.used_documents import add_used
+from backend_api.kit.ids import SessionId, UserId
+from backend_api.kit.mongo.beanie_updates import find_one_and_update
+from backend_api.kit.mongo.database import Database, Document
 from backend_api.kit.mongo.transactions import in_transaction, store_errors
 
 _REMOVED_S = 300.0
 """All that a session ever said is more than is deleted in a moment."""
 _AT_ONCE = 200
+_OF_OTHER_CONTEXTS = ("background_commands", "opened_ports")
 _SWEPT_EVERY_S = 900.0
 DUE_S = 30.0
 """Longer than a call to the manager that was on its way when the session was deleted is repeated."""
@@ -71,14 +69,18 @@ class MongoDeletions:
 async def remove_contents(session_id: SessionId) -> None:
     """All of a session but its document, and what its runs used."""
     await _keep_usage(session_id)
-    beside = (BackgroundCommandDocument, OpenedPortDocument, BodyDocument, EventPartDocument)
-    for document in (RunDocument, *beside, EventDocument):
+    # The driver: what contexts keep of a session goes with it also where a deployment has them no more.
+    database = _database()
+    await RunDocument.find({"session_id": session_id}).delete()
+    for name in _OF_OTHER_CONTEXTS:
+        await database[name].delete_many({"session_id": session_id})
+    for document in (BodyDocument, EventPartDocument, EventDocument):
         await document.find({"session_id": session_id}).delete()
     await KeptCallsDocument.find({"_id": session_id}).delete()
     # Its schedules are the user's own words, and stay to be seen, but send nothing any more.
     pause: Document = {"paused": True, "pause_reason": "session_deleted", "next_at": None}
     change = {"$set": pause, "$unset": {"look_at": ""}, "$inc": {"version": 1}}
-    await update_many(ScheduleDocument, {"session_id": session_id, "pause_reason": None}, change)
+    await database["schedules"].update_many({"session_id": session_id, "pause_reason": None}, change)
 
 
 def _database() -> Database:

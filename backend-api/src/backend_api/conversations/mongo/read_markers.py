@@ -6,10 +6,10 @@ from pymongo import ReturnDocument
 from pymongo.asynchronous.client_session import AsyncClientSession
 
 from backend_api.conversations.domain.entity import Session
+from backend_api.conversations.mongo.documents import SessionDocument
 from backend_api.conversations.mongo.session_repository import session_from
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.mongo.database import Database, Document
-from backend_api.kit.mongo.documents import SessionDocument
 from backend_api.kit.mongo.transactions import in_transaction, store_errors
 
 MAX_UNREAD = 1_000

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from backend_api.conversations.domain.entity import Run
 from backend_api.conversations.domain.jobs import JobStatus, RunPage
+from backend_api.conversations.mongo.documents import RunDocument
 from backend_api.conversations.mongo.run_documents import run_from
 from backend_api.kit.ids import UserId
 from backend_api.kit.mongo.database import Document
-from backend_api.kit.mongo.documents import RunDocument
 from backend_api.kit.mongo.newest_first import newest_first
 
 

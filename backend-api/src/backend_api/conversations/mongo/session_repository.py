@@ -13,6 +13,7 @@ from backend_api.conversations.domain.entity import RunId, Session, SessionStatu
 from backend_api.conversations.domain.errors import SessionNotFoundError, SessionQuotaError
 from backend_api.conversations.domain.session_changes import Changed, differing, updates_of
 from backend_api.conversations.mongo.deletions import remove_contents
+from backend_api.conversations.mongo.documents import SessionDocument
 from backend_api.conversations.mongo.event_documents import insert_events, number
 from backend_api.conversations.mongo.settings_marks import mark_new_session
 from backend_api.conversations.ports import SessionPage
@@ -20,7 +21,6 @@ from backend_api.kit.errors import StoreUnavailableError
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.mongo.beanie_updates import find_one_and_update
 from backend_api.kit.mongo.database import Database, Document
-from backend_api.kit.mongo.documents import SessionDocument
 from backend_api.kit.mongo.newest_first import newest_first
 from backend_api.kit.mongo.transactions import in_transaction, store_errors
 
@@ -61,7 +61,7 @@ class MongoSessionRepository:
         )
         async with store_errors():
             await document.insert()
-            await mark_new_session(session.id, session.user_id)
+            await mark_new_session(self._database, session.id, session.user_id)
 
     async def get(self, session_id: SessionId, user_id: UserId) -> Session:
         """By id and owner at once."""

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from pymongo.asynchronous.client_session import AsyncClientSession
 
+from backend_api.conversations.mongo.documents import SessionDocument
 from backend_api.kit.ids import UserId
 from backend_api.kit.mongo.beanie_updates import update_many
 from backend_api.kit.mongo.database import Database, Document
-from backend_api.kit.mongo.documents import SessionDocument, UserSettingsDocument
 
 FIRST_SETTINGS = 1
 """The version of settings that hold nothing yet."""
 
 
-async def mark_new_session(session_id: str, user_id: UserId) -> None:
+async def mark_new_session(database: Database, session_id: str, user_id: UserId) -> None:
     """To be called after the session is stored. See `MongoSettingsStore`."""
-    document = await UserSettingsDocument.find_one({"_id": user_id})
-    if document is not None:
-        version = max(document.model_version, FIRST_SETTINGS)
-        await mark_sessions({"_id": session_id}, version, document.model)
+    found = await database["user_settings"].find_one({"_id": user_id})
+    if found is not None:
+        version = max(found.get("model_version") or 0, FIRST_SETTINGS)
+        await mark_sessions({"_id": session_id}, version, found.get("model"))
 
 
 async def settings_of_new_session(database: Database, transaction: AsyncClientSession, user_id: str) -> Document:

@@ -21,4 +21,5 @@ class Limits:
     settings_per_minute: int = 60
     key_tests_per_minute: int = 10
     sessions_in_all: int = 10_000
-    schedules_in_all: int = 100
+    waiting_messages: int = 50
+    """Of one session, until the agent has read them."""

@@ -9,10 +9,10 @@ from pymongo.errors import DuplicateKeyError
 
 from backend_api.identity.domain.entity import RefreshGrant
 from backend_api.identity.domain.errors import TokenInvalidError, TokenReusedError
+from backend_api.identity.mongo.documents import RefreshTokenDocument
 from backend_api.kit.ids import UserId
 from backend_api.kit.mongo.beanie_updates import find_one_and_update
 from backend_api.kit.mongo.database import Document
-from backend_api.kit.mongo.documents import RefreshTokenDocument
 from backend_api.kit.mongo.transactions import store_errors
 
 _HOLDS: Document = {"revoked": False, "$expr": {"$gt": ["$expires_at", "$$NOW"]}}

@@ -10,10 +10,10 @@ from pymongo.errors import DuplicateKeyError
 
 from backend_api.identity.domain.entity import Account, User
 from backend_api.identity.domain.errors import UsernameTakenError
+from backend_api.identity.mongo.documents import UserDocument
 from backend_api.kit.ids import UserId
 from backend_api.kit.mongo.beanie_updates import find_one_and_update
 from backend_api.kit.mongo.database import Database, Document
-from backend_api.kit.mongo.documents import UserDocument
 from backend_api.kit.mongo.transactions import DURABLE, store_errors
 
 NOTED_WITH_USER = 100

@@ -30,6 +30,8 @@ class CreateSchedule:
     notifier: Notifier
     limiter: RateLimiter
     limits: Limits
+    most: int = 0
+    """So many a user may have; 0: any number."""
 
     async def __call__(self, user_id: UserId, chosen: Mapping[str, Any]) -> Schedule:
         """`chosen` are fields of a `Schedule`; its times as in `ScheduleRules`."""
@@ -42,7 +44,7 @@ class CreateSchedule:
             created_at=to_millisecond(datetime.fromtimestamp(self.rules.clock(), UTC)),
         )
         schedule = await self.rules.changed(empty, {"session_id": None, "paused": False} | {**chosen})
-        await self.schedules.add(schedule, at_most=self.limits.schedules_in_all)
+        await self.schedules.add(schedule, at_most=self.most)
         await self.notifier.notify(Topic.SCHEDULE_CHANGED)
         return schedule
 

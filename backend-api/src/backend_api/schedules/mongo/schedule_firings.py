@@ -11,13 +11,13 @@ from pymongo.asynchronous.client_session import AsyncClientSession
 from backend_api.agent.events import RunQueued, StoredPayload
 from backend_api.conversations.domain.entity import RunId, SessionStatus
 from backend_api.conversations.domain.errors import SessionNotFoundError, SessionQuotaError, TooManyWaitingError
+from backend_api.conversations.mongo.documents import SessionDocument
 from backend_api.conversations.mongo.event_documents import insert_events, number
 from backend_api.conversations.mongo.run_documents import message_origin, queued_run
 from backend_api.conversations.mongo.run_queries import ACCEPTED_FIELDS, IS_FREE, run_started_by, unseen_after
 from backend_api.conversations.mongo.settings_marks import mark_new_session, settings_of_new_session
 from backend_api.kit.ids import SessionId
 from backend_api.kit.mongo.database import Database, Document
-from backend_api.kit.mongo.documents import SessionDocument
 from backend_api.kit.mongo.transactions import AbandonedError, giving_way, in_transaction, store_errors
 from backend_api.schedules.domain.entity import Schedule
 from backend_api.schedules.domain.errors import AccountDisabledError, ScheduleNotFoundError
@@ -53,7 +53,7 @@ class ScheduleFirings:
             fired = await in_transaction(self._database, work)
             if is_new:
                 async with store_errors():
-                    await mark_new_session(session_id, schedule.user_id)
+                    await mark_new_session(self._database, session_id, schedule.user_id)
             return fired
         return None
 

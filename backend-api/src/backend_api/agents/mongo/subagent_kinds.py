@@ -10,12 +10,12 @@ from pymongo.errors import DuplicateKeyError
 
 from backend_api.agent.subagent_kinds import MAX_KINDS, SubagentKind
 from backend_api.agents.domain import TooManyKindsError
+from backend_api.agents.mongo.documents import SubagentKindsDocument
 from backend_api.kit.ids import UserId
 from backend_api.kit.mongo.beanie_updates import find_one_and_update
 from backend_api.kit.mongo.database import Document
-from backend_api.kit.mongo.documents import SubagentKindsDocument
 from backend_api.kit.mongo.transactions import store_errors
-from backend_api.settings.mongo import notify_of_settings
+from backend_api.settings.mongo.user_settings import notify_of_settings
 
 
 class MongoSubagentKinds:

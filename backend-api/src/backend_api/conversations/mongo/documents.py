@@ -1,4 +1,4 @@
-"""Every field that is stored, and the indexes. Repositories use these; hot paths use the driver, each with its reason.
+"""Every stored field of sessions, runs and events, and the indexes.
 
 Beanie binds them to the database that was connected to last: a process has one.
 """
@@ -11,63 +11,6 @@ from typing import Any, ClassVar
 from beanie import Document
 from pydantic import Field
 from pymongo import ASCENDING, DESCENDING, IndexModel
-
-
-class UserDocument(Document):
-    """An account. `first` is set on exactly one document: a unique index makes the first user the only first.
-    `revoked_families` are the latest log-ins that ended; with `more_revoked_until` there are others beside."""
-
-    id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- ids are opaque strings
-    username: str
-    username_key: str
-    email: str | None = None
-    password_hash: str
-    is_admin: bool
-    is_active: bool = True
-    created_at: datetime
-    token_version: int = 0
-    revoked_families: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
-    more_revoked_until: datetime | None = None
-    first: bool | None = None
-
-    class Settings:
-        name = "users"
-        indexes: ClassVar = [
-            IndexModel([("username_key", ASCENDING)], unique=True),
-            IndexModel([("first", ASCENDING)], unique=True, partialFilterExpression={"first": True}),
-        ]
-
-
-class RevokedFamilyDocument(Document):
-    """A log-in that ended before its tokens, of a user with many such; MongoDB removes it after they expired."""
-
-    id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- the family
-    user_id: str
-    until: datetime
-
-    class Settings:
-        name = "revoked_families"
-        indexes: ClassVar = [IndexModel([("until", ASCENDING)], expireAfterSeconds=0)]
-
-
-class RefreshTokenDocument(Document):
-    """A refresh token by its digest; MongoDB removes it after it expired."""
-
-    id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- the digest
-    user_id: str
-    family: str
-    token_version: int | None = None
-    expires_at: datetime
-    used_at: datetime | None = None
-    again_until: datetime | None = None
-    revoked: bool = False
-
-    class Settings:
-        name = "refresh_tokens"
-        indexes: ClassVar = [
-            IndexModel([("user_id", ASCENDING), ("family", ASCENDING)]),
-            IndexModel([("expires_at", ASCENDING)], expireAfterSeconds=0),
-        ]
 
 
 class SessionDocument(Document):
@@ -132,84 +75,6 @@ class SessionDocument(Document):
                 partialFilterExpression={"using.run_id": {"$exists": True}},
             ),
         ]
-
-
-class UserSettingsDocument(Document):
-    """What a user has set. `is_told`: all sessions know that there is something; `model` is what they begin with as of
-    `model_version`."""
-
-    id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- the user
-    version: int
-    values: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
-    """Name and value."""
-    secrets: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
-    """Name, id of the key it is sealed under, and sealed text."""
-    is_told: bool = False
-    model: str | None = None
-    model_version: int = 0
-    skill_changes: int = 0
-
-    class Settings:
-        name = "user_settings"
-
-
-class SkillDocument(Document):
-    """A skill of a user's own, its files as a zip archive."""
-
-    id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- the user and its name
-    user_id: str
-    name: str
-    description: str
-    digest: str
-    size: int
-    files: int
-    source: str | None = None
-    created_at: datetime
-    archive: bytes
-
-    class Settings:
-        name = "skills"
-        indexes: ClassVar = [IndexModel([("user_id", ASCENDING), ("name", ASCENDING)])]
-
-
-class SubagentKindsDocument(Document):
-    """The kinds of sub-agents that a user wrote: name, description, prompt, tools and model of each."""
-
-    id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- the user
-    kinds: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
-
-    class Settings:
-        name = "subagent_kinds"
-
-
-class McpServersDocument(Document):
-    """The MCP servers that a user added: what `mcp.json` says of each, with all values sealed together."""
-
-    id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- the user
-    servers: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
-
-    class Settings:
-        name = "mcp_servers"
-
-
-class McpSignInDocument(Document):
-    """How a user stands with an MCP server at which one signs in: what was given is sealed. `claimed_until` keeps two
-    processes from renewing it at once."""
-
-    id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- user and server
-    user_id: str
-    server: str
-    binding: str
-    version: str
-    at: datetime
-    sealed: dict[str, Any] | None = None
-    scopes: str = ""
-    lacks_scopes: bool = False
-    claimed_until: datetime | None = None
-
-    class Settings:
-        name = "mcp_sign_ins"
-        indexes: ClassVar = [IndexModel([("user_id", ASCENDING)])]
 
 
 class RunDocument(Document):
@@ -358,88 +223,6 @@ class KeptCallsDocument(Document):
         indexes: ClassVar = [IndexModel([("user_id", ASCENDING), ("size", ASCENDING)])]
 
 
-class BackgroundCommandDocument(Document):
-    """A command in the background of a sandbox. `open` is there until it is known how it ended; until `look_at` nobody
-    else looks."""
-
-    id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- ids are opaque strings
-    session_id: str
-    user_id: str
-    call_id: str
-    command: str
-    generation: int
-    timeout_s: int
-    began_at: datetime
-    is_begun: bool = False
-    stop_wanted: bool = False
-    open: bool | None = None
-    look_at: datetime | None = None
-    state: str | None = None
-    exit_code: int | None = None
-    preview: str = ""
-    ended_at: datetime | None = None
-    read_by: str | None = None
-
-    class Settings:
-        name = "background_commands"
-        indexes: ClassVar = [
-            IndexModel([("session_id", ASCENDING), ("began_at", DESCENDING)]),
-            IndexModel([("look_at", ASCENDING)], name="open_commands", partialFilterExpression={"open": True}),
-        ]
-
-
-class ScheduleDocument(Document):
-    """A message that is sent by itself. `look_at` is there while it will be due: when it is looked at next, which is
-    `next_at`, or later where it could not be sent."""
-
-    id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- ids are opaque strings
-    user_id: str
-    text: str
-    timezone: str
-    at: datetime | None = None
-    cron: str | None = None
-    session_id: str | None = None
-    model: str | None = None
-    preset: str | None = None
-    options: dict[str, Any] = Field(default_factory=dict[str, Any])
-    paused: bool = False
-    pause_reason: str | None = None
-    next_at: datetime | None = None
-    look_at: datetime | None = None
-    missed: dict[str, Any] | None = None
-    last_run: dict[str, Any] | None = None
-    version: int = 0
-    created_at: datetime
-
-    class Settings:
-        name = "schedules"
-        indexes: ClassVar = [
-            IndexModel([("user_id", ASCENDING), ("created_at", DESCENDING)]),
-            IndexModel([("session_id", ASCENDING)]),
-            IndexModel(
-                [("look_at", ASCENDING)],
-                name="upcoming_schedules",
-                partialFilterExpression={"look_at": {"$type": "date"}},
-            ),
-        ]
-
-
-class OpenedPortDocument(Document):
-    """A port of a session's sandbox that is open to its user's browser."""
-
-    id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- ids are opaque strings
-    session_id: str
-    user_id: str
-    port: int
-    label: str
-    opened_at: datetime
-    opened_by: str
-
-    class Settings:
-        name = "opened_ports"
-        indexes: ClassVar = [IndexModel([("session_id", ASCENDING), ("port", ASCENDING)], unique=True)]
-
-
 class PastUsageDocument(Document):
     """What a run of a deleted session used: nothing of what was said in it."""
 
@@ -463,25 +246,14 @@ class MarkDocument(Document):
         name = "marks"
 
 
-DOCUMENTS = [
-    UserDocument,
-    RevokedFamilyDocument,
-    RefreshTokenDocument,
+DOCUMENTS: list[type[Document]] = [
     SessionDocument,
-    UserSettingsDocument,
-    SkillDocument,
-    SubagentKindsDocument,
-    McpServersDocument,
-    McpSignInDocument,
     RunDocument,
     EventDocument,
     EventPartDocument,
     BodyDocument,
     SharedBodyDocument,
     KeptCallsDocument,
-    BackgroundCommandDocument,
-    ScheduleDocument,
-    OpenedPortDocument,
     PastUsageDocument,
     MarkDocument,
 ]

@@ -13,7 +13,7 @@ from pymongo.asynchronous.client_session import AsyncClientSession
 from backend_api.kit.ids import UserId
 from backend_api.kit.mongo.database import Database, Document
 from backend_api.kit.mongo.transactions import DURABLE, in_transaction, store_errors
-from backend_api.settings.mongo import notify_of_settings
+from backend_api.settings.mongo.user_settings import notify_of_settings
 from backend_api.skills.domain.entity import Skill, SkillEntry
 from backend_api.skills.domain.errors import (
     SkillLimitError,

@@ -8,16 +8,14 @@ from typing import Any
 
 from pymongo.errors import DuplicateKeyError
 
+from backend_api.conversations.mongo.documents import SessionDocument
 from backend_api.conversations.mongo.settings_marks import FIRST_SETTINGS, mark_sessions, older_than
 from backend_api.kit.ids import UserId
 from backend_api.kit.mongo.beanie_updates import find_one_and_update, update_many
 from backend_api.kit.mongo.database import Document
-from backend_api.kit.mongo.documents import (
-    SessionDocument,
-    UserSettingsDocument,
-)
 from backend_api.kit.mongo.transactions import store_errors
 from backend_api.settings.domain.entity import Sealed, StoredSettings
+from backend_api.settings.mongo.documents import UserSettingsDocument
 
 
 class MongoSettingsStore:
