@@ -37,7 +37,7 @@ from backend_api.domain.previews.ports import AppAnswer, AppRequest, AppSocket, 
 from backend_api.domain.sandbox.entity import Sandbox
 from backend_api.domain.sandbox.ports import Workspace
 from backend_api.infrastructure.cron.cron_lines import CronsimLines
-from backend_api.infrastructure.fetch.guarded_client import guarded_transport
+from backend_api.infrastructure.fetch.guarded_client import guarded_client, guarded_transport
 from backend_api.infrastructure.fetch.rules import FetchRules, allowed_hosts
 from backend_api.infrastructure.mcp.connector import McpConnections
 from backend_api.infrastructure.mcp.network import Network, Networks
@@ -81,7 +81,7 @@ from support.memory.sandboxes import MemorySandboxes, MemoryScreens, MemoryWorks
 from support.memory.skills import MemorySkillDownloads
 from support.memory.snapshots import MemorySnapshots
 from support.memory.store import utc_now
-from support.modules import MODULE_DOCUMENTS
+from support.modules import MODULE_DOCUMENTS, module_settings
 from support.tls import NO_TLS
 from support.user_settings import settings_parts
 
@@ -176,6 +176,8 @@ async def run_gateway(
     shared_mcp: Sequence[McpTarget] = (),
     mcp_connections: McpConnector | None = None,
     mcp_hosts: Sequence[str] = (),
+    fetch_hosts: Sequence[str] = (),
+    source_urls: Mapping[str, str] | None = None,
     unseen_most: int = 0,
     computers: MemorySandboxes | None = None,
     apps: SandboxApps | None = None,
@@ -184,7 +186,8 @@ async def run_gateway(
 ) -> AsyncGenerator[Gateway]:
     """On a free loopback port; `is_local` of the options decides the mode. `files` replace those in memory,
     `own` the models there are for everybody; `downloads` are skills by their addresses. With `mcp_hosts` MCP servers at
-    these are connected to."""
+    these are connected to, what is fetched may be at `fetch_hosts`, and
+    sources of papers are at `source_urls`, without which there are none."""
     options = options or WebOptions()
     own = own or settings_parts(MongoSettingsStore(), MODEL, PLAIN, kinds=MongoSubagentKinds())
     limits = limits or Limits(**dict.fromkeys((field.name for field in fields(Limits)), 0))
@@ -196,10 +199,11 @@ async def run_gateway(
         MongoSessionFeed(database) as feed,
         httpx.AsyncClient(transport=httpx.MockTransport(_searched)) as search,
         _mcp_network(mcp_hosts) as networks,
+        guarded_client(FetchRules(allowed_hosts(fetch_hosts))) as fetcher,
         open_modules(
             modules,
-            {module.name: module.settings() for module in modules},
-            {"mask": Mask(), "open_settings": own.open_settings},
+            module_settings(modules, source_urls),
+            {"mask": Mask(), "open_settings": own.open_settings, "fetcher": fetcher, "redis": redis},
         ) as opened,
     ):
         sign_ins, authorizer = SignInsOfUsers(MongoSignIns(), own.box), OAuthAuthorizer(networks)

@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from backend_api.kit.module import Module
 from backend_api.memories.module import MEMORIES
+from backend_api.research.module import RESEARCH
 
-MODULES: tuple[Module, ...] = (MEMORIES,)
+MODULES: tuple[Module, ...] = (MEMORIES, RESEARCH)

@@ -199,7 +199,12 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
         sessions, log = MongoSessionRepository(database), MongoEventLog(database)
         shared = (secret for target in planned.mcp_servers for secret in target.secrets())
         secrets = (*secrets_of(settings), planned.secret, *shared)
-        given = {"mask": Mask(secrets), "open_settings": own.open_settings}
+        given = {
+            "mask": Mask(secrets),
+            "open_settings": own.open_settings,
+            "fetcher": fetcher,
+            "redis": stores.redis,
+        }
         async with (
             open_modules(planned.modules, planned.module_settings, given) as modules,
             open_sandboxes(settings, MongoChangeCursor(), log, stores.stream) as sandboxes,
