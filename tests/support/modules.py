@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from beanie import Document
 from pydantic_settings import BaseSettings
@@ -23,7 +24,7 @@ _NOWHERE = dict.fromkeys(
 
 def module_settings(modules: Sequence[Module], source_urls: Mapping[str, str] | None = None) -> dict[str, BaseSettings]:
     """Of each, by its name. Sources of papers are at these addresses: no test asks the real ones."""
-    own = {"research": {"research_source_urls": dict(source_urls or _NOWHERE)}}
+    own: dict[str, dict[str, Any]] = {"research": {"research_source_urls": dict(source_urls or _NOWHERE)}}
     return {module.name: module.settings(**own.get(module.name, {})) for module in modules}
 
 

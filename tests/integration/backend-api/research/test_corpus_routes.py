@@ -196,7 +196,7 @@ async def test_a_file_that_is_no_bibliography_is_refused(
 
 
 async def test_values_nested_without_end_are_a_broken_block(library: Library) -> None:
-    deep = b"@misc{a, title={" + b"{" * 20_000 + b"x" + b"}" * 20_000 + b"}}\n@misc{b, title={Good}, year=2001}"
+    deep = b"@misc{a, title={" + b"\\emph{" * 20_000 + b"x" + b"}" * 20_000 + b"}}\n@misc{b, title={Good}, year=2001}"
     body = (await library.take_in(deep)).json()
     assert (body["added"], len(body["broken"])) == (1, 1)
 
