@@ -76,7 +76,7 @@ from backend_api.settings.mongo.user_settings import MongoSettingsStore
 from backend_api.skills.application.own_skills import OwnSkills
 from backend_api.skills.library.library import read_library
 from backend_api.skills.mongo.skills import MongoSkillStore
-from backend_api.web.fetch.guarded_client import guarded_transport
+from backend_api.web.fetch.guarded_client import guarded_client, guarded_transport
 from backend_api.web.fetch.rules import FetchRules, allowed_hosts
 from backend_api.web.search.own_search import SearchKeyTrials
 from support.backend_stores import redis_channels
@@ -86,7 +86,7 @@ from support.memory.sandboxes import MemorySandboxes, MemoryScreens, MemoryWorks
 from support.memory.skills import MemorySkillDownloads
 from support.memory.snapshots import MemorySnapshots
 from support.memory.store import utc_now
-from support.modules import MODULE_DOCUMENTS
+from support.modules import MODULE_DOCUMENTS, module_settings
 from support.tls import NO_TLS
 from support.user_settings import settings_parts
 
@@ -181,6 +181,8 @@ async def run_gateway(
     shared_mcp: Sequence[McpTarget] = (),
     mcp_connections: McpConnector | None = None,
     mcp_hosts: Sequence[str] = (),
+    fetch_hosts: Sequence[str] = (),
+    source_urls: Mapping[str, str] | None = None,
     unseen_most: int = 0,
     computers: MemorySandboxes | None = None,
     apps: SandboxApps | None = None,
@@ -189,7 +191,8 @@ async def run_gateway(
 ) -> AsyncGenerator[Gateway]:
     """On a free loopback port; `is_local` of the options decides the mode. `files` replace those in memory,
     `own` the models there are for everybody; `downloads` are skills by their addresses. With `mcp_hosts` MCP servers at
-    these are connected to."""
+    these are connected to, what is fetched may be at `fetch_hosts`, and
+    sources of papers are at `source_urls`, without which there are none."""
     options = options or WebOptions()
     own = own or settings_parts(MongoSettingsStore(), MODEL, PLAIN, kinds=MongoSubagentKinds())
     limits = limits or Limits(**dict.fromkeys((field.name for field in fields(Limits)), 0))
@@ -203,9 +206,10 @@ async def run_gateway(
         MongoSessionFeed(database) as feed,
         httpx.AsyncClient(transport=httpx.MockTransport(_searched)) as search,
         _mcp_network(mcp_hosts) as networks,
+        guarded_client(FetchRules(allowed_hosts(fetch_hosts))) as fetcher,
         open_modules(
             modules,
-            {module.name: module.settings() for module in modules},
+            module_settings(modules, source_urls),
             {
                 "mask": Mask(),
                 "open_settings": own.open_settings,
@@ -217,6 +221,8 @@ async def run_gateway(
                 "limits": replace(limits, waiting_messages=unseen_most),
                 "rules_of": UserRules(own.open_effective_settings, rules),
                 "clock": clock,
+                "fetcher": fetcher,
+                "redis": redis,
             },
         ) as opened,
     ):

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from beanie import Document
+from pydantic_settings import BaseSettings
 
 from backend_api.kit.ids import UserId
 from backend_api.main.modules import MODULES
+from backend_api.module import Module
 
 MODULE_DOCUMENTS: Sequence[type[Document]] = [one for module in MODULES for one in module.documents]
+
+
+_NOWHERE = dict.fromkeys(
+    ("openalex", "semantic_scholar", "arxiv", "crossref", "unpaywall", "hugging_face", "papers_with_code"),
+    "http://127.0.0.1:9",
+)
+"""No address that anything is fetched from."""
+
+
+def module_settings(modules: Sequence[Module], source_urls: Mapping[str, str] | None = None) -> dict[str, BaseSettings]:
+    """Of each, by its name. Sources of papers are at these addresses: no test asks the real ones."""
+    own: dict[str, dict[str, Any]] = {"research": {"research_source_urls": dict(source_urls or _NOWHERE)}}
+    return {module.name: module.settings(**own.get(module.name, {})) for module in modules}
 
 
 async def nothing_loaded(user_id: UserId) -> Sequence[object]:

@@ -70,6 +70,7 @@ _HELLO = {"text": "hello"}
 _SCHEDULE = {"text": "hello", "cron": "0 9 * * *", "timezone": "UTC"}
 _FILE = {"files": ("a.txt", b"text")}
 _SKILL = {"archive": ("SKILL.md", b"---\nname: baking\ndescription: How to bake.\n---\nBake.")}
+_BIBLIOGRAPHY = {"file": ("refs.bib", b"@misc{a, title={A title}, year={2001}}")}
 _NOBODY = {"username": "nobody", "password": "nobody-password"}
 _DOCS = {"GET /openapi.json": OPEN, "GET /docs": OPEN, "GET /docs/assets/{name}": OPEN}
 _SESSION = "/api/sessions/{session_id}"
@@ -123,6 +124,14 @@ GATEWAY: dict[str, Rule] = _DOCS | {
     "GET /api/memories/{path:path}": USER,
     "PUT /api/memories/{path:path}": Rule(kind=Kind.USER, json={"content": "Likes otters."}),
     "DELETE /api/memories/{path:path}": USER,
+    "GET /api/corpus": USER,
+    "GET /api/corpus/tags": USER,
+    "GET /api/corpus/export": USER,
+    "POST /api/corpus/import": Rule(kind=Kind.USER, params={"format": "bibtex"}, files=_BIBLIOGRAPHY),
+    "POST /api/corpus": Rule(kind=Kind.USER, json={"id": "10.1000/nothing"}),
+    "GET /api/corpus/{record_id}": USER,
+    "PATCH /api/corpus/{record_id}": Rule(kind=Kind.USER, json={"notes": "mine now"}),
+    "DELETE /api/corpus/{record_id}": USER,
     "GET /api/schedules": USER,
     "POST /api/schedules": Rule(kind=Kind.USER, json=_SCHEDULE),
     "PATCH /api/schedules/{schedule_id}": owner(json={"text": "mine now"}, hidden_as="schedule_not_found"),

@@ -83,6 +83,7 @@ class House:
             "question_id": "none",
             "approval_id": "none",
             "plan_id": "none",
+            "record_id": "none",
         }
 
     async def ask(self, name: str, things: dict[str, str], headers: dict[str, str], **changed: Any) -> httpx.Response:

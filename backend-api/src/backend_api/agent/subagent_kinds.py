@@ -81,7 +81,21 @@ where, and how one sees that it worked. At the end say what you are not sure of.
 - You find out. Open what you cite, look for several sources that don't copy from each other, and keep what they claim \
 apart from what you saw. Answer with the address of its source after each finding, and say what you could not find.""",
         tools=frozenset(
-            {"web_*", "browser_*", "file_*", "think", "utc_now", "todo_*", "task_*", "*_skill", "*_skills"}
+            {
+                *(
+                    "web_*",
+                    "paper_*",
+                    "papers_*",
+                    "corpus_*",
+                    "browser_*",
+                    "file_*",
+                    "think",
+                    "utc_now",
+                    "todo_*",
+                    "task_*",
+                ),
+                *("*_skill", "*_skills"),
+            }
         ),
     ),
 )

@@ -129,6 +129,12 @@ FAMILIES = (
         words=("your memory", "your memories", "你的记忆"),
     ),
     FamilyKind(
+        name="papers",
+        line="scientific papers: search, read, cite, keep",
+        tools=("paper_*", "papers_*", "corpus_*"),
+        words=("arxiv", "doi", "bibtex", "scientific papers", "semantic scholar", "openalex", "crossref", "学术论文"),
+    ),
+    FamilyKind(
         name="skills",
         line="list and install skills",
         tools=("list_skills", "install_skill", "read_skill"),

@@ -216,6 +216,8 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
             "limits": limits_of(settings),
             "rules_of": UserRules(own.open_effective_settings, rules),
             "clock": planned.clock,
+            "fetcher": fetcher,
+            "redis": stores.redis,
         }
         async with (
             open_modules(planned.modules, planned.module_settings, given) as modules,

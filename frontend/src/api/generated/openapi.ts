@@ -21,6 +21,72 @@ export interface AcceptedBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "AddBody".
+ */
+export interface AddBody {
+  /**
+   * DOI, arXiv, OpenAlex or S2 id.
+   */
+  id: string
+  /**
+   * @maxItems 30
+   */
+  tags?: string[]
+  session_id?: string | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "AddedBody".
+ */
+export interface AddedBody {
+  record: RecordBody
+  /**
+   * false: it was there, and got what it lacked.
+   */
+  is_new: boolean
+  /**
+   * A sentence for each source that did not answer.
+   */
+  notices: string[]
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "RecordBody".
+ */
+export interface RecordBody {
+  id: string
+  /**
+   * By the rule: DOI, else arXiv id, else another; empty: it has a title alone.
+   */
+  paper_id: string
+  title: string
+  authors: string[]
+  abstract: string
+  year: number | null
+  venue: string
+  /**
+   * Which source told of it first, or `import`.
+   */
+  source: string
+  url: string
+  doi: string
+  arxiv_id: string
+  pdf: string
+  citations: number | null
+  is_retracted: boolean
+  notes: string
+  tags: string[]
+  sessions: string[]
+  added_by: string
+  /**
+   * It came from a file, and no source has told of it.
+   */
+  is_imported: boolean
+  created_at: string
+  etag: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "AgentBody".
  */
 export interface AgentBody {
@@ -128,6 +194,15 @@ export interface BackgroundOutputBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "BrokenBody".
+ */
+export interface BrokenBody {
+  line: number
+  reason: string
+  begins: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "ChangeAgentBody".
  */
 export interface ChangeAgentBody {
@@ -141,6 +216,14 @@ export interface ChangeAgentBody {
    */
   tools?: string[] | null
   model?: string | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ChangeBody".
+ */
+export interface ChangeBody {
+  notes?: string | null
+  tags?: string[] | null
 }
 /**
  * As an entry of `mcp.json`: a server with a `url`, or a program, which runs in the sandboxes of the caller's
@@ -449,6 +532,18 @@ export interface GrantedUser {
   id: string
   username: string
   is_admin: boolean
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ImportedBody".
+ */
+export interface ImportedBody {
+  added: number
+  /**
+   * Entries that were records already.
+   */
+  merged: number
+  broken: BrokenBody[]
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -893,6 +988,16 @@ export interface ReadinessBody {
   required: string[]
 }
 /**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "RecordPageBody".
+ */
+export interface RecordPageBody {
+  is_enabled: boolean
+  items: RecordBody[]
+  total: number
+  next_cursor: string | null
+}
+/**
  * Without `refresh_token` it is that of the cookie. With `user_id` no other user's token is taken: a cookie may be
  * planted by another server of the same host.
  *
@@ -1276,6 +1381,14 @@ export interface StopBody {
  */
 export interface StoppedBody {
   run_id: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "TagBody".
+ */
+export interface TagBody {
+  tag: string
+  count: number
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema

@@ -13,6 +13,7 @@ import {
   ListChecks,
   ListTodo,
   Image,
+  Library,
   MessageCircleQuestionMark,
   MousePointer2,
   NotebookPen,
@@ -126,6 +127,12 @@ const plain: readonly ToolView[] = [
   { names: /plan/, icon: ListChecks, component: PlainView, target: () => '' },
   { names: /^task_/, icon: ListTodo, component: PlainView, target: argument('subject') },
   { names: /^todo_/, icon: ListTodo, component: PlainView, target: argument('content') },
+  {
+    names: /^(papers?|corpus)_/,
+    icon: Library,
+    component: PlainView,
+    target: argument('query', 'id', 'name', 'record'),
+  },
   { names: /^memory_/, icon: NotebookPen, component: PlainView, target: argument('path', 'new_path') },
   {
     names: /^task$/,

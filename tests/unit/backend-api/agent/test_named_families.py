@@ -17,6 +17,7 @@ MORE = (
     "file_move",
     "code_symbols",
     "code_reset",
+    "paper_read",
 )
 SERVERS = ("time", "git", "notion", "search", "e-mail", "company-wiki", "jira2cloud", "my_notes")
 SPECS = [
@@ -39,6 +40,7 @@ def named(text: str) -> list[str]:
         "Find all TODO comments; write a todo list app. 后台管理系统的端口和技能，待办与记忆",
         "Write to me@time.com, or to a.b@ports.org",
         "desktops, browsers, pdfs",
+        "Read my papers and references, and write the paper. 论文",
     ],
 )
 def test_ordinary_words_name_none(text: str) -> None:
@@ -59,6 +61,7 @@ def test_ordinary_words_name_none(text: str) -> None:
         ("@time, @git: go. @notion", ["mcp__time", "mcp__git", "mcp__notion"]),
         ("用@mcp__search搜索", ["mcp__search"]),
         ("(@e-mail)", ["mcp__e-mail"]),
+        ("What does arXiv have of 学术论文?", ["papers"]),
     ],
 )
 def test_a_family_is_named_by_what_means_nothing_else(text: str, names: list[str]) -> None:

@@ -241,6 +241,9 @@ def test_the_shipped_tools_that_need_no_computer_say_so() -> None:
         *("enter_plan_mode", "exit_plan_mode", "todo_write", "todo_add", "todo_complete", "todo_list"),
         *("task_create", "task_get", "task_update", "task_list", "list_skills", "read_skill", "install_skill"),
         *("memory_view", "memory_create", "memory_str_replace", "memory_insert", "memory_delete", "memory_rename"),
+        *("papers_search", "paper_details", "paper_read", "paper_citations", "paper_references", "papers_recommend"),
+        *("papers_by_author", "paper_code", "paper_data", "corpus_add", "corpus_list", "corpus_read", "corpus_tag"),
+        *("corpus_annotate", "corpus_delete"),
         *("spawn_teammate", "list_teammates", "send_message", "read_inbox", "broadcast", "shutdown_request"),
         *("check_protocol", "plan_review", "submit_plan", "answer_shutdown"),
     }

@@ -16,6 +16,7 @@ from service_kit.problems import problem
 
 _UPLOAD = re.compile(r"/api/sessions/[^/]+/files/?")
 _SKILLS = re.compile(r"/api/skills/?")
+_BIBLIOGRAPHY = "/api/corpus/import"
 PIECE_BYTES = 64 * 1024
 TOO_LARGE = "body_too_large"
 NUL_IN_QUERY = "The query of the address has the character NUL (%00) in it, which no value has: leave it out."
@@ -68,6 +69,8 @@ class Edge:
             limit += self._options.max_upload_bytes * self._options.max_files
         elif scope["method"] == "POST" and _SKILLS.fullmatch(scope["path"]) and _has_parts(headers):
             limit += self._options.max_skill_bytes
+        elif scope["method"] == "POST" and scope["path"] == _BIBLIOGRAPHY and _has_parts(headers):
+            limit += self._options.max_bibliography_bytes
         return limit
 
     def _refusal(self, kind: str, headers: Headers) -> _Refusal | None:

@@ -43,6 +43,8 @@ EXAMPLES: Mapping[str, Document] = {
     "POST /api/settings/search/test": {"provider": "tavily", "key": "tvly-..."},
     "PUT /api/settings/{category}/{key}": {"value": "gpt-5"},
     "POST /api/skills": {"url": "https://example.org/skills/invoices.zip"},
+    "POST /api/corpus": {"id": "10.1038/nature14539", "tags": ["reviews"]},
+    "PATCH /api/corpus/{record_id}": {"notes": "The figure on page 4 is what we need.", "tags": ["reviews", "read"]},
     "PUT /api/memories/{path}": {"content": "Answers in British English, and in short."},
     "PUT /api/agents/{name}": {
         "description": "Checks numbers of a report against its sources.",

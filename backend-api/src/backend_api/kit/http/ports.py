@@ -38,6 +38,7 @@ class WebOptions:
     max_upload_bytes: int = 10 * 1024 * 1024
     max_files: int = 50
     max_skill_bytes: int = 8 * 1024 * 1024
+    max_bibliography_bytes: int = 48 * 1024 * 1024
     frontend: Path | None = None
     heartbeat_s: float = 15.0
     run_wait_s: float = 3600.0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 
 import httpcore
@@ -40,13 +40,14 @@ class FetchLimits:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
     """What is at `url`, which redirects led to, whatever its status. `media_type` is in small letters, empty where the
-    server says none."""
+    server says none; names of `headers` are in small letters."""
 
     url: str
     status: int
     media_type: str
     charset: str
     content: bytes
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 class GuardedClient:
@@ -58,11 +59,14 @@ class GuardedClient:
         self._rules = rules
         self._shares = Shares(AT_ONCE_OF_OWNER)
 
-    async def get(self, url: str, limits: FetchLimits, *, accept: str = "*/*") -> Fetched:
-        """Raises `AddressRefusedError`, `FetchTooLargeError`, `FetchFailedError`. Cancelling closes the connection."""
+    async def get(
+        self, url: str, limits: FetchLimits, *, accept: str = "*/*", headers: Mapping[str, str] | None = None
+    ) -> Fetched:
+        """`headers`, such as a key, are sent to the host of the URL alone, and to no other that it redirects to.
+        Raises `AddressRefusedError`, `FetchTooLargeError`, `FetchFailedError`. Cancelling closes the connection."""
         try:
             async with asyncio.timeout(limits.whole_s), self._shares.of(owner_of_lookups()):
-                return await self._follow_redirects(url, limits, accept)
+                return await self._follow_redirects(url, limits, {"Accept": accept}, headers or {})
         except (TimeoutError, httpx.TimeoutException) as error:
             raise FetchFailedError(f"Nothing whole came within {duration_text(limits.whole_s)}.") from error
         except httpx.ConnectError as error:
@@ -70,10 +74,13 @@ class GuardedClient:
         except httpx.HTTPError as error:
             raise FetchFailedError("The server there does not answer as one of the web.") from error
 
-    async def _follow_redirects(self, url: str, limits: FetchLimits, accept: str) -> Fetched:
-        asked = self._rules.checked(url)
+    async def _follow_redirects(
+        self, url: str, limits: FetchLimits, usual: Mapping[str, str], own: Mapping[str, str]
+    ) -> Fetched:
+        asked = first = self._rules.checked(url)
         for _ in range(MOST_REDIRECTS + 1):
-            request = self._http.build_request("GET", asked, headers={"Accept": accept})
+            is_first = (asked.scheme, asked.host, asked.port) == (first.scheme, first.host, first.port)
+            request = self._http.build_request("GET", asked, headers={**usual, **(own if is_first else {})})
             response = await self._http.send(request, stream=True)
             try:
                 if not response.has_redirect_location:
@@ -99,6 +106,7 @@ def _fetched(asked: httpx.URL, response: httpx.Response, content: bytes) -> Fetc
         media_type=media_type,
         charset=response.charset_encoding or "",
         content=content,
+        headers={name.lower(): value for name, value in response.headers.items()},
     )
 
 

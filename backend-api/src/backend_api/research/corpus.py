@@ -1,0 +1,224 @@
+"""A user's corpus: the same for the agent's tools and for the person. Duplicates become one record by the rule."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from backend_api.kit.ids import UserId
+from backend_api.research.domain import (
+    MAX_RECORDS,
+    MAX_TAGS,
+    Broken,
+    Filter,
+    Imported,
+    Paper,
+    Record,
+    RecordId,
+    checked_tags,
+    cleaned,
+    is_same,
+)
+from backend_api.research.errors import (
+    CorpusFullError,
+    RecordBusyError,
+    RecordChangedError,
+    RecordInvalidError,
+    RecordNotFoundError,
+)
+from backend_api.research.identity import PaperId
+from backend_api.research.papers import Papers
+from backend_api.research.ports import CorpusStore, Page
+
+MAX_ATTEMPTS = 20
+FULL = f"A corpus has at most {MAX_RECORDS:,} records. Delete some first."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Added:
+    """A record, whether it is new, and what sources said of themselves."""
+
+    record: Record
+    is_new: bool
+    notices: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One of a file that is imported."""
+
+    paper: Paper
+    notes: str = ""
+    tags: Sequence[str] = ()
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Corpus:
+    """All raise `StoreUnavailableError`; those that name a record `RecordNotFoundError`."""
+
+    store: CorpusStore
+    papers: Papers
+    now: Callable[[], datetime]
+    most: int = MAX_RECORDS
+
+    async def add(
+        self, user_id: UserId, paper_id: PaperId, *, by: str, session_id: str | None = None, tags: Sequence[str] = ()
+    ) -> Added:
+        """A paper as sources tell of it. One that is there gets what it lacks, the tags and the link.
+
+        Raises `PaperNotFoundError`, `SourcesFailedError`, `CorpusFullError`, `RecordInvalidError`.
+        """
+        wanted = checked_tags(tags)
+        found = await self.papers.details(paper_id)
+        fresh = Record(
+            id=_new_id(),
+            user_id=user_id,
+            paper=found.papers[0],
+            tags=wanted,
+            sessions=(session_id,) if session_id else (),
+            added_by=by,
+            created_at=self.now(),
+        )
+        record, is_new = await self._keep(fresh)
+        return Added(record=record, is_new=is_new, notices=found.notices)
+
+    async def get(self, user_id: UserId, record_id: RecordId) -> Record:
+        record = await self.store.get(user_id, record_id)
+        if record is None:
+            raise RecordNotFoundError(f"The corpus has no record {record_id[:80]}.")
+        return record
+
+    async def page(self, user_id: UserId, wanted: Filter, *, limit: int, cursor: str | None = None) -> Page:
+        """Newest first. Raises `InvalidError` for a cursor that is none of ours."""
+        return await self.store.page(user_id, wanted, limit=limit, cursor=cursor)
+
+    async def change(
+        self, user_id: UserId, record_id: RecordId, change: Callable[[Record], Record], etag: str | None = None
+    ) -> Record:
+        """With `etag` only as it was read: else `RecordChangedError`. Raises what `change` raises."""
+        for _ in range(MAX_ATTEMPTS):
+            present = await self.get(user_id, record_id)
+            if etag is not None and etag != present.etag:
+                raise RecordChangedError("Somebody has changed this record since it was read. Read it again.")
+            fresh = change(present)
+            if fresh == present:
+                return present
+            if await self.store.replace(fresh):
+                return replace(fresh, version=fresh.version + 1)
+        raise RecordBusyError("The record is being changed by others again and again. Try again in a moment.")
+
+    async def delete(self, user_id: UserId, record_id: RecordId) -> None:
+        if not await self.store.delete(user_id, record_id):
+            raise RecordNotFoundError(f"The corpus has no record {record_id[:80]}.")
+
+    async def tags(self, user_id: UserId) -> Sequence[tuple[str, int]]:
+        return await self.store.tags(user_id)
+
+    async def all(self, user_id: UserId, wanted: Filter) -> Sequence[Record]:
+        return await self.store.all(user_id, wanted)
+
+    async def take_in(
+        self, user_id: UserId, entries: Sequence[Entry], broken: Sequence[Broken], session_id: str | None = None
+    ) -> Imported:
+        """Entries of a file, marked as such; those that are records already give them what they lack.
+
+        Raises `CorpusFullError` before anything is kept.
+        """
+        known = _Known(await self.store.all(user_id, Filter()))
+        count, at = len(known.records), self.now()
+        merged, refused = 0, list(broken)
+        for entry in entries:
+            try:
+                record = _imported(user_id, entry, session_id, at)
+            except RecordInvalidError as error:
+                refused.append(Broken(line=entry.line, reason=error.detail, begins=entry.paper.title[:120]))
+                continue
+            merged += not known.take(record)
+        if len(known.records) > max(self.most, count):
+            raise CorpusFullError(FULL)
+        fresh = [record for record in known.records.values() if record.id in known.fresh]
+        added = await self.store.insert_many(fresh)
+        merged += len(fresh) - added
+        for changed in known.changed - known.fresh:
+            await self.change(user_id, changed, known.records[changed].absorbed_by)
+        return Imported(added=added, merged=merged, broken=sorted(refused, key=lambda one: one.line))
+
+    async def _keep(self, fresh: Record) -> tuple[Record, bool]:
+        for _ in range(MAX_ATTEMPTS):
+            same = [
+                one for one in await self.store.same_as(fresh.user_id, fresh.paper) if is_same(one.paper, fresh.paper)
+            ]
+            if not same:
+                if await self.store.count(fresh.user_id) >= self.most:
+                    raise CorpusFullError(FULL)
+                if await self.store.insert(fresh):
+                    return fresh, True
+                continue
+            first, *others = same
+            for other in others:
+                if await self.store.delete(fresh.user_id, other.id):
+                    first = await self.change(fresh.user_id, first.id, other.absorbed_by)
+            return await self.change(fresh.user_id, first.id, fresh.absorbed_by), False
+        raise RecordBusyError("The corpus is being changed by others again and again. Try again in a moment.")
+
+
+class _Known:
+    """The records of a user by what names them, with those of a file added one by one."""
+
+    def __init__(self, records: Sequence[Record]) -> None:
+        self.records = {record.id: record for record in records}
+        self.fresh = set[RecordId]()
+        self.changed = set[RecordId]()
+        self._by_key = dict[str, list[RecordId]]()
+        for record in records:
+            self._index(record)
+
+    def take(self, fresh: Record) -> bool:
+        """Whether it is new."""
+        near = dict.fromkeys(one for key in _keys(fresh.paper) for one in self._by_key.get(key, ()))
+        same = next((one for one in near if is_same(self.records[one].paper, fresh.paper)), None)
+        if same is None:
+            self.records[fresh.id] = fresh
+            self.fresh.add(fresh.id)
+            self._index(fresh)
+            return True
+        before = self.records[same]
+        self.records[same] = before.absorbed(fresh)
+        if self.records[same] != before:
+            self.changed.add(same)
+            self._index(self.records[same])
+        return False
+
+    def _index(self, record: Record) -> None:
+        for key in _keys(record.paper):
+            places = self._by_key.setdefault(key, [])
+            if record.id not in places:
+                places.append(record.id)
+
+
+def _keys(paper: Paper) -> list[str]:
+    return [*map(str, paper.ids), *([f"title:{paper.title_key}"] if paper.title_key else [])]
+
+
+def _imported(user_id: UserId, entry: Entry, session_id: str | None, at: datetime) -> Record:
+    paper = cleaned(entry.paper)
+    if not paper.title:
+        raise RecordInvalidError("It has no title.", field="title")
+    tags = checked_tags(tag[:60] for tag in entry.tags if tag.strip())[:MAX_TAGS] if len(entry.tags) <= MAX_TAGS else ()
+    record = Record(
+        id=_new_id(),
+        user_id=user_id,
+        paper=paper,
+        tags=tags,
+        sessions=(session_id,) if session_id else (),
+        is_imported=True,
+        created_at=at,
+    )
+    return record.with_notes(entry.notes) if entry.notes else record
+
+
+def _new_id() -> RecordId:
+    return RecordId(f"rec_{uuid.uuid4().hex}")

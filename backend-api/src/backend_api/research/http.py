@@ -1,0 +1,262 @@
+"""The caller's corpus: papers that are kept, with notes and tags, in and out as BibTeX and RIS."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
+from fastapi.responses import StreamingResponse
+from pydantic import Field
+
+from backend_api.identity.http.caller import ONE_PLACE, CurrentCaller
+from backend_api.kit.errors import InvalidError
+from backend_api.kit.http.ports import port
+from backend_api.kit.http.schemas import AnswerBody, RequestBody, Time
+from backend_api.research.application import Research
+from backend_api.research.bibliography import Form, written
+from backend_api.research.domain import (
+    MAX_NOTES_CHARACTERS,
+    MAX_TAG_CHARACTERS,
+    MAX_TAGS,
+    Filter,
+    Record,
+    RecordId,
+)
+from backend_api.research.identity import MAX_ID_CHARACTERS, parse_id
+from backend_api.sandboxes.http.forms import uploaded_files
+
+router = APIRouter(prefix="/api/corpus", tags=["research"])
+MAX_IMPORT_BYTES = 48 * 1024**2
+_FILE = "file"
+_MEDIA = {"bibtex": ("application/x-bibtex", "bib"), "ris": ("application/x-research-info-systems", "ris")}
+_BATCH = 200
+Use = Annotated[Research, Depends(port("research"))]
+Name = Annotated[str, Path(max_length=60)]
+IfMatch = Annotated[str | None, Header(max_length=100, description="The `etag` it was read with.")]
+SessionName = Annotated[str, Field(max_length=100)]
+_UPLOAD: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": [_FILE],
+                    "properties": {_FILE: {"type": "string", "format": "binary"}},
+                }
+            }
+        },
+    }
+}
+
+
+class RecordBody(AnswerBody):
+    id: str
+    paper_id: str = Field(description="By the rule: DOI, else arXiv id, else another; empty: it has a title alone.")
+    title: str
+    authors: list[str]
+    abstract: str
+    year: int | None
+    venue: str
+    source: str = Field(description="Which source told of it first, or `import`.")
+    url: str
+    doi: str
+    arxiv_id: str
+    pdf: str
+    citations: int | None
+    is_retracted: bool
+    notes: str
+    tags: list[str]
+    sessions: list[str]
+    added_by: str
+    is_imported: bool = Field(description="It came from a file, and no source has told of it.")
+    created_at: Time
+    etag: str
+
+
+class RecordPageBody(AnswerBody):
+    is_enabled: bool
+    items: list[RecordBody]
+    total: int
+    next_cursor: str | None
+
+
+class TagBody(AnswerBody):
+    tag: str
+    count: int
+
+
+class AddedBody(AnswerBody):
+    record: RecordBody
+    is_new: bool = Field(description="false: it was there, and got what it lacked.")
+    notices: list[str] = Field(description="A sentence for each source that did not answer.")
+
+
+class BrokenBody(AnswerBody):
+    line: int
+    reason: str
+    begins: str
+
+
+class ImportedBody(AnswerBody):
+    added: int
+    merged: int = Field(description="Entries that were records already.")
+    broken: list[BrokenBody]
+
+
+class AddBody(RequestBody):
+    id: str = Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="DOI, arXiv, OpenAlex or S2 id.")
+    tags: list[Annotated[str, Field(max_length=MAX_TAG_CHARACTERS)]] = Field(default=[], max_length=MAX_TAGS)
+    session_id: SessionName | None = None
+
+
+class ChangeBody(RequestBody):
+    notes: str | None = Field(default=None, max_length=MAX_NOTES_CHARACTERS)
+    tags: list[Annotated[str, Field(max_length=MAX_TAG_CHARACTERS)]] | None = Field(default=None, max_length=MAX_TAGS)
+
+
+async def _wanted(
+    q: Annotated[str, Query(max_length=200, pattern=r"^[^\x00]*$")] = "",
+    tag: Annotated[str, Query(max_length=MAX_TAG_CHARACTERS, pattern=r"^[^\x00]*$")] = "",
+    session_id: Annotated[str, Query(max_length=100, pattern=r"^[^\x00]*$")] = "",
+    source: Annotated[str, Query(max_length=40, pattern=r"^[^\x00]*$")] = "",
+    year_from: Annotated[int | None, Query(ge=1000, le=2200)] = None,
+    year_to: Annotated[int | None, Query(ge=1000, le=2200)] = None,
+) -> Filter:
+    return Filter(text=q, tag=tag, session_id=session_id, source=source, year_from=year_from, year_to=year_to)
+
+
+Wanted = Annotated[Filter, Depends(_wanted)]
+
+
+@router.get("", dependencies=[ONE_PLACE], responses={422: {}})
+async def list_records(
+    caller: CurrentCaller,
+    research: Use,
+    wanted: Wanted,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    cursor: Annotated[str | None, Query(max_length=200)] = None,
+) -> RecordPageBody:
+    """List the papers that the caller keeps, newest first."""
+    if not research.is_enabled:
+        return RecordPageBody(is_enabled=False, items=[], total=0, next_cursor=None)
+    page = await research.corpus.page(caller.user.id, wanted, limit=limit, cursor=cursor)
+    items = [_record_body(one) for one in page.items]
+    return RecordPageBody(is_enabled=True, items=items, total=page.total, next_cursor=page.next_cursor)
+
+
+@router.get("/tags")
+async def list_tags(caller: CurrentCaller, research: Use) -> list[TagBody]:
+    """List the tags of the caller's papers, the most used ones first."""
+    found = await research.enabled().corpus.tags(caller.user.id)
+    return [TagBody(tag=tag, count=count) for tag, count in found]
+
+
+@router.get("/export", dependencies=[ONE_PLACE], response_class=StreamingResponse, responses={422: {}})
+async def export_records(
+    caller: CurrentCaller,
+    research: Use,
+    wanted: Wanted,
+    form: Annotated[Literal["bibtex", "ris"], Query(alias="format")] = "bibtex",
+) -> StreamingResponse:
+    """Download the papers that the filters leave, as one file."""
+    records = await research.enabled().corpus.all(caller.user.id, wanted)
+    media, ending = _MEDIA[form]
+    headers = {"Content-Disposition": f'attachment; filename="corpus.{ending}"'}
+    return StreamingResponse(_pieces(records, form), media_type=f"{media}; charset=utf-8", headers=headers)
+
+
+@router.post("/import", status_code=201, responses={413: {}, 422: {}}, openapi_extra=_UPLOAD)
+async def import_records(
+    request: Request,
+    caller: CurrentCaller,
+    research: Use,
+    form: Annotated[Literal["bibtex", "ris"], Query(alias="format")],
+    session_id: Annotated[str | None, Query(max_length=100, pattern=r"^[^\x00]*$")] = None,
+) -> ImportedBody:
+    """Take in a file of BibTeX or RIS. What of it is broken is told by its line, and the rest is kept."""
+    use = research.enabled()
+    async with uploaded_files(request, max_files=1, max_file_bytes=MAX_IMPORT_BYTES, field=_FILE) as files:
+        file = await anext(files, None)
+        if file is None:
+            raise InvalidError("Send one file.", field=f"body.{_FILE}")
+        content = b"".join([piece async for piece in file.chunks])
+    return ImportedBody.model_validate(await use.take_in(caller.user.id, content, form, session_id))
+
+
+@router.post("", status_code=201, responses={404: {}, 413: {}, 422: {}, 502: {}})
+async def add_record(body: AddBody, caller: CurrentCaller, research: Use) -> AddedBody:
+    """Keep a paper as sources tell of it."""
+    use = research.enabled()
+    added = await use.add(caller.user.id, parse_id(body.id), session_id=body.session_id, tags=body.tags)
+    return AddedBody(record=_record_body(added.record), is_new=added.is_new, notices=list(added.notices))
+
+
+@router.get("/{record_id}", responses={404: {}})
+async def get_record(record_id: Name, caller: CurrentCaller, research: Use, response: Response) -> RecordBody:
+    """Return one, with its ETag."""
+    return _answer(await research.enabled().corpus.get(caller.user.id, RecordId(record_id)), response)
+
+
+@router.patch("/{record_id}", responses={404: {}, 412: {}, 422: {}})
+async def change_record(
+    record_id: Name,
+    body: ChangeBody,
+    caller: CurrentCaller,
+    research: Use,
+    response: Response,
+    if_match: IfMatch = None,
+) -> RecordBody:
+    """Change notes or tags. With If-Match only as it was read: 412 where somebody was first."""
+    etag = if_match.strip().removeprefix("W/").strip('"') if if_match else None
+
+    def change(record: Record) -> Record:
+        record = record if body.notes is None else record.with_notes(body.notes)
+        return record if body.tags is None else record.with_tags(body.tags)
+
+    return _answer(await research.enabled().corpus.change(caller.user.id, RecordId(record_id), change, etag), response)
+
+
+@router.delete("/{record_id}", status_code=204, responses={404: {}})
+async def delete_record(record_id: Name, caller: CurrentCaller, research: Use) -> Response:
+    """Delete one with its notes."""
+    await research.enabled().corpus.delete(caller.user.id, RecordId(record_id))
+    return Response(status_code=204)
+
+
+async def _pieces(records: Any, form: Form) -> AsyncGenerator[str]:
+    for at in range(0, len(records), _BATCH):
+        yield "".join(written(records[at : at + _BATCH], form))
+
+
+def _answer(record: Record, response: Response) -> RecordBody:
+    response.headers["ETag"] = f'"{record.etag}"'
+    return _record_body(record)
+
+
+def _record_body(record: Record) -> RecordBody:
+    paper = record.paper
+    return RecordBody(
+        id=record.id,
+        paper_id=str(paper.id or ""),
+        title=paper.title,
+        authors=list(paper.authors),
+        abstract=paper.abstract,
+        year=paper.year,
+        venue=paper.venue,
+        source=paper.source,
+        url=paper.address,
+        doi=paper.doi,
+        arxiv_id=paper.arxiv_id,
+        pdf=paper.pdf,
+        citations=paper.citations,
+        is_retracted=paper.is_retracted,
+        notes=record.notes,
+        tags=list(record.tags),
+        sessions=list(record.sessions),
+        added_by=record.added_by,
+        is_imported=record.is_imported,
+        created_at=record.created_at,
+        etag=record.etag,
+    )

@@ -1,0 +1,105 @@
+"""Scientific papers and the corpus of a user, as a module of the gateway."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Annotated
+
+from pydantic import Field, SecretStr, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from backend_api.agent.tools.local import LocalTools
+from backend_api.kit.redis.client import Redis
+from backend_api.module import Module, Parts
+from backend_api.research.application import Research
+from backend_api.research.corpus import Corpus
+from backend_api.research.corpus_tools import corpus_tools
+from backend_api.research.http import router
+from backend_api.research.mongo import MongoCorpus, RecordDocument
+from backend_api.research.papers import Papers
+from backend_api.research.ports import Keys
+from backend_api.research.programs.running import ImportPrograms, TextPrograms
+from backend_api.research.reading import PaperTexts
+from backend_api.research.redis_store import RedisAnswers, RedisThrottle
+from backend_api.research.sources.arxiv import ARXIV
+from backend_api.research.sources.links import LINK_SOURCES
+from backend_api.research.sources.registry import SOURCES
+from backend_api.research.tools import Budget, paper_tools
+from backend_api.research.web import PaperFiles, Web
+from backend_api.web.fetch.guarded_client import GuardedClient
+from backend_api.web.fetch.resolver import lookups_of
+
+MAX_CALLS = 100
+_NAMES = frozenset(source.name for source in (*SOURCES, *LINK_SOURCES))
+
+
+class ResearchSettings(BaseSettings):
+    """Of the environment."""
+
+    model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
+
+    enable_research: bool = True
+    research_contact: str = Field(default="", max_length=200, pattern=r"^$|^[^@\s]+@[^@\s]+\.[^@\s]+$")
+    openalex_api_key: SecretStr = SecretStr("")
+    semantic_scholar_api_key: SecretStr = SecretStr("")
+    research_max_calls: int = Field(default=MAX_CALLS, ge=0, le=100_000)
+    research_source_urls: Annotated[dict[str, str], NoDecode] = Field(default_factory=dict[str, str])
+
+    @field_validator("research_source_urls", mode="before")
+    @classmethod
+    def _parse_urls(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        pairs = [entry.strip().partition("=") for entry in value.split(",") if entry.strip()]
+        for name, _, url in pairs:
+            if name not in _NAMES or not url.startswith(("http://", "https://")):
+                raise ValueError(f"{name}={url} is no source and its address; sources: {', '.join(sorted(_NAMES))}")
+        return {name: url for name, _, url in pairs}
+
+    @property
+    def keys(self) -> Keys:
+        return Keys(
+            contact=self.research_contact,
+            openalex=self.openalex_api_key.get_secret_value(),
+            semantic_scholar=self.semantic_scholar_api_key.get_secret_value(),
+        )
+
+
+@asynccontextmanager
+async def open_research(settings: ResearchSettings, fetcher: GuardedClient, redis: Redis) -> AsyncGenerator[Parts]:
+    """Its port `research` is a `Research`."""
+    answers = RedisAnswers(redis)
+    web = Web(fetcher=fetcher, throttle=RedisThrottle(redis), keys=settings.keys, urls=settings.research_source_urls)
+    papers = Papers(sources=SOURCES, ask=web.ask, answers=answers)
+    texts = PaperTexts(
+        papers=papers,
+        ask=web.ask,
+        files=PaperFiles(web),
+        text_of=TextPrograms(),
+        answers=answers,
+        arxiv=web.address_of(ARXIV),
+        has_contact=bool(settings.research_contact),
+    )
+    corpus = Corpus(store=MongoCorpus(), papers=papers, now=lambda: datetime.now(UTC))
+    research = Research(
+        corpus=corpus,
+        read_entries=ImportPrograms().read,
+        as_owner=lookups_of,
+        is_enabled=settings.enable_research,
+    )
+    budget = Budget(answers=answers, most=settings.research_max_calls)
+    tools = [*paper_tools(papers, texts, budget), *corpus_tools(corpus)] if settings.enable_research else []
+    yield Parts(ports={"research": research}, tools=[LocalTools(tools)])
+
+
+RESEARCH = Module(
+    name="research",
+    description="Scientific papers that the caller keeps.",
+    settings=ResearchSettings,
+    documents=[RecordDocument],
+    routes=[router],
+    tools=[*paper_tools(None, None, None), *corpus_tools(None)],
+    open=open_research,
+)

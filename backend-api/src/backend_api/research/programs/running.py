@@ -1,0 +1,154 @@
+"""Programs that read what others made, each with limits of time and memory of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic_core import to_json
+
+from backend_api.research.corpus import Entry
+from backend_api.research.domain import IMPORTED, MAX_RECORDS, Broken, Paper
+from backend_api.research.errors import ImportInvalidError
+from backend_api.research.identity import parse_arxiv, parse_doi
+from backend_api.research.ports import File, Section, UnreadablePaperError
+
+MAX_TEXT_CHARACTERS = 1_500_000
+MAX_PAGES = 600
+AT_ONCE = 2
+"""Of each kind in this process."""
+READ_WITHIN_S = 30.0
+IMPORT_WITHIN_S = 90.0
+_HERE = Path(__file__).parent
+_PDF, _TEX, _IMPORT = (_HERE / f"{name}_program.py" for name in ("pdf", "tex", "import"))
+_T = TypeVar("_T")
+
+
+class _SectionBody(BaseModel):
+    title: str
+    text: str
+    page: int | None = None
+
+
+class _Read(BaseModel):
+    sections: list[_SectionBody] = []
+    reason: str = ""
+
+
+class _EntryBody(BaseModel):
+    line: int
+    title: str
+    authors: list[str]
+    abstract: str
+    year: int | None
+    venue: str
+    doi: str
+    arxiv: str
+    url: str
+    notes: str
+    tags: list[str]
+
+
+class _BrokenBody(BaseModel):
+    line: int
+    reason: str
+    begins: str
+
+
+class _ImportRead(BaseModel):
+    entries: list[_EntryBody] = []
+    broken: list[_BrokenBody] = []
+    reason: str = ""
+
+
+_READ, _IMPORTED = TypeAdapter(_Read), TypeAdapter(_ImportRead)
+
+
+class ProgramFailedError(Exception):
+    """It was not done within its limits, or answered with nothing that can be read."""
+
+
+class TextPrograms:
+    """`TextOf`."""
+
+    def __init__(self) -> None:
+        self._places = asyncio.Semaphore(AT_ONCE)
+
+    async def sections(self, file: File) -> Sequence[Section]:
+        """See the port. Cancelling ends the program that is at work."""
+        if file.kind not in ("pdf", "source"):
+            raise UnreadablePaperError("What is there is neither a PDF nor LaTeX.")
+        program = _PDF if file.kind == "pdf" else _TEX
+        asked = {"characters": MAX_TEXT_CHARACTERS, "pages": MAX_PAGES}
+        try:
+            async with self._places:
+                read = await run_program(program, asked, file.content, _READ, READ_WITHIN_S)
+        except ProgramFailedError as error:
+            raise UnreadablePaperError("The file is made so that it can't be read as text.") from error
+        if read.reason or not read.sections:
+            raise UnreadablePaperError(read.reason or "The file has no text in it.")
+        return [Section(title=one.title, text=one.text, page=one.page) for one in read.sections]
+
+
+async def run_program(
+    program: Path, asked: Mapping[str, Any], content: bytes, answer: TypeAdapter[_T], within_s: float
+) -> _T:
+    """What it answers. Raises `ProgramFailedError`."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-I", str(program)),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        cwd="/",
+        env={},
+    )
+    try:
+        async with asyncio.timeout(within_s):
+            output, _ = await process.communicate(to_json(asked) + b"\n" + content)
+        return answer.validate_json(output)
+    except (TimeoutError, ValidationError) as error:
+        raise ProgramFailedError from error
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+class ImportPrograms:
+    """Reads bibliographies."""
+
+    def __init__(self) -> None:
+        self._places = asyncio.Semaphore(AT_ONCE)
+
+    async def read(self, content: bytes, form: Literal["bibtex", "ris"]) -> tuple[list[Entry], list[Broken]]:
+        """Entries, and blocks that are broken. Raises `ImportInvalidError` where nothing is either."""
+        asked = {"format": form, "entries": MAX_RECORDS}
+        try:
+            async with self._places:
+                read = await run_program(_IMPORT, asked, content, _IMPORTED, IMPORT_WITHIN_S)
+        except ProgramFailedError as error:
+            raise ImportInvalidError("The file is made so that it can't be read.") from error
+        if read.reason:
+            raise ImportInvalidError(read.reason)
+        broken = [Broken(line=one.line, reason=one.reason, begins=one.begins) for one in read.broken]
+        return [_entry_of(one) for one in read.entries], broken
+
+
+def _entry_of(one: _EntryBody) -> Entry:
+    doi = parse_doi(one.doi) or parse_doi(one.url if "doi.org/" in one.url else "")
+    paper = Paper(
+        title=one.title,
+        authors=tuple(one.authors),
+        abstract=one.abstract,
+        year=one.year,
+        venue=one.venue,
+        source=IMPORTED,
+        url=one.url,
+        doi=doi,
+        arxiv_id=parse_arxiv(one.arxiv) or parse_arxiv(one.url if "arxiv.org/" in one.url else ""),
+    )
+    return Entry(paper=paper, notes=one.notes, tags=one.tags, line=one.line)

@@ -1,0 +1,124 @@
+// @vitest-environment happy-dom
+import { cleanup, render, screen } from '@testing-library/vue'
+import userEvent from '@testing-library/user-event'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { createMemoryHistory, createRouter } from 'vue-router'
+import { i18n } from '@/i18n'
+import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
+import CorpusPage from './CorpusPage.vue'
+import { formatOf } from './useCorpus'
+
+const record = {
+  ...{ id: 'rec_1', paper_id: 'doi:10.1/a', title: 'Deep learning', authors: ['Y. LeCun'], abstract: 'About nets.' },
+  ...{ year: 2015, venue: 'Nature', source: 'openalex', url: 'https://doi.org/10.1/a', doi: '10.1/a', arxiv_id: '' },
+  ...{ pdf: '', citations: 10, is_retracted: false, notes: '', tags: ['nets'], sessions: [], added_by: 'person' },
+  ...{ is_imported: false, created_at: '2026-01-01T00:00:00Z', etag: 'one' },
+}
+const pageOf = (...items: object[]) => ({ is_enabled: true, items, total: items.length, next_cursor: null })
+
+afterEach(() => {
+  cleanup()
+  vi.unstubAllGlobals()
+})
+
+async function show(answers: Parameters<typeof startFakeServer>[0] = {}, at = '/corpus') {
+  const server = startFakeServer({
+    'GET /corpus': () => json(pageOf(record)),
+    'GET /corpus/tags': () => json([{ tag: 'nets', count: 1 }]),
+    'GET /corpus/rec_1': () => json(record),
+    ...answers,
+  })
+  const router = createRouter({
+    history: createMemoryHistory(),
+    routes: [
+      { path: '/', component: { template: '<div />' } },
+      { path: '/corpus', component: CorpusPage },
+    ],
+  })
+  await router.push(at)
+  render({ template: '<RouterView />' }, { global: { plugins: [i18n, router] } })
+  return server
+}
+
+describe('the page of papers', () => {
+  it('says where there are none, and where this server has none', async () => {
+    await show({ 'GET /corpus': () => json(pageOf()) })
+    expect(await screen.findByText(/No papers here yet/)).toBeTruthy()
+    cleanup()
+    await show({ 'GET /corpus': () => json({ ...pageOf(), is_enabled: false }) })
+    expect(await screen.findByText(/This server has no papers/)).toBeTruthy()
+  })
+  it('opens a record by keyboard, saves tags and notes as they were read, and goes back', async () => {
+    const changed = { ...record, tags: ['nets', 'read'], notes: 'Good', etag: 'two' }
+    const server = await show({ 'PATCH /corpus/rec_1': () => json(changed) })
+    const row = await screen.findByRole('button', { name: /Deep learning/ })
+    row.focus()
+    await userEvent.keyboard('{Enter}')
+    await vi.waitFor(() => expect(document.activeElement?.textContent).toBe('Deep learning'))
+    await userEvent.type(screen.getByLabelText('Notes'), 'Good')
+    await userEvent.type(screen.getByLabelText('Tags'), ', read')
+    await userEvent.click(screen.getByRole('button', { name: 'Save' }))
+    expect(await screen.findByText('Saved.')).toBeTruthy()
+    const patch = server.calls.find(({ method }) => method === 'PATCH')
+    expect(patch?.body).toEqual({ notes: 'Good', tags: ['nets', 'read'] })
+    expect(patch?.headers.get('If-Match')).toBe('"one"')
+    await userEvent.click(screen.getByRole('button', { name: 'Back to the list' }))
+    await vi.waitFor(() => expect(document.activeElement?.getAttribute('data-record')).toBe('rec_1'))
+  })
+  it('shows what somebody else wrote meanwhile, and loses neither', async () => {
+    let saved = 0
+    const server = await show(
+      {
+        'GET /corpus/rec_1': () => json({ ...record, notes: 'Theirs', etag: 'two' }),
+        'PATCH /corpus/rec_1': ({ headers }) => {
+          if (headers.get('If-Match') !== '"two"') return problem(412, 'record_changed')
+          saved += 1
+          return json({ ...record, notes: 'Mine', etag: 'three' })
+        },
+      },
+      '/corpus',
+    )
+    await userEvent.click(await screen.findByRole('button', { name: /Deep learning/ }))
+    await userEvent.type(await screen.findByLabelText('Notes'), 'Mine')
+    await userEvent.click(screen.getByRole('button', { name: 'Save' }))
+    expect(await screen.findByText('Theirs')).toBeTruthy()
+    expect(saved).toBe(0)
+    await userEvent.click(screen.getByRole('button', { name: 'Keep mine' }))
+    await vi.waitFor(() => expect(saved).toBe(1))
+    expect(server.calls.filter(({ method }) => method === 'PATCH')).toHaveLength(2)
+  })
+  it('adds by an id and says what was wrong with one', async () => {
+    await show({ 'POST /corpus': () => problem(404, 'paper_not_found', 'No source has a paper of the id 10.1/x.') })
+    await userEvent.type(await screen.findByLabelText('Add by DOI, arXiv id or address'), '10.1/x{Enter}')
+    expect(await screen.findByText(/No source has a paper/)).toBeTruthy()
+    cleanup()
+    const answer = { record, is_new: true, notices: ['arXiv answers with an error (500).'] }
+    await show({ 'POST /corpus': () => json(answer, 201) })
+    await userEvent.type(await screen.findByLabelText('Add by DOI, arXiv id or address'), '10.1/a{Enter}')
+    expect(await screen.findByText(/Added “Deep learning”. arXiv answers with an error/)).toBeTruthy()
+  })
+  it('takes in a file and tells which of its lines are broken', async () => {
+    const broken = [{ line: 7, reason: 'It has no title.', begins: '@misc{x' }]
+    const server = await show({ 'POST /corpus/import': () => json({ added: 2, merged: 1, broken }, 201) })
+    const file = new File(['@misc{x'], 'refs.bib')
+    await userEvent.upload(await screen.findByLabelText('Import', { selector: 'input' }), file)
+    expect(await screen.findByText('2 added, 1 known before, 1 broken.')).toBeTruthy()
+    expect(screen.getByText(/Line 7: It has no title/)).toBeTruthy()
+    expect(server.calls.some(({ path }) => path === '/corpus/import?format=bibtex')).toBe(true)
+  })
+  it('asks the server for what the filters leave', async () => {
+    const server = await show()
+    await screen.findByRole('option', { name: 'nets (1)' })
+    await userEvent.selectOptions(screen.getByLabelText('Tag'), 'nets')
+    await userEvent.type(screen.getByLabelText('From year'), '2015')
+    await vi.waitFor(() =>
+      expect(server.calls.some(({ path }) => path.includes('tag=nets') && path.includes('year_from=2015'))).toBe(true),
+    )
+  })
+  it('knows the form of a file by its name, else by its text', () => {
+    expect(formatOf('a.RIS', '')).toBe('ris')
+    expect(formatOf('a.bib', 'TY  - JOUR')).toBe('bibtex')
+    expect(formatOf('a.txt', '\nTY  - JOUR')).toBe('ris')
+    expect(formatOf('a.txt', '@misc{')).toBe('bibtex')
+  })
+})

@@ -1,0 +1,1 @@
+export { default as CorpusPage } from './CorpusPage.vue'

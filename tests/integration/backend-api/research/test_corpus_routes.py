@@ -1,0 +1,238 @@
+"""The corpus of a user over HTTP: added from sources or a file, each paper once, changed as it was read."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+
+from support.gateway import Gateway, run_gateway
+from support.research.fake_sources import Fakes, fake_sources
+from support.research.known_papers import KNOWN
+from support.servers import Server
+
+RESNET = KNOWN[1]
+BIBTEX = rb"""
+@string{nat = "Nature"}
+@article{lecun, title={Deep {L}earning}, author={LeCun, Yann and Bengio, Yoshua}, year=2015, journal=nat,
+  doi={10.1038/nature14539}, keywords={deep, nets}, annote={Read \emph{twice}}}
+@article{lecun, title={Deep learning}, author={LeCun, Y.}, year={2015}}
+@article{broken, title={Never closed
+@misc{vaswani, title={Attention}, author={Vaswani, Ashish}, year={2017}, eprint={1706.03762v5}, archiveprefix={arXiv}}
+@misc{evil, title={\input{/etc/passwd} A \write18{rm -rf} study of M{\"u}ller}, author={{The {\'E}quipe}}, year={2020}}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    gateway: Gateway
+    fakes: Fakes
+    anna: dict[str, str]
+
+    async def ask(self, method: str, path: str = "", **more: Any) -> httpx.Response:
+        headers = self.anna | more.pop("headers", {})
+        return await self.gateway.client.request(method, f"/api/corpus{path}", headers=headers, timeout=240, **more)
+
+    async def add(self, name: str, **more: Any) -> dict[str, Any]:
+        answer = await self.ask("POST", json={"id": name, **more})
+        assert answer.status_code == 201, answer.text
+        return answer.json()
+
+    async def take_in(self, content: bytes, form: str = "bibtex") -> httpx.Response:
+        return await self.ask("POST", f"/import?format={form}", files={"file": ("refs.bib", content)})
+
+
+@pytest.fixture
+async def library(mongo_server: Server, redis_server: Server, mongo_database_name: str) -> AsyncGenerator[Library]:
+    async with fake_sources() as fakes:
+        urls = {name: url for name, url in fakes.urls.items() if name != "files"}
+        async with run_gateway(
+            mongo_server.uri, mongo_database_name, redis_server.uri, fetch_hosts=fakes.hosts, source_urls=urls
+        ) as gateway:
+            yield Library(gateway, fakes, await gateway.user("anna"))
+
+
+async def test_a_paper_is_added_from_a_source_and_stays_one_by_any_id(library: Library) -> None:
+    added = await library.add(RESNET.doi, tags=["vision"], session_id="s1")
+    assert added["is_new"]
+    record = added["record"]
+    assert (record["title"], record["paper_id"], record["is_imported"]) == (RESNET.title, f"doi:{RESNET.doi}", False)
+    assert (record["added_by"], record["source"], record["sessions"]) == ("person", "openalex", ["s1"])
+    again = await library.add(f"arXiv:{RESNET.arxiv}v2", tags=["cnn"], session_id="s2")
+    assert (again["is_new"], again["record"]["id"]) == (False, record["id"])
+    assert again["record"]["tags"] == ["vision", "cnn"]
+    assert again["record"]["sessions"] == ["s1", "s2"]
+    assert (await library.ask("GET")).json()["total"] == 1
+
+
+async def test_what_no_source_has_is_not_added(library: Library) -> None:
+    for name, status, code in (
+        ("10.1000/nothing", 404, "paper_not_found"),
+        ("not a doi", 422, "paper_id_invalid"),
+        ("x" * 301, 422, "invalid"),
+    ):
+        answer = await library.ask("POST", json={"id": name})
+        assert (answer.status_code, answer.json()["code"]) == (status, code), answer.text
+    for name in library.fakes.urls:
+        library.fakes.faults[name] = "500"
+    answer = await library.ask("POST", json={"id": KNOWN[8].doi})
+    assert (answer.status_code, answer.json()["code"]) == (502, "sources_failed")
+    assert (await library.ask("GET")).json()["total"] == 0
+
+
+async def test_notes_and_tags_change_as_they_were_read_and_nobody_else_sees_them(library: Library) -> None:
+    record = (await library.add(RESNET.doi))["record"]
+    path, etag = f"/{record['id']}", {"If-Match": f'"{record["etag"]}"'}
+    changed = await library.ask("PATCH", path, json={"notes": "Good", "tags": [" a  b ", "A B", "c"]}, headers=etag)
+    assert (changed.status_code, changed.json()["tags"]) == (200, ["a b", "c"])
+    assert changed.headers["etag"] == f'"{changed.json()["etag"]}"'
+    late = await library.ask("PATCH", path, json={"notes": "Bad"}, headers=etag)
+    assert (late.status_code, late.json()["code"]) == (412, "record_changed")
+    assert (await library.ask("GET", path)).json()["notes"] == "Good"
+    for body in ({"tags": ["\u202e"]}, {"notes": "x" * 20_001}, {"tags": ["x"] * 31}, {"tags": ["x" * 61]}):
+        assert (await library.ask("PATCH", path, json=body)).status_code == 422
+    assert (await library.ask("GET", "/tags")).json() == [{"tag": "a b", "count": 1}, {"tag": "c", "count": 1}]
+    bert = await library.gateway.user("bert")
+    for method, body in (("GET", None), ("PATCH", {"notes": "mine"}), ("DELETE", None)):
+        answer = await library.ask(method, path, json=body, headers=bert)
+        assert (answer.status_code, answer.json()["code"]) == (404, "record_not_found")
+    assert (await library.ask("DELETE", path)).status_code == 204
+    assert (await library.ask("GET", path)).status_code == 404
+
+
+async def test_a_file_is_taken_in_what_is_broken_told_and_each_paper_one_record(library: Library) -> None:
+    await library.add(KNOWN[0].arxiv)
+    answer = await library.take_in(BIBTEX)
+    assert answer.status_code == 201, answer.text
+    body = answer.json()
+    assert (body["added"], body["merged"]) == (2, 2)
+    (broken,) = body["broken"]
+    assert (broken["line"], broken["begins"]) == (6, "@article{broken, title={Never closed")
+    items = {one["title"]: one for one in (await library.ask("GET")).json()["items"]}
+    lecun = items["Deep Learning"]
+    assert (lecun["is_imported"], lecun["source"], lecun["tags"]) == (True, "import", ["deep", "nets"])
+    assert (lecun["authors"], lecun["venue"], lecun["notes"]) == (
+        ["Yann LeCun", "Yoshua Bengio"],
+        "Nature",
+        "Read twice",
+    )
+    assert not items["Attention Is All You Need"]["is_imported"]
+    assert items["A 18rm -rf study of Müller"]["authors"] == ["The Équipe"]
+    assert (await library.take_in(BIBTEX)).json()["added"] == 0, "the same file again adds nothing"
+    found = await library.add("10.1038/nature14539")
+    assert (found["is_new"], found["record"]["is_imported"], found["record"]["source"]) == (False, False, "openalex")
+    assert found["record"]["notes"] == "Read twice"
+
+
+@pytest.mark.parametrize("form", ["bibtex", "ris"])
+async def test_what_is_exported_is_the_same_when_it_is_taken_in(library: Library, form: str) -> None:
+    for one in (KNOWN[1], KNOWN[2], KNOWN[27]):
+        record = (await library.add(one.doi, tags=["x", "y"]))["record"]
+        await library.ask("PATCH", f"/{record['id']}", json={"notes": r"50% of \alpha & {b}"})
+    exported = await library.ask("GET", f"/export?format={form}")
+    assert exported.headers["content-disposition"] == f'attachment; filename="corpus.{form[:3]}"'
+    again = await library.take_in(exported.content, form)
+    assert again.json() == {"added": 0, "merged": 3, "broken": []}
+    before = (await library.ask("GET")).json()["items"]
+    for record in before:
+        await library.ask("DELETE", f"/{record['id']}")
+    assert (await library.take_in(exported.content, form)).json()["added"] == 3
+    after = (await library.ask("GET")).json()["items"]
+    told = ("title", "authors", "year", "venue", "doi", "abstract", "tags", "notes")
+
+    def plain(records: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+        return sorted(tuple(str(record[name]) for name in told) for record in records)
+
+    assert plain(after) == plain(before)
+
+
+async def test_records_are_filtered_and_paged(library: Library) -> None:
+    for one in KNOWN[1:4]:
+        await library.add(one.doi, tags=[f"t{one.number}"], session_id=f"s{one.number}")
+    await library.take_in(b"@misc{a, title={Own (notes) [x}, author={A B}, year={2001}}")
+
+    async def titles(query: str) -> list[str]:
+        answer = await library.ask("GET", f"?{query}")
+        assert answer.status_code == 200, answer.text
+        return [one["title"] for one in answer.json()["items"]]
+
+    assert len(await titles("")) == 4
+    assert await titles("q=SCHMIDHUBER long") == ["Long Short-Term Memory"]
+    assert await titles("q=(notes) [") == ["Own (notes) [x"]
+    assert await titles("tag=t2") == ["Deep learning"]
+    assert await titles("session_id=s1") == [RESNET.title]
+    assert await titles("source=import") == ["Own (notes) [x"]
+    assert await titles("year_from=1997&year_to=2001") == ["Own (notes) [x", "Long Short-Term Memory"]
+    first = (await library.ask("GET", "?limit=3")).json()
+    rest = (await library.ask("GET", f"?limit=3&cursor={first['next_cursor']}")).json()
+    assert (len(first["items"]), len(rest["items"]), rest["next_cursor"], rest["total"]) == (3, 1, None, 4)
+    assert (await library.ask("GET", "?cursor=xxx")).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("content", "form", "status", "said"),
+    [
+        (b"", "bibtex", 422, "no entry of BibTeX"),
+        (b"<html>not a bibliography</html>", "ris", 422, "no entry of RIS"),
+        (b"\xff\xfe\x00@", "bibtex", 422, "no entry"),
+        (b"x", "csl", 422, "format"),
+        (b"@misc{a, title={x}}\n" * 50_001, "bibtex", 422, "50,001 entries, and 50,000"),
+        (b"x" * (49 * 1024**2), "bibtex", 413, ""),
+    ],
+    ids=["empty", "html", "binary", "format", "many", "large"],
+)
+async def test_a_file_that_is_no_bibliography_is_refused(
+    library: Library, content: bytes, form: str, status: int, said: str
+) -> None:
+    answer = await library.take_in(content, form)
+    assert answer.status_code == status, answer.text
+    assert said in answer.text
+    assert (await library.ask("GET")).json()["total"] == 0
+
+
+async def test_values_nested_without_end_are_a_broken_block(library: Library) -> None:
+    deep = b"@misc{a, title={" + b"\\emph{" * 20_000 + b"x" + b"}" * 20_000 + b"}}\n@misc{b, title={Good}, year=2001}"
+    body = (await library.take_in(deep)).json()
+    assert (body["added"], len(body["broken"])) == (1, 1)
+
+
+async def test_twenty_that_add_one_paper_at_once_make_one_record(library: Library) -> None:
+    names = [RESNET.doi, RESNET.arxiv] * 10
+    added = await asyncio.gather(*(library.add(name) for name in names))
+    assert len({one["record"]["id"] for one in added}) == 1
+    assert sum(one["is_new"] for one in added) == 1
+    assert (await library.ask("GET")).json()["total"] == 1
+
+
+async def test_two_records_that_turn_out_to_be_one_become_one(library: Library) -> None:
+    await library.take_in(
+        b"@misc{a, title={X}, author={A B}, year=2001, doi={10.1109/cvpr.2016.90}, annote={one}}\n"
+        b"@misc{b, title={Y}, author={A B}, year=2002, eprint={1512.03385}, archiveprefix={arXiv}, annote={two}}"
+    )
+    assert (await library.ask("GET")).json()["total"] == 2
+    record = (await library.add(RESNET.doi))["record"]
+    assert (await library.ask("GET")).json()["total"] == 1
+    assert {"one", "two"} <= set(record["notes"].split())
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(300)
+async def test_fifty_thousand_entries_are_taken_in_and_others_are_answered(library: Library) -> None:
+    who = 'author={M{\\"u}ller, A%d and Smith, J.}, year={2001}, doi={10.1000/%d}'
+    entry = f"@article{{k%d, title={{On {{\\'E}}tude %d}}, {who}}}\n"
+    content = "".join(entry % (number, number, number, number) for number in range(50_000)).encode()
+    began, slowest = time.monotonic(), 0.0
+    taking = asyncio.create_task(library.take_in(content))
+    while not taking.done():
+        asked = time.monotonic()
+        assert (await library.ask("GET", "/tags")).status_code == 200
+        slowest = max(slowest, time.monotonic() - asked)
+        await asyncio.sleep(0.05)
+    assert (await taking).json()["added"] == 50_000
+    assert time.monotonic() - began < 240
+    assert slowest < 20

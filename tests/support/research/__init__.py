@@ -1,0 +1,1 @@
+"""Doubles of what the module of papers stands on."""
