@@ -134,8 +134,6 @@ for number in range(10_000):
 DELETED_BYTES = (
     hold_still(after_s=1)
     + """
-import resource
-resource.setrlimit(resource.RLIMIT_FSIZE, (resource.getrlimit(resource.RLIMIT_FSIZE)[1],) * 2)
 file = os.open("/workspace/gone", os.O_WRONLY | os.O_CREAT, 0o600)
 os.unlink("/workspace/gone")
 while True:
@@ -159,9 +157,7 @@ while True:
 
 
 # Only root may look into its processes as it looks into others.
-HIDDEN_BYTES = DELETED_BYTES.replace(
-    "import resource", "import ctypes, resource\nctypes.CDLL(None).prctl(4, 0, 0, 0, 0)"
-)
+HIDDEN_BYTES = DELETED_BYTES.replace("file = ", "import ctypes\nctypes.CDLL(None).prctl(4, 0, 0, 0, 0)\nfile = ")
 ATTACKS = {"deep": DEEP_BYTES, "deleted": DELETED_BYTES, "hidden": HIDDEN_BYTES, "files": MANY_FILES}
 GROWS_S = 240.0
 """Two looks at it tell that it grows; on a busy machine each may take a minute, on a quiet one both take 20 s. What is

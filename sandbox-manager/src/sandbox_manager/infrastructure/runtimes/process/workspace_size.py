@@ -26,8 +26,10 @@ from typing import TypedDict
 from service_kit.open_files import descriptor_folders, tasks, unlinked_files
 from service_kit.tree_size import TreeSize, tree_size
 
-_ROUNDS = 20
-"""A process may hand a file on to a child and end before it is looked at: new ones are looked for so often."""
+_QUIET_ROUNDS = 3
+_ROUNDS_CPU_S = 1.0
+"""A process may hand a file on to a child and end before it is looked at: new ones are looked for until some rounds
+find none, and for no more than a second."""
 _PIDFD_OPEN, _PIDFD_GETFD, _PIDFD_THREAD = 434, 438, os.O_EXCL
 _BLOCK = 512
 _INFO_BYTES = 512
@@ -44,9 +46,10 @@ def main() -> None:
         _write(TreeSize(0, 0), _HeldFiles(0, 0.0))
         return
     _write(size, held)
-    for _ in range(_ROUNDS):
-        for pid in descendants(first):
-            held.look_at_descriptors(pid)
+    quiet, until = 0, time.process_time() + _ROUNDS_CPU_S
+    while quiet < _QUIET_ROUNDS:
+        found = [held.look_at_descriptors(pid) for pid in descendants(first)]
+        quiet = 0 if any(found) and time.process_time() < until else quiet + 1
     _write(size, held)
     held.look_at_mappings()
     _write(size, held)
@@ -68,16 +71,17 @@ class _HeldFiles:
     _seen: dict[int, None] = field(default_factory=dict[int, None])
     _without_files: set[bytes] = field(default_factory=lambda: _mounts_without_files())
 
-    def look_at_descriptors(self, pid: int) -> None:
-        """Of a process that was not looked at yet."""
+    def look_at_descriptors(self, pid: int) -> bool:
+        """Of a process; answers whether it was not looked at before."""
         if pid in self._seen or not self._has_time():
-            return
+            return False
         self._seen[pid] = None
         self._add(*unlinked_files([pid], self.device, mappings=False, **self._bounds()))
         for folder in descriptor_folders(pid):
             if _is_closed(folder):
                 with contextlib.suppress(OSError):
                     self._look_at_copies(int(folder.split("/")[2]))
+        return True
 
     def look_at_mappings(self) -> None:
         """Of all processes that were looked at."""
