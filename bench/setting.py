@@ -15,7 +15,15 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = Path(os.environ.get("BENCH_ROOT", HERE.parent)).resolve()
 """The checkout that is measured."""
-for part in ("tests", "contracts/src", "service-kit/src", "backend-api/src", "sandbox-manager/src", "tool-api/src"):
+for part in (
+    "tests",
+    "contracts/src",
+    "service-kit/src",
+    "backend-api/src",
+    "sandbox-manager/src",
+    "sandbox-manager/engine-filter/src",
+    "tool-api/src",
+):
     sys.path.insert(0, str(ROOT / part))
 
 from support.stack import Stack, run_stack  # noqa: E402

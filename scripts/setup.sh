@@ -92,7 +92,7 @@ ensure_pip() {
 write_source_paths() {
   local site
   site=$(echo "$ROOT"/.venv/lib/python3.*/site-packages)
-  printf '%s\n' "$ROOT"/{backend-api,sandbox-manager,tool-api,contracts,service-kit}/src >"$site/workspace.pth.new"
+  printf '%s\n' "$ROOT"/{backend-api,sandbox-manager,sandbox-manager/engine-filter,tool-api,contracts,service-kit}/src >"$site/workspace.pth.new"
   if cmp -s "$site/workspace.pth.new" "$site/workspace.pth"; then rm "$site/workspace.pth.new"; else mv "$site/workspace.pth.new" "$site/workspace.pth"; fi
 }
 

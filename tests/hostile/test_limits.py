@@ -134,8 +134,6 @@ for number in range(10_000):
 DELETED_BYTES = (
     hold_still(after_s=1)
     + """
-import resource
-resource.setrlimit(resource.RLIMIT_FSIZE, (resource.getrlimit(resource.RLIMIT_FSIZE)[1],) * 2)
 file = os.open("/workspace/gone", os.O_WRONLY | os.O_CREAT, 0o600)
 os.unlink("/workspace/gone")
 while True:
@@ -158,7 +156,9 @@ while True:
 )
 
 
-ATTACKS = {"deep": DEEP_BYTES, "deleted": DELETED_BYTES, "files": MANY_FILES}
+# Only root may look into its processes as it looks into others.
+HIDDEN_BYTES = DELETED_BYTES.replace("file = ", "import ctypes\nctypes.CDLL(None).prctl(4, 0, 0, 0, 0)\nfile = ")
+ATTACKS = {"deep": DEEP_BYTES, "deleted": DELETED_BYTES, "hidden": HIDDEN_BYTES, "files": MANY_FILES}
 GROWS_S = 240.0
 """Two looks at it tell that it grows; on a busy machine each may take a minute, on a quiet one both take 20 s. What is
 not seen goes on for ever."""
@@ -166,7 +166,7 @@ not seen goes on for ever."""
 
 @pytest.mark.timeout(400)
 async def test_a_sandbox_that_goes_on_filling_its_workspace_ends_whatever_its_tool_api_says(tight_stack: Stack) -> None:
-    """Three at the same time, each in its own way, and one beside them that goes on as it did before."""
+    """All at the same time, each in its own way, and one beside them that goes on as it did before."""
     async with AsyncExitStack() as sandboxes:
         other = await sandboxes.enter_async_context(enter(tight_stack, "beside"))
         intruders = {
@@ -196,7 +196,7 @@ async def test_a_sandbox_that_goes_on_filling_its_workspace_ends_whatever_its_to
         finally:
             watching.cancel()
             (failure,) = await asyncio.gather(watching, return_exceptions=True)
-        assert ["went on growing" in reason for reason in reasons] == [True] * 3, reasons
+        assert ["went on growing" in reason for reason in reasons] == [True] * len(ATTACKS), reasons
         assert isinstance(failure, asyncio.CancelledError), failure
         assert answered
         assert sorted(answered)[len(answered) // 2] < max(1, 20 * before), "the sandbox beside them goes on"
@@ -217,11 +217,6 @@ for _ in range(40):
 for child in children:
     os.waitpid(child, 0)
 """
-# A name the kernel takes, and that no text is.
-NO_TEXT = """
-import ctypes
-ctypes.CDLL(None).prctl(15, bytes([255, 41, 32, 90]), 0, 0, 0)
-"""
 MEMORY_OF_NOBODY = """
 import os
 held = []
@@ -235,33 +230,6 @@ for _ in range(10):
     os.write(held[-1], bytes(64 << 20))
 print("took all of it")
 """
-# The first thread of each ends; what the others have is nobody's to see who looks at the first alone.
-MEMORY_OF_THE_DEAD = """
-import ctypes, os, threading, time
-children = []
-def hold():
-    held = bytearray(300 << 20)
-    for at in range(0, len(held), 4096):
-        held[at] = 1
-    time.sleep(30)
-    os._exit(0)
-for _ in range(8):
-    pid = os.fork()
-    if pid == 0:
-        threading.Thread(target=hold).start()
-        ctypes.CDLL(None).pthread_exit(None)
-    children.append(pid)
-    time.sleep(0.3)
-left = children
-for _ in range(100):
-    time.sleep(0.15)
-    left = [pid for pid in left if os.waitpid(pid, os.WNOHANG) == (0, 0)]
-    if len(left) < 7:
-        break
-print("left", len(left))
-for pid in left:
-    os.kill(pid, 9)
-"""
 
 
 def _of_program() -> int:
@@ -273,10 +241,10 @@ def _of_program() -> int:
     return total >> 20
 
 
-async def test_many_processes_together_have_no_more_memory_than_one_sandbox(any_stack: Stack) -> None:
-    """Nor where they have named themselves so that a look at them may fail; who is named as usual hides nothing."""
-    async with enter(any_stack, "greedy") as intruder:
-        attack = asyncio.create_task(intruder.python(NO_TEXT + MEMORY_OF_MANY))
+async def test_many_processes_together_have_no_more_memory_than_one_sandbox(stack: Stack) -> None:
+    """By cgroups: without them it is not promised."""
+    async with enter(stack, "greedy") as intruder:
+        attack = asyncio.create_task(intruder.python(MEMORY_OF_MANY))
         most = 0
         while not attack.done():
             most = max(most, await asyncio.to_thread(_of_program))
@@ -286,8 +254,8 @@ async def test_many_processes_together_have_no_more_memory_than_one_sandbox(any_
         assert "alive" in await intruder.run("echo alive")
 
 
-async def test_memory_no_process_has_counts_as_its_sandboxs(any_stack: Stack) -> None:
-    async with enter(any_stack, "hoarder") as intruder:
+async def test_memory_no_process_has_counts_as_its_sandboxs(stack: Stack) -> None:
+    async with enter(stack, "hoarder") as intruder:
         try:
             told = await intruder.python(MEMORY_OF_NOBODY)
         except httpx.HTTPError:
@@ -297,10 +265,3 @@ async def test_memory_no_process_has_counts_as_its_sandboxs(any_stack: Stack) ->
         # with no process.
         is_killed = "[exit code -9]" in told or "exit=137" in told
         assert is_killed or "processes ended" in told or "memory" in told, told
-
-
-async def test_memory_of_processes_whose_first_thread_has_ended_counts(any_stack: Stack) -> None:
-    async with enter(any_stack, "undead") as intruder:
-        told = await intruder.python(MEMORY_OF_THE_DEAD)
-        assert any(f"left {count}" in told for count in range(1, 7)), f"2.4 GB were asked for, of 2 GB: {told}"
-        assert "alive" in await intruder.run("echo alive")

@@ -17,7 +17,7 @@ from support.sandboxes import ROOT, sandbox_image
 from support.sources import python_path
 
 _UP_S = 20.0
-_SOURCES = python_path("sandbox-manager")
+_SOURCES = python_path("sandbox-manager/engine-filter")
 
 
 def engine_socket() -> str:

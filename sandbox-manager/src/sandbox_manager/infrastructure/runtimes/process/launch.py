@@ -73,12 +73,13 @@ class Launch:
         Raises `DeadlineError`, `OSError`.
         """
         live, uid = self.store.make(self.spec.identity)
-        groups = isolation.join(self.limits.group(self.spec.identity.sandbox_id))
-        prefix = [*groups, *self.limits.prlimit()]
+        name = self.spec.identity.sandbox_id
+        groups = isolation.join(self.limits.group(name))
+        prefix = [*groups, *self.limits.scope(name), *self.limits.prlimit()]
         with listening_socket(live.endpoint) as listener, logging_to(live.log, groups, self._mark) as (log, output):
             files = {1: output, 2: output, isolation.ENDPOINT_FD: listener.fileno()}
             state = self._isolated(live, uid, prefix, files) if self.isolated else self._unconfined(live, prefix, files)
-            self.store.remember(self.spec.identity.sandbox_id, replace(state, log=log.reader))
+            self.store.remember(name, replace(state, log=log.reader))
         return live, state.outer, log
 
     @property

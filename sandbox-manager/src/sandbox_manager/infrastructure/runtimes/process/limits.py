@@ -1,4 +1,5 @@
-"""Limits of a process sandbox by what the machine offers: cgroups when they can be written, else rlimits."""
+"""Limits of a process sandbox by what the machine offers: cgroups when they can be written, a scope of the user's
+systemd where there is one, else rlimits."""
 
 from __future__ import annotations
 
@@ -18,13 +19,23 @@ _OPEN_FILES = 8192
 _REMOVE_S = 2.0
 _TCP_BYTES = 64 * 1024 * 1024
 _TRY_S = 10.0
+_WEIGHT = "50"
+_GROUP_OF = "grep ^0:: /proc/self/cgroup | cut -d: -f3-"
 _OF_A_TRIAL = 3
 """Tasks: the first one in the namespace, a shell, and what that starts."""
 
 
+_HELD = "Memory, processes and processors of each sandbox are bounded, and workspaces are counted."
+_NOT_HELD = (
+    "Each sandbox has a limit of processes, each of its processes a limit of memory, and workspaces are counted. Its "
+    "memory as a whole and its processors are not bounded: no cgroup can be written, and the user has no systemd."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How this machine limits. `kind` is for the log: cgroup v1, cgroup v2 or rlimit.
+    """How this machine limits. `kind` is for the log: cgroup v1, cgroup v2, systemd scope or rlimit. `scopes` is the
+    cgroup in which systemd makes its scopes.
 
     `counts_by_namespace`: whether the kernel holds `RLIMIT_NPROC` against the tasks of a user in one user namespace, as
     it does since Linux 5.14, instead of against all tasks the user has on the machine.
@@ -33,10 +44,17 @@ class Limits:
     kind: str
     inside: SandboxProfile
     counts_by_namespace: bool = False
+    scopes: Path | None = None
+
+    @property
+    def bounds(self) -> str:
+        """What of a sandbox is bounded so, for the log."""
+        return _NOT_HELD if self.kind == "rlimit" else _HELD
 
     def group(self, name: str) -> list[Path]:
-        """Make the cgroups of a sandbox; processes join by writing their pid to `cgroup.procs` in each."""
-        folders = self.folders(name)
+        """Make the cgroups of a sandbox; processes join by writing their pid to `cgroup.procs` in each. None where
+        systemd makes it as the sandbox starts."""
+        folders = [] if self.scopes is not None else self.folders(name)
         for folder in folders:
             folder.mkdir(parents=True, exist_ok=True)
             _lower_weight(folder.parent)
@@ -46,7 +64,9 @@ class Limits:
         return folders
 
     def remove_group(self, name: str) -> None:
-        """Remove them once no process is left in them."""
+        """Remove them once no process is left in them. Raises `EngineUnavailableError`."""
+        if self.scopes is not None:
+            return  # systemd does
         until = time.monotonic() + _REMOVE_S
         for folder in self.folders(name):
             while folder.exists():
@@ -58,6 +78,22 @@ class Limits:
                     if time.monotonic() > until:
                         raise EngineUnavailableError("Processes of a sandbox could not be ended.") from error
                     time.sleep(0.01)
+
+    def scope(self, name: str) -> list[str]:
+        """Command prefix that runs what follows in a scope of the user's systemd, where it is used."""
+        if self.scopes is None:
+            return []
+        runtime = os.environ.get("XDG_RUNTIME_DIR", f"/run/user/{os.geteuid()}")
+        command = ["env", f"XDG_RUNTIME_DIR={runtime}", "systemd-run", "--user", "--scope", "--quiet", "--collect"]
+        properties = {
+            "MemoryMax": str(self.inside.memory_bytes),
+            "MemorySwapMax": "0",
+            "TasksMax": str(self.inside.pids),
+            "CPUQuota": f"{round(self.inside.cpus * 100)}%",
+            "CPUWeight": _WEIGHT,
+        }
+        command += [part for key, value in properties.items() for part in ("-p", f"{key}={value}")]
+        return [*command, f"--unit={_unit(name)}", "--", "env", "-u", "XDG_RUNTIME_DIR"]
 
     def prlimit(self) -> list[str]:
         """Command prefix that sets rlimits; memory and processes only where no cgroup does."""
@@ -83,7 +119,7 @@ class Limits:
             return [_ROOT / controller / "agent-sandboxes" / name for controller in controllers]
         if self.kind == "cgroup v2":
             return [_ROOT / "agent-sandboxes" / name]
-        return []
+        return [] if self.scopes is None else [self.scopes / _unit(name)]
 
     def _values(self, folder: Path) -> dict[str, str]:
         quota = str(int(self.inside.cpus * _PERIOD_US))
@@ -115,6 +151,8 @@ def limits_here(inside: SandboxProfile, *, isolated: bool) -> Limits:
         limits = Limits(kind, inside)
         if _is_usable(limits):
             return limits
+    if (scopes := _scopes_here(inside)) is not None:
+        return Limits("systemd scope", inside, scopes=scopes)
     return Limits("rlimit", inside, counts_by_namespace=isolated and _counts_by_namespace())
 
 
@@ -132,6 +170,26 @@ def _is_usable(limits: Limits) -> bool:
     return True
 
 
+def _scopes_here(inside: SandboxProfile) -> Path | None:
+    """Tried: the cgroup in which the user's systemd makes a scope, if it does and the scope's limit of memory holds."""
+    limits = Limits("systemd scope", inside, scopes=_ROOT)
+    look = f'group=$({_GROUP_OF}); echo "$group"; cat "{_ROOT}$group/memory.max"'
+    try:
+        command = [*limits.scope(f"try-{os.getpid()}"), "sh", "-c", look]
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=_TRY_S, check=True, stdin=subprocess.DEVNULL
+        )
+        group, limit = done.stdout.splitlines()
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return None
+    is_held = limit.isdigit() and int(limit) <= inside.memory_bytes
+    return (_ROOT / group.lstrip("/")).parent if is_held else None
+
+
+def _unit(name: str) -> str:
+    return f"agent-sandbox-{name}.scope"
+
+
 def _is_delegated() -> bool:
     wanted = {"memory", "pids", "cpu"}
     parent = _ROOT / "agent-sandboxes"
@@ -146,7 +204,7 @@ def _is_delegated() -> bool:
 def _lower_weight(parent: Path) -> None:
     """Have all sandboxes together yield the processors to whoever serves people: half of a usual group's share. With
     much less none of them starts where anything else keeps the machine busy."""
-    for file, share in (("cpu.shares", "512"), ("cpu.weight", "50")):
+    for file, share in (("cpu.shares", "512"), ("cpu.weight", _WEIGHT)):
         with contextlib.suppress(OSError):
             if (parent / file).exists():
                 (parent / file).write_text(share)

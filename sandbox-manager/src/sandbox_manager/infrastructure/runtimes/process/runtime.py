@@ -19,6 +19,7 @@ from sandbox_manager.infrastructure.runtimes.process import endpoint as socket_f
 from sandbox_manager.infrastructure.runtimes.process import first_process, monitoring, network
 from sandbox_manager.infrastructure.runtimes.process.archives import ProcessArchives
 from sandbox_manager.infrastructure.runtimes.process.confinement import Confinement, confinement_here
+from sandbox_manager.infrastructure.runtimes.process.disk_watch import TICK_S, DiskWatch, Watched
 from sandbox_manager.infrastructure.runtimes.process.freezer import Freezer
 from sandbox_manager.infrastructure.runtimes.process.launch import MARK, Launch, mark_start, marked_identity
 from sandbox_manager.infrastructure.runtimes.process.limits import Limits, limits_here
@@ -28,8 +29,7 @@ from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
 from sandbox_manager.infrastructure.runtimes.process.spawn import DeadlineError
 from sandbox_manager.infrastructure.runtimes.process.store import Live, State, Store
 from sandbox_manager.infrastructure.runtimes.process.terminals import bound_terminals
-from sandbox_manager.infrastructure.runtimes.process.watches import NOT_HELD, Watches
-from sandbox_manager.infrastructure.runtimes.process.watching import Watch
+from sandbox_manager.infrastructure.runtimes.process.watching import Watch, watching
 from sandbox_manager.infrastructure.runtimes.sandbox_profile import desktop_of, fingerprint
 from sandbox_manager.infrastructure.runtimes.threads import Pools, pools
 
@@ -64,15 +64,33 @@ class ProcessRuntime:
         self._has_network = has_network
         self._rules = network.NetworkRules(options.blocked_subnets, options.host_fib_trie)
         self._place = ""
-        self._watches: list[Watch] = []
+        self._watch: Watch | None = None
         self.archives = ProcessArchives(options, self._store, pools, isolated=isolated)
 
     @contextlib.contextmanager
     def watched(self) -> Generator[None]:
-        """Hold what limits of single processes do not, for the length of the block."""
-        watches = Watches(self._options.folder, self._options.stack, self._store, self._limits, self._isolated)
-        with watches.running() as self._watches:
+        """Count the workspaces of all sandboxes of the stack for the length of the block."""
+        folder, inside = self._options.folder, self._limits.inside
+        disk = DiskWatch(folder, inside.disk_bytes, inside.max_files, self._workspaces, self._end)
+        lock = folder / f"watch-workspaces-{self._options.stack}.lock"
+        with contextlib.closing(disk), watching(lock, disk.look, TICK_S) as self._watch:
             yield
+
+    def _workspaces(self) -> dict[str, Watched]:
+        found: dict[str, Watched] = {}
+        for identity in self._store.identities():
+            state, session_id = self._store.state(identity.sandbox_id), self._store.session_of(identity)
+            if state is not None and state.root.is_alive:
+                found[identity.sandbox_id] = Watched(session_id, self._store.workspace(session_id), state.root)
+        return found
+
+    def _end(self, sandbox_id: str, reason: str) -> None:
+        state = self._store.state(sandbox_id)
+        if state is not None and state.root.is_alive:
+            _log.warning("sandbox ended for its limits", extra={"sandbox_id": sandbox_id, "reason": reason})
+            with contextlib.suppress(OSError):
+                self._store.live(sandbox_id).verdict.write_text(reason)
+            state.root.kill()
 
     async def place(self) -> str:
         if not self._place:
@@ -86,10 +104,9 @@ class ProcessRuntime:
     async def check(self) -> None:
         if not self._options.python.exists():
             raise EngineUnavailableError(f"SANDBOX_PYTHON: {self._options.python} does not exist.")
-        for watch in self._watches:
-            # Without it a sandbox has more than it may: none is started, and another manager is asked.
-            if (trouble := watch.trouble()) is not None:
-                raise EngineUnavailableError(trouble)
+        # Without it a sandbox may fill the disk: none is started, and another manager is asked.
+        if self._watch is not None and (trouble := self._watch.trouble()) is not None:
+            raise EngineUnavailableError(trouble)
 
     async def start_sandbox(self, spec: SandboxSpec) -> Started:
         await self.check()
@@ -212,9 +229,7 @@ class ProcessRuntime:
         return self._freezer(identity, state)
 
     def _freezer(self, identity: Identity, state: State) -> Freezer:
-        return Freezer(
-            self._limits.folders(identity.sandbox_id), state.root, self._store.live(identity.sandbox_id).hold
-        )
+        return Freezer(self._limits.folders(identity.sandbox_id), state.root)
 
     async def assign_workspace(self, identity: Identity) -> None:
         await self._threads.run_call(lambda: self._assign_workspace(identity))
@@ -280,13 +295,12 @@ async def process_runtime(options: ProcessOptions) -> AsyncGenerator[ProcessRunt
             options, limits, own, isolated=trouble is None, confinement=confinement, has_network=has_network
         )
         await runtime.free_unused()
-        fields = {"limits": limits.kind, "network": has_network, "own_uids": os.geteuid() == 0}
+        fields = {"limits": limits.kind, "bounds": limits.bounds}
+        fields |= {"network": has_network, "own_uids": os.geteuid() == 0}
         fields |= {"seccomp": bool(confinement.seccomp), "network_options": " ".join(confinement.network_options)}
         _log.info("process runtime", extra={**fields, "isolated": trouble is None})
         if trouble is not None:
             _log.warning("sandboxes are not isolated", extra={"reason": trouble})
-        if limits.kind == "rlimit":
-            _log.warning("memory and processes of sandboxes are watched, not held", extra={"not_held": NOT_HELD})
         with runtime.watched():
             yield runtime
 

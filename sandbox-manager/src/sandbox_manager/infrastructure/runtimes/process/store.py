@@ -94,11 +94,6 @@ class Live:
         return self.folder / "session"
 
     @property
-    def hold(self) -> Path:
-        """Locked by whoever holds the sandbox still, or lets it go on."""
-        return self.folder / "hold"
-
-    @property
     def verdict(self) -> Path:
         """Why the manager ended it, if it did."""
         return self.folder / "verdict"

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import errno
-import fcntl
-import os
 import sys
 import threading
 import time
@@ -18,9 +15,9 @@ import pytest
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.infrastructure.runtimes.process import watching
 from sandbox_manager.infrastructure.runtimes.process.confinement import Confinement
+from sandbox_manager.infrastructure.runtimes.process.disk_watch import DiskWatch
 from sandbox_manager.infrastructure.runtimes.process.limits import Limits
 from sandbox_manager.infrastructure.runtimes.process.runtime import ProcessRuntime
-from sandbox_manager.infrastructure.runtimes.process.workspace_watch import WorkspaceWatch
 from sandbox_manager.infrastructure.runtimes.threads import pools
 from support.sandboxes import inside, process_options
 
@@ -29,8 +26,7 @@ WITHIN_S = 10.0
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "_TRY_AGAIN_S", 0.02)
-    monkeypatch.setattr(watching, "_LASTING_S", 0.2)
+    monkeypatch.setattr(watching, "_LASTING_S", 0.3)
 
 
 def becomes(so: Callable[[], bool]) -> None:
@@ -53,36 +49,12 @@ class Looks:
             raise RuntimeError(f"look {self.count}")
 
 
-@pytest.mark.parametrize("failing", ["flock", "open"])
-def test_a_lock_that_can_not_be_taken_once_is_tried_again(
-    failing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    module, real = (fcntl, fcntl.flock) if failing == "flock" else (os, os.open)
-    lock, calls = tmp_path / "x.lock", 0
-
-    def failing_at_first(*given: object, **more: object) -> object:
-        nonlocal calls
-        if threading.current_thread().name == "memory":
-            calls += 1
-            if calls <= 2:
-                raise OSError(errno.ENOLCK, "No locks available")
-        return real(*given, **more)  # pyright: ignore[reportCallIssue, reportArgumentType]
-
-    monkeypatch.setattr(module, failing, failing_at_first)
-    looks = Looks()
-    with watching.watching("memory", lock, looks, 0.01) as watch:
-        becomes(lambda: looks.count > 3)
-        assert watch.trouble() is None
-
-    assert [record.message for record in caplog.records] == ["a watch over sandboxes failed"]
-
-
-def test_a_lasting_failure_is_told_again_and_known_until_it_is_over(
+def test_a_lasting_failure_is_logged_now_and_then_and_known_until_it_is_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(watching, "_LOG_INTERVAL_S", 0.3)
     looks = Looks()
-    with watching.watching("memory", tmp_path / "x.lock", looks, 0.01) as watch:
+    with watching.watching(tmp_path / "x.lock", looks, 0.01) as watch:
         becomes(lambda: looks.count > 1)
         assert watch.trouble() is None
         looks.fails = True
@@ -95,15 +67,14 @@ def test_a_lasting_failure_is_told_again_and_known_until_it_is_over(
     assert told < failed / 4
 
 
-def test_a_look_that_does_not_come_back_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "_HANGING_S", 0.2)
+def test_a_look_that_does_not_come_back_is_known(tmp_path: Path) -> None:
     looks, goes_on = Looks(), threading.Event()
 
     def look() -> None:
         looks()
         goes_on.wait(WITHIN_S)
 
-    with watching.watching("memory", tmp_path / "x.lock", look, 0.01) as watch:
+    with watching.watching(tmp_path / "x.lock", look, 0.01) as watch:
         becomes(lambda: looks.count == 1)
         becomes(lambda: watch.trouble() is not None)
         goes_on.set()
@@ -111,21 +82,17 @@ def test_a_look_that_does_not_come_back_is_known(tmp_path: Path, monkeypatch: py
         becomes(lambda: watch.trouble() is None)
 
 
-def test_who_waits_for_another_manager_is_in_no_trouble(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second, tried = Looks(), Looks(), Looks()
-    try_lock = watching._try_lock
-
-    def counted(held: int) -> bool:
-        tried()
-        return try_lock(held)
-
-    with watching.watching("memory", tmp_path / "x.lock", first, 0.01):
+def test_one_manager_of_a_folder_watches_and_another_takes_over_when_it_ends(tmp_path: Path) -> None:
+    first, second = Looks(), Looks()
+    with watching.watching(tmp_path / "x.lock", first, 0.01):
         becomes(lambda: first.count > 0)
-        monkeypatch.setattr(watching, "_try_lock", counted)
-        with watching.watching("memory", tmp_path / "x.lock", second, 0.01) as waiting:
-            becomes(lambda: tried.count > 20)
+        with watching.watching(tmp_path / "x.lock", second, 0.01) as waiting:
+            before = first.count
+            becomes(lambda: first.count > before + 20)
             assert waiting.trouble() is None
             assert second.count == 0
+    with watching.watching(tmp_path / "x.lock", second, 0.01):
+        becomes(lambda: second.count > 0)
 
 
 async def checked_again_and_again(runtime: ProcessRuntime) -> None:
@@ -150,8 +117,8 @@ async def test_a_manager_whose_watch_fails_or_has_ended_is_not_ready(
         runtime = ProcessRuntime(
             options, Limits("rlimit", inside()), own, isolated=True, confinement=Confinement(), has_network=False
         )
+        await runtime.check()
+        monkeypatch.setattr(DiskWatch, "look", bad)
         with runtime.watched():
-            await runtime.check()
-            monkeypatch.setattr(WorkspaceWatch, "__call__", bad)
-            with pytest.raises(EngineUnavailableError, match="watch over sandboxes' workspaces"):
+            with pytest.raises(EngineUnavailableError, match="not counted any more"):
                 await checked_again_and_again(runtime)

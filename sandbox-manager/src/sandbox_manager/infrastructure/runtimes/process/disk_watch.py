@@ -1,0 +1,220 @@
+"""Counts the workspaces of running sandboxes from outside, because what answers inside may be anybody's.
+
+Each is counted once a minute, and every two seconds while the disk fills quickly. The tool API holds the limit to the
+byte, as far as it can; here a sandbox that goes on filling a workspace well beyond its limit ends. One that only stays
+there does not: its user has to be able to delete. One that can't be counted three times in a row, by its own doing,
+ends as well.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
+
+import service_kit
+from sandbox_manager.infrastructure.runtimes.process import workspace_size
+from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
+
+_log = logging.getLogger(__name__)
+
+TICK_S = 0.5
+_LOOK_S = 60.0
+_OVER_S = 10.0
+"""One that is over its limit is counted again so soon: whether it grows has to be known."""
+_HURRIED_S, _HURRIED_EACH_S = 2.0, 0.2
+"""While the disk fills quickly; with more than ten sandboxes less often, as each count costs a program its start."""
+_HURRY_S = 10.0
+_FAST_SHARE = 50
+"""The disk fills quickly when it has lost so great a part of a workspace's limit."""
+_CPU_S = 10.0
+_LONGEST_S = 60.0
+_END_S = 1.0
+_AT_ONCE = 4
+_SLACK_SHARE, _SLACK_BYTES, _SLACK_FILES = 10, 16 * 1024 * 1024, 1000
+_GROWTH_SHARE = 100
+_UNCOUNTED = 3
+_MOST_KEPT = 10_000
+_OVER = "Its files took up more space than allowed, and went on growing."
+_COUNTLESS = "Its files could not be counted: there were too many, or they kept being moved."
+_PYTHON_PATH = ":".join(
+    str(Path(file).parents[levels]) for file, levels in ((service_kit.__file__, 1), (workspace_size.__file__, 4))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A running sandbox: the session whose workspace it has, and the process all others in it descend from."""
+
+    session_id: str
+    workspace: Path
+    root: ProcessRef
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """What a workspace holds, whether all of it was seen, and how much of it is deleted but held open."""
+
+    bytes: int
+    files: int
+    complete: bool = True
+    deleted_bytes: int = 0
+
+
+@dataclass(slots=True)
+class _Known:
+    """What stays of one workspace between looks; `over` is its size while it is over its limit."""
+
+    over: Size | None = None
+    holds_deleted: bool = False
+    uncounted: int = 0
+    counted_at: float = float("-inf")
+    took_s: float = 0.0
+
+    def is_due(self, most_s: float) -> bool:
+        """Whether it was not counted for so long, or for less where it is over its limit."""
+        pause_s = most_s if self.over is None and not self.holds_deleted else min(most_s, _OVER_S)
+        return time.monotonic() - self.counted_at >= max(pause_s, self.took_s)
+
+
+@dataclass(frozen=True, slots=True)
+class _Count:
+    """A count under way."""
+
+    watched: Watched
+    program: Popen[bytes]
+    began: float
+
+
+@dataclass(slots=True)
+class DiskWatch:
+    """`running` names the sandboxes, `end` ends one and says why. A limit of zero is none."""
+
+    folder: Path
+    limit_bytes: int
+    limit_files: int
+    running: Callable[[], Mapping[str, Watched]]
+    end: Callable[[str, str], None]
+    _known: dict[str, _Known] = field(default_factory=dict[str, _Known])
+    _counts: dict[str, _Count] = field(default_factory=dict[str, _Count])
+    _free: tuple[int, int] = (0, 0)
+    _hurried_until: float = float("-inf")
+
+    def look(self) -> None:
+        """Take the counts that are done, and begin those that are due. Raises `OSError`."""
+        if not (self.limit_bytes or self.limit_files):
+            return
+        for sandbox_id, count in [*self._counts.items()]:
+            if count.program.poll() is not None or time.monotonic() - count.began > _LONGEST_S:
+                del self._counts[sandbox_id]
+                self._take(sandbox_id, count)
+        self._watch_free_space()
+        running = self.running()
+        is_hurried = time.monotonic() < self._hurried_until
+        most_s = max(_HURRIED_S, _HURRIED_EACH_S * len(running)) if is_hurried else _LOOK_S
+        self._forget({one.session_id for one in running.values()})
+        for sandbox_id in sorted(running, key=lambda one: self._known[running[one].session_id].counted_at):
+            is_due = self._known[running[sandbox_id].session_id].is_due(most_s)
+            if is_due and sandbox_id not in self._counts and len(self._counts) < _AT_ONCE:
+                self._counts[sandbox_id] = _Count(running[sandbox_id], measure(running[sandbox_id]), time.monotonic())
+
+    def close(self) -> None:
+        """End the counts that are under way."""
+        for count in self._counts.values():
+            count_of(count.program)
+        self._counts.clear()
+
+    def _forget(self, sessions: set[str]) -> None:
+        """One that was over its limit when its sandbox ended is so in the next one: nothing begins anew with it."""
+        over = [one for one, known in self._known.items() if known.over is not None and one not in sessions]
+        kept = {one: _Known(over=self._known[one].over) for one in over[-_MOST_KEPT:]}
+        self._known = kept | {one: self._known.get(one, _Known()) for one in sessions}
+
+    def _watch_free_space(self) -> None:
+        found = os.statvfs(self.folder)
+        free = (found.f_bavail * found.f_frsize, found.f_favail)
+        limits = (self.limit_bytes, self.limit_files)
+        lost = [before - now for before, now in zip(self._free, free, strict=True)]
+        if any(limit and loss > limit / _FAST_SHARE for limit, loss in zip(limits, lost, strict=True)):
+            self._hurried_until = time.monotonic() + _HURRY_S
+            self._free = free
+        self._free = (max(self._free[0], free[0]), max(self._free[1], free[1]))
+
+    def _take(self, sandbox_id: str, count: _Count) -> None:
+        known = self._known.setdefault(count.watched.session_id, _Known())
+        known.counted_at = time.monotonic()
+        known.took_s = known.counted_at - count.began
+        size = count_of(count.program)
+        if size is None:
+            _log.warning("a workspace could not be counted", extra={"sandbox_id": sandbox_id})
+        elif (reason := self.verdict(known, size)) is not None and count.watched.root.is_alive:
+            try:
+                self.end(sandbox_id, reason)
+            except Exception:  # noqa: BLE001 - one of many; the others go on
+                _log.exception("a sandbox could not be ended", extra={"sandbox_id": sandbox_id})
+
+    def verdict(self, known: _Known, size: Size) -> str | None:
+        """Why the sandbox of a workspace of this size has to end, if it has to."""
+        known.uncounted = 0 if size.complete else known.uncounted + 1
+        # What nobody can delete any more stays as long as the sandbox does.
+        held_deleted, known.holds_deleted = known.holds_deleted, 0 < self._most_bytes < size.deleted_bytes
+        if self._goes_on_filling(known, size) or (held_deleted and known.holds_deleted):
+            return _OVER
+        # Where there may be any number of files, it is nobody's fault that there are.
+        return _COUNTLESS if known.uncounted >= _UNCOUNTED and self.limit_files > 0 else None
+
+    @property
+    def _most_bytes(self) -> int:
+        return self.limit_bytes and self.limit_bytes + self.limit_bytes // _SLACK_SHARE + _SLACK_BYTES
+
+    @property
+    def _most_files(self) -> int:
+        return self.limit_files and self.limit_files + self.limit_files // _SLACK_SHARE + _SLACK_FILES
+
+    def _goes_on_filling(self, known: _Known, size: Size) -> bool:
+        before = known.over
+        if not (0 < self._most_bytes < size.bytes or 0 < self._most_files < size.files):
+            # What was not counted to its end says nothing of having become less.
+            known.over = None if size.complete else before
+            return False
+        if before is None or self._has_grown(before, size):
+            known.over = size
+            return before is not None
+        known.over = Size(min(before.bytes, size.bytes), min(before.files, size.files))
+        return False
+
+    def _has_grown(self, before: Size, now: Size) -> bool:
+        more_bytes = self.limit_bytes > 0 and now.bytes - before.bytes > self.limit_bytes // _GROWTH_SHARE
+        more_files = self.limit_files > 0 and now.files - before.files > self.limit_files // _GROWTH_SHARE
+        return more_bytes or more_files
+
+
+def measure(watched: Watched) -> Popen[bytes]:
+    """Start the program that measures its workspace. Raises `OSError`."""
+    arguments = [str(watched.workspace), str(watched.root.pid), str(_CPU_S)]
+    command = [sys.executable, "-S", "-P", "-m", workspace_size.__name__, *arguments]
+    environment = {"PYTHONPATH": _PYTHON_PATH, "PYTHONDONTWRITEBYTECODE": "1"}
+    return Popen(command, bufsize=0, env=environment, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL)
+
+
+def count_of(program: Popen[bytes]) -> Size | None:
+    """End it, if it runs; returns what it has counted so far, and None where that is nothing."""
+    assert program.stdout is not None
+    with program.stdout as output:
+        program.kill()
+        # What is stuck in the kernel is not waited for; it has written what it had.
+        with contextlib.suppress(TimeoutExpired):
+            program.wait(_END_S)
+        os.set_blocking(output.fileno(), False)
+        lines = (output.read() or b"").splitlines(keepends=True)
+    whole = [line.split() for line in lines if line.endswith(b"\n")]
+    if not whole:
+        return None
+    taken, files, complete, deleted = map(int, whole[-1])
+    return Size(taken, files, bool(complete), deleted)
