@@ -16,7 +16,7 @@ from contracts.mcp_programs import MAX_LINE_BYTES, McpProgramStart
 from service_kit.terminal.screen import screen_text
 from tool_api.mcp_programs import launcher
 from tool_api.mcp_programs.complaints import complaint
-from tool_api.tools.shell import processes
+from tool_api.programs import processes
 
 MAX_SAID_BYTES = 2_000
 """Of what it writes to its standard error the last so many are kept."""

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tool_api.tools.code.bridge.tables import MAX_CELL, MAX_COLUMNS, MAX_ROWS, table_of
+from tool_api.tools.code.tables import MAX_CELL, MAX_COLUMNS, MAX_ROWS, table_of
 
 FRAME = """<div><style scoped>.dataframe { color: red }</style>
 <table border="1" class="dataframe"><thead>

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import tool_api
+from tool_api.programs import processes
 from tool_api.tools.code.execution import Execution
 from tool_api.tools.code.kernelspecs import KernelSpec
 from tool_api.tools.code.lines import (
@@ -23,7 +24,6 @@ from tool_api.tools.code.lines import (
     Ready,
     parse_line,
 )
-from tool_api.tools.shell import processes
 from tool_api.tools.shell.pipe_writer import PipeWriter
 
 _SOURCES = Path(tool_api.__file__).resolve().parents[1]

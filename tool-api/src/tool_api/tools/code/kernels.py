@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from tool_api import measures
+from tool_api.programs.environment import program_environment
 from tool_api.tools.code.execution import Execution
 from tool_api.tools.code.kernel import Kernel
 from tool_api.tools.code.kernelspecs import KernelSpec, KernelSpecs
-from tool_api.tools.shell.environment import program_environment
 
 MAX_CONTEXTS = 8
 START_S = 40.0

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import tool_api
-from tool_api.own_programs import find_program
+from tool_api.programs.installed import find_program
 
 NO_PICTURE = "The desktop gave no picture. Take another screenshot in a moment."
 NOT_DONE = "The desktop did not do that. Take a screenshot to see what is there, and try another way."

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import tool_api
-from tool_api.own_programs import find_program
+from tool_api.programs.installed import find_program
 from tool_api.shown_names import shown_name
 from tool_api.text_encoding import encoding_of_file
 from tool_api.workspace import Located

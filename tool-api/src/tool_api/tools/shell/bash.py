@@ -18,7 +18,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tool_api.tools.shell import launcher, processes
+from tool_api.programs import processes
+from tool_api.tools.shell import launcher
 from tool_api.tools.shell.command import Command
 from tool_api.tools.shell.output import TerminalDecoder
 from tool_api.tools.shell.pipe_writer import PipeWriter

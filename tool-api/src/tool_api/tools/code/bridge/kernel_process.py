@@ -20,7 +20,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 _MAX_SAID = 4000
 _CHANNELS = ("shell", "iopub", "stdin", "control", "hb")
 _PYTHONS = ("python", "python3")
-_LAUNCHER = Path(__file__).with_name("python_launcher.py")
+_LAUNCHER = Path(__file__).parent.with_name("python_launcher.py")
 _LONGEST_PATH = 80
 """Characters of the folder: a socket's path has at most 107."""
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from tool_api.installed_paths import without_installed_paths
-from tool_api.tools.code.bridge.tables import table_of
 from tool_api.tools.code.bridge.throttle import Throttle
 from tool_api.tools.code.bridge.wire import Fields, Message, is_fields, text_of
+from tool_api.tools.code.tables import table_of
 
 HEAD = TAIL = 500_000
 """Characters of what is written that are told: the first as they come, the last at the end."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 
-from tool_api.tools.shell import processes
+from tool_api.programs import processes
 
 
 async def test_what_one_look_misses_is_ended_all_the_same() -> None:
