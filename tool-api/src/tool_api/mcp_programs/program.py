@@ -133,4 +133,4 @@ async def mcp_program(
 
 async def end_mcp_programs() -> None:
     """End all there are, with what they started; whoever uses one is told that it ended."""
-    await processes.end_found(lambda: processes.with_name(MARK))
+    await processes.end_found(lambda: processes.with_variable(f"{MARK}=".encode()))

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from contracts.tools import CodeTable
 from tool_api.tools.code.tables import MAX_CELL, MAX_COLUMNS, MAX_ROWS, table_of
 
 FRAME = """<div><style scoped>.dataframe { color: red }</style>
@@ -18,11 +19,11 @@ FRAME = """<div><style scoped>.dataframe { color: red }</style>
 
 
 def test_a_data_frame_is_its_cells() -> None:
-    assert table_of(FRAME) == {
-        "columns": ["", "name", "n & m"],
-        "rows": [["0", "Ada", "1"], ["1", "<b>Bob", "2"]],
-        "caption": "2 rows × 2 columns",
-    }
+    assert table_of(FRAME) == CodeTable(
+        columns=["", "name", "n & m"],
+        rows=[["0", "Ada", "1"], ["1", "<b>Bob", "2"]],
+        caption="2 rows × 2 columns",
+    )
 
 
 def test_headings_of_two_rows_are_one_and_spans_are_kept_in_place() -> None:
@@ -30,11 +31,11 @@ def test_headings_of_two_rows_are_one_and_spans_are_kept_in_place() -> None:
         "<table><thead><tr><th></th><th colspan=2>x</th></tr><tr><th>i</th><th>a</th><th>b</th></tr></thead>"
         "<tbody><tr><th>0</th><td>1</td></tr></tbody></table>"
     )
-    assert table_of(html) == {"columns": ["i", "x a", "b"], "rows": [["0", "1", ""]], "caption": ""}
+    assert table_of(html) == CodeTable(columns=["i", "x a", "b"], rows=[["0", "1", ""]])
 
 
 def test_a_table_without_a_heading_has_its_first_row_as_one() -> None:
-    assert table_of("<table><tr><td>a<tr><td>b</table>") == {"columns": ["a"], "rows": [["b"]], "caption": ""}
+    assert table_of("<table><tr><td>a<tr><td>b</table>") == CodeTable(columns=["a"], rows=[["b"]])
 
 
 @pytest.mark.parametrize("html", ["", "<p>no", "<table>", "<table></table>", "<table" + " " * 600_000])
@@ -66,10 +67,7 @@ def test_whatever_the_html_a_table_is_bounded_and_soon_read(html: str) -> None:
     assert time.process_time() - started < 3
     if table is None:
         return
-    columns, rows = table["columns"], table["rows"]
-    assert isinstance(columns, list)
-    assert isinstance(rows, list)
-    assert len(columns) <= MAX_COLUMNS
-    assert len(rows) <= MAX_ROWS
-    assert {len(row) for row in rows} <= {len(columns)}
-    assert all(len(cell) <= MAX_CELL for row in [columns, *rows] for cell in row)
+    assert len(table.columns) <= MAX_COLUMNS
+    assert len(table.rows) <= MAX_ROWS
+    assert {len(row) for row in table.rows} <= {len(table.columns)}
+    assert all(len(cell) <= MAX_CELL for row in [table.columns, *table.rows] for cell in row)

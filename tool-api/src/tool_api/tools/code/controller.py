@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 from contracts.tools import ToolResult
 from tool_api.tools.code.execution import Execution
-from tool_api.tools.code.kernel import KernelStartError
 from tool_api.tools.code.kernels import Context, ContextBusyError, Kernels, TooManyContextsError
-from tool_api.tools.code.kernelspecs import KernelSpec
+from tool_api.tools.code.kernelspecs import KernelSpec, KernelStartError
 from tool_api.tools.code.results import result_of
 from tool_api.tools.code.types import DEFAULT_LANGUAGE, CodeClose, CodeContexts, CodeRestart, CodeRun
 from tool_api.tools.tool import CallContext, done, failed

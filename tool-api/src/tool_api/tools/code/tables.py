@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from html import unescape
 
+from contracts.tools import CodeTable
+
 MAX_ROWS = 100
 MAX_COLUMNS = 30
 MAX_CELL = 200
@@ -15,11 +17,9 @@ _MAX_HTML = 500_000
 _TAG = re.compile(r"<(?P<closes>/?)(?P<name>[A-Za-z][A-Za-z0-9]*)(?P<attributes>[^<>]*)>|<![^<>]*>")
 _COLSPAN = re.compile(r"""\bcolspan\s?=\s?["']?(\d{1,3})\b""", re.IGNORECASE)
 
-Table = dict[str, object]
 
-
-def table_of(html: str) -> Table | None:
-    """`columns`, `rows` and `caption`; None where there is no table, or one that is too large."""
+def table_of(html: str) -> CodeTable | None:
+    """The table; None where there is none, or one that is too large."""
     if "<table" not in html or len(html) > _MAX_HTML:
         return None
     reader = _Reader()
@@ -29,7 +29,7 @@ def table_of(html: str) -> Table | None:
     header = max(1, reader.header_rows) if reader.header_rows < len(reader.rows) else reader.header_rows
     columns = [" ".join(filter(None, cells)) for cells in zip(*_pad_rows(reader.rows[:header]), strict=True)]
     rows = _pad_rows([columns, *reader.rows[header:]])
-    return {"columns": rows[0], "rows": rows[1:], "caption": _squeezed(reader.caption)[:MAX_CAPTION]}
+    return CodeTable(columns=rows[0], rows=rows[1:], caption=_squeezed(reader.caption)[:MAX_CAPTION])
 
 
 def _pad_rows(rows: list[list[str]]) -> list[list[str]]:
