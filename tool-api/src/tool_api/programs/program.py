@@ -158,20 +158,30 @@ async def run_program(start: ProgramStart, *, within_s: float, max_bytes: int, t
         if text is not None:
             program.input.write(text)
             program.input.close()
-        data, is_cut = await read_up_to(program.output, max_bytes)
-        if is_cut:
+        output = BoundedOutput(max_bytes)
+        if not await output.read(program.output):
             raise TooMuchOutputError
-        return Output(await program.wait(), data)
+        return Output(await program.wait(), output.data)
 
 
-async def read_up_to(stream: asyncio.StreamReader, max_bytes: int) -> tuple[bytes, bool]:
-    """The first bytes of a stream, and whether there were more."""
-    data = bytearray()
-    while piece := await stream.read(_READ_BYTES):
-        data += piece
-        if len(data) > max_bytes:
-            return bytes(data[:max_bytes]), True
-    return bytes(data), False
+class BoundedOutput:
+    """The first bytes of a stream, which stay when reading it is cancelled."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._data = bytearray()
+
+    @property
+    def data(self) -> bytes:
+        return bytes(self._data[: self._max_bytes])
+
+    async def read(self, stream: asyncio.StreamReader) -> bool:
+        """Read to the end of the stream; False where there was more than is kept."""
+        while piece := await stream.read(_READ_BYTES):
+            self._data += piece
+            if len(self._data) > self._max_bytes:
+                return False
+        return True
 
 
 class Tail:

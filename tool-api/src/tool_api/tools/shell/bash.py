@@ -15,10 +15,12 @@ import secrets
 import shlex
 import signal
 import sys
+from asyncio.subprocess import DEVNULL
 from dataclasses import dataclass
 from pathlib import Path
 
 from tool_api.programs import processes
+from tool_api.programs.program import Program, ProgramStart, start_program
 from tool_api.tools.shell import launcher
 from tool_api.tools.shell.command import Command
 from tool_api.tools.shell.output import TerminalDecoder
@@ -51,8 +53,8 @@ class BashEndedError(Exception):
 class Bash:
     """A running bash. Make one with `start`; one command at a time."""
 
-    def __init__(self, process: asyncio.subprocess.Process, streams: Streams, commands: int, status: int) -> None:
-        self._process = process
+    def __init__(self, program: Program, streams: Streams, commands: int, status: int) -> None:
+        self._program = program
         self._streams = streams
         self._commands = PipeWriter(commands)
         self._status = status
@@ -84,24 +86,19 @@ class Bash:
             _close_at_end(ours, status_read)
             _close_at_end(theirs, status_write)
             given = (commands_read, streams.shell_input, streams.shell_output, status_write)
-            process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-I",
-                "-S",
-                str(Path(launcher.__file__)),
-                *map(str, given),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.DEVNULL,
-                stderr=asyncio.subprocess.DEVNULL,
-                pass_fds=given,
-                start_new_session=True,
-                env=environment,
-                cwd=state.folder if Path(state.folder).is_dir() else "/",
+            program = await start_program(
+                ProgramStart(
+                    command=(sys.executable, "-I", "-S", str(Path(launcher.__file__)), *map(str, given)),
+                    environment=environment,
+                    folder=state.folder if Path(state.folder).is_dir() else "/",
+                    stdout=DEVNULL,
+                    pass_fds=given,
+                )
             )
             ours.pop_all()
         if not writes:
-            processes.bound_files(process.pid, 0, for_good=True)
-        bash = cls(process, streams, commands_write, status_read)
+            processes.bound_files(program.pid, 0, for_good=True)
+        bash = cls(program, streams, commands_write, status_read)
         bash.state = state
         bash._attach()
         bash._commands.write(_preamble(state, bash._nonce))
@@ -113,7 +110,7 @@ class Bash:
 
     @property
     def pid(self) -> int:
-        return self._process.pid
+        return self._program.pid
 
     def _attach(self) -> None:
         for fd in (*self._streams.ours, self._status):
@@ -246,7 +243,7 @@ class Bash:
         command.finish(code, self.state.folder)
 
     async def _wait_for_exit(self) -> None:
-        code = await self._process.wait()
+        code = await self._program.wait()
         self.is_alive = False
         for fd in (self._streams.output, self._status):
             self._loop.remove_reader(fd)
