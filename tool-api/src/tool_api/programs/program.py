@@ -44,7 +44,7 @@ class ProgramStart:
     stderr: int = DEVNULL
     pass_fds: Sequence[int] = ()
     line_bytes: int = _LINE_BYTES
-    user: str | None = None
+    user: int | str | None = None
 
 
 def module_command(module: str, *arguments: str) -> list[str]:

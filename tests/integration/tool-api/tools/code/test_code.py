@@ -193,26 +193,6 @@ def test_a_kernel_that_can_not_start_says_why(
     assert said in result.output
 
 
-def test_a_live_plot_is_told_by_its_last_frame_however_many_it_has(endpoint: RunningEndpoint) -> None:
-    code = """
-from IPython.display import clear_output, display
-for number in range(150):
-    clear_output(wait=True)
-    display(f"frame {number}")
-"""
-    found, display = run(endpoint, code)
-    assert (found.output, len(display.outputs)) == ("'frame 149'", 1)
-
-
-def test_code_that_floods_is_a_bounded_result(endpoint: RunningEndpoint) -> None:
-    result, display = run(endpoint, "for i in range(120_000): print('line', i)\nprint('end', end='')")
-    assert result.success
-    assert result.output.startswith("line 0\n")
-    assert result.output.endswith("end")
-    assert "characters left out" in result.output
-    assert display.is_cut
-
-
 def test_a_result_of_any_size_is_cut_and_the_next_code_runs(endpoint: RunningEndpoint) -> None:
     code = "class Large:\n    def __repr__(self): return 'x' * 70_000_000\nprint('first')\nLarge()"
     result, _ = run(endpoint, code)

@@ -30,8 +30,6 @@ from tool_api.tools.shell.streams import Streams, open_streams
 _SENTINEL_WAIT_S = 0.5
 _INTERRUPT_WAIT_S = 0.15
 _READ_BYTES = 65536
-# More than any program could be started with. Whatever runs beside bash may write to its pipes, too.
-_MAX_STATUS_BYTES = 4 * 1024 * 1024
 _DRAIN_BYTES = 1024 * 1024
 """As much as a pipe holds at most."""
 _DRAIN_S = 0.5
@@ -216,8 +214,6 @@ class Bash:
             return
         self._status_bytes += data
         if self._status_bytes.count(0) < 3:
-            if len(self._status_bytes) > _MAX_STATUS_BYTES:
-                self._status_bytes.clear()
             return
         code, folder, exports = bytes(self._status_bytes).split(b"\0")[:3]
         self._status_bytes.clear()
