@@ -1,4 +1,4 @@
-"""One program of the desktop: its last lines are kept, and read for the sign that it is ready."""
+"""A program of the desktop, whose output says when it is ready and why it failed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class DesktopProgram:
         self._waiting: tuple[Callable[[str], str | None], asyncio.Future[str]] | None = None
 
     async def wait(self) -> int:
-        """Its exit code, once it has ended."""
+        """Wait until it ends; its exit code."""
         return await self._program.wait()
 
     async def said(self, pick: Callable[[str], str | None], timeout_s: float) -> str:
@@ -44,7 +44,7 @@ class DesktopProgram:
         return await self.before_end(found, timeout_s)
 
     async def before_end(self, sign: asyncio.Future[_T], timeout_s: float) -> _T:
-        """The sign's result, unless the program ends or the time is over first. Raises `StartFailedError`."""
+        """The result of `sign`. Raises `StartFailedError` when the program ends or the time is over first."""
         ended = asyncio.ensure_future(self._program.wait())
         try:
             await asyncio.wait({sign, ended}, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
@@ -69,7 +69,7 @@ class DesktopProgram:
                 self._waiting = None
 
     async def end(self, grace_s: float) -> None:
-        """Ask its process group to end, then make it."""
+        """End its process group: SIGTERM, and after the grace SIGKILL."""
         await self._program.end(grace_s)
 
 
@@ -115,7 +115,7 @@ async def running(
 
 @contextmanager
 def number_pipe() -> Generator[tuple[int, asyncio.Future[str]]]:
-    """The writing end of a pipe, and a future of the first line written to it."""
+    """A pipe's write end, and a future of the first line that is written to it."""
     loop = asyncio.get_running_loop()
     read_fd, write_fd = os.pipe()
     line: asyncio.Future[str] = loop.create_future()

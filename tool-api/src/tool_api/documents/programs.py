@@ -17,7 +17,7 @@ MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
 @contextmanager
 def in_memory(data: bytes) -> Generator[int]:
-    """A descriptor of what these bytes are, which stands in no folder."""
+    """A descriptor of these bytes as a file in memory."""
     fd = os.memfd_create("document", os.MFD_CLOEXEC)
     try:
         with open(fd, "wb", closefd=False) as file:
@@ -29,7 +29,7 @@ def in_memory(data: bytes) -> Generator[int]:
 
 
 class ProgramFailedError(Exception):
-    """It ended without an answer: it took more time or memory than it may, or broke."""
+    """The program ended without a whole answer: it took too much time or memory, or failed."""
 
 
 class DocumentPrograms:
@@ -39,10 +39,10 @@ class DocumentPrograms:
         self._room = asyncio.Semaphore(AT_ONCE)
 
     async def answer(self, module: str, asked: dict[str, Any], document: int, within_s: float) -> bytes:
-        """What the module's program says of what the descriptor `document` holds.
+        """Run the module's program on the document of this descriptor; returns its output.
 
         Raises:
-            ProgramFailedError: it said nothing whole in time.
+            ProgramFailedError: it gave no whole answer in time.
         """
         try:
             async with asyncio.timeout(within_s), self._room:

@@ -1,4 +1,4 @@
-"""What the files panel sees of a folder or a file; blocking, for a thread."""
+"""Lists folders and previews files for the files panel. Blocking: call it in a thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program that speaks the Model Context Protocol by its standard input and output."""
+"""An MCP server that is a program: it is started, spoken to by lines, and ended with all it started."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from tool_api.programs import processes
 from tool_api.programs.program import Program, ProgramStart, Tail, start_program
 
 MAX_SAID_BYTES = 2_000
-"""Of what it writes to its standard error the last so many are kept."""
+"""Bytes of standard error that are kept, the last ones."""
 WRITE_S = 30.0
 END_S = 2.0
-"""So long a program may go on that neither reads nor writes any more."""
+"""Seconds that a program may run on after it closed its input or output."""
 HIDDEN_CHARACTERS = 8
-"""Values of variables of so many or more are hidden in what it complains of, as in the gateway."""
+"""Values of environment variables with so many characters are masked in errors, as in the gateway."""
 MARK = "SANDBOX_MCP_PROGRAM"
-"""A variable of each program: what got away from above its launcher is found by it."""
+"""An environment variable of each program; processes that outlive its launcher are found by it."""
 
 
 class LineTooLongError(Exception):
-    """A line has more than `MAX_LINE_BYTES`."""
+    """The program wrote a line of more than `MAX_LINE_BYTES`."""
 
 
 class McpProgram:
-    """A running one; made by `mcp_program`."""
+    """A running MCP server; `mcp_program` makes one."""
 
     def __init__(self, program: Program, mark: str, env: Mapping[str, str]) -> None:
         self._program = program
@@ -45,7 +45,7 @@ class McpProgram:
         self._errors = Tail(program.errors, kept_bytes)
 
     async def read_line(self) -> bytes | None:
-        """The next one without its end; None once it has ended. Raises `LineTooLongError`."""
+        """The next line without its line feed; None once the program has ended. Raises `LineTooLongError`."""
         try:
             line = await self._program.output.readuntil()
         except asyncio.IncompleteReadError as error:
@@ -55,17 +55,17 @@ class McpProgram:
         return line[:-1]
 
     async def write_line(self, line: bytes) -> None:
-        """Raises `OSError` where nobody reads it, and `TimeoutError` where it is not taken within `WRITE_S`."""
+        """Write a line. Raises `OSError` when the program has ended, and `TimeoutError` when it does not read."""
         self._program.input.write(line.replace(b"\n", b" ") + b"\n")
         async with asyncio.timeout(WRITE_S):
             await self._program.input.drain()
 
     async def wait(self) -> None:
-        """Until it has ended, or what started it."""
+        """Wait until it has ended."""
         await self._program.wait()
 
     async def ending(self) -> str:
-        """How it ended, with the end of what it complained of, without the values of its variables."""
+        """How it ended, with its last errors; values of its environment variables are masked."""
         try:
             async with asyncio.timeout(END_S):
                 ended = f"it ended with the exit code {await self._program.wait()}"
@@ -94,7 +94,7 @@ class McpProgram:
 async def mcp_program(
     start: McpProgramStart, folder: Path, environment: Mapping[str, str]
 ) -> AsyncGenerator[McpProgram]:
-    """It runs until the end of the block, in whatever way that comes. Raises `OSError`."""
+    """An MCP server that runs until the block ends. Raises `OSError`."""
     mark = secrets.token_hex(8)
     start_of_it = ProgramStart(
         command=(sys.executable, "-I", "-S", str(Path(launcher.__file__)), start.command, *start.args),
@@ -112,5 +112,5 @@ async def mcp_program(
 
 
 async def end_mcp_programs() -> None:
-    """End all there are, with what they started; whoever uses one is told that it ended."""
+    """End all MCP servers with what they started; their sockets close with a reason."""
     await processes.end_found(lambda: processes.with_variable(f"{MARK}=".encode()))

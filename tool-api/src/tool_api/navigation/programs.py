@@ -1,4 +1,4 @@
-"""Starts the program that looks through source code, and ends it with whoever waits."""
+"""Starts the program that searches source code, and ends it with the call."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _STEP = TypeAdapter(Step)
 
 @dataclass(slots=True)
 class Answer:
-    """What is there, as far as it was looked."""
+    """The places that were found, and how far the search went."""
 
     places: list[Place] = field(default_factory=list[Place])
     looked: Looked = field(default_factory=Looked)
 
 
 class SourcePrograms:
-    """A few at a time."""
+    """Starts a few searches at a time."""
 
     def __init__(self) -> None:
         self._room = asyncio.Semaphore(AT_ONCE)

@@ -1,1 +1,1 @@
-"""Programs that the tool API starts: found, started in groups of their own, bounded, and ended as a whole."""
+"""Starts programs in process groups of their own, bounds them, and ends them with all they started."""

@@ -1,4 +1,4 @@
-"""Finding and ending what a command started, by /proc.
+"""Finds and ends the processes that a command started, by /proc.
 
 A command's processes are the descendants of its bash (which reaps its orphans, so daemons stay descendants) that carry
 the command's mark in their environment, or carry none and began after it. Another command's background processes carry
@@ -23,7 +23,7 @@ _ROUNDS = 30
 
 
 def clock_ticks() -> int:
-    """Now, on the clock `/proc/<pid>/stat` tells start times by."""
+    """The current time in clock ticks, as start times stand in `/proc/<pid>/stat`."""
     uptime = float(Path("/proc/uptime").read_bytes().split()[0])
     return int(uptime * os.sysconf("SC_CLK_TCK"))
 
@@ -35,13 +35,13 @@ class _Stat(NamedTuple):
 
 
 def _stat(pid: str) -> _Stat:
-    """Raises `OSError`."""
+    """Read `/proc/<pid>/stat`. Raises `OSError`."""
     fields = Path("/proc", pid, "stat").read_bytes().rpartition(b")")[2].split()
     return _Stat(fields[0] in (b"Z", b"X"), int(fields[1]), int(fields[19]))
 
 
 def descendants(root: int) -> list[tuple[int, int]]:
-    """(pid, start ticks) of all living descendants of a process, nearest first."""
+    """Pid and start ticks of all living descendants of a process, nearest first."""
     children: dict[int, list[tuple[int, int]]] = {}
     for entry in os.listdir("/proc"):
         if not entry.isdigit():

@@ -12,13 +12,13 @@ from tool_api.tools.code.tables import table_of
 from tool_api.tools.followed import Followed
 
 HEAD = TAIL = 400_000
-"""Characters of what is written: the first are kept as they come, the last are added at the end."""
+"""Most characters of written text: the first are kept as they come, the last are added at the end."""
 SHOWN = 250_000
-"""Characters of what is shown, and of errors."""
+"""Most characters of shown text and of errors together."""
 MAX_SHOWN = 100
 MAX_SHOWN_TEXT = 100_000
 MAX_PICTURE = 2_700_000
-"""Characters of base64."""
+"""Most characters of a picture in base64."""
 _PICTURES_ROOM = 12_000_000
 _TOO_LARGE = "[A picture that is too large was left out; save it to a file.]"
 _ONLY_FIRST = f"\n[Only the first {MAX_SHOWN} outputs are shown.]\n"
@@ -65,7 +65,7 @@ class Execution(Followed):
 
     @property
     def outputs(self) -> list[Passage | Shown]:
-        """All that is kept, in its order."""
+        """The kept outputs, in their order."""
         return list(self._outputs)
 
     def add_message(self, message: Fields) -> None:

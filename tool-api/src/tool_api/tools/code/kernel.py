@@ -23,11 +23,11 @@ from tool_api.tools.code.execution import Execution
 from tool_api.tools.code.kernelspecs import KernelSpec, KernelStartError
 
 MARK = "SANDBOX_KERNEL"
-"""A variable of each kernel, by which all that its code started is found."""
+"""An environment variable of each kernel; processes that its code started inherit it and are found by it."""
 _LAST_WORDS_S = 0.2
 _MAX_STRAY_BYTES = 4000
 _LONGEST_PATH = 80
-"""Characters of the folder for temporary files: a socket's path has at most 107."""
+"""Most characters of the folder for temporary files, as a socket's path may have 107."""
 _log = logging.getLogger(__name__)
 
 
@@ -170,7 +170,7 @@ class Kernel:
         await processes.end_found(lambda: self._processes(self._since_ticks))
 
     def _processes(self, since_ticks: int) -> list[int]:
-        """What its code started since then, and left running."""
+        """Pids of what its code started since then and left running."""
         return [pid for pid in processes.with_variable(self._mark, since_ticks) if pid != self._program.pid]
 
     def _ending(self) -> str:

@@ -1,4 +1,4 @@
-"""The contexts of a sandbox: named kernels that outlive calls and end with the sandbox."""
+"""The contexts of a sandbox: named kernels that live on between calls and end with the sandbox."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _KERNEL_MODULE = "tool_api.tools.code.kernel"
 MAX_CONTEXTS = 8
 START_S = 40.0
 STOP_GRACE_S = 0.25
-"""Somebody who stops a run waits for it: all is gone within half a second."""
+"""Seconds that stopped code gets to end by itself. Whoever stops a run waits half a second at most."""
 
 
 class ContextBusyError(Exception):
@@ -33,7 +33,7 @@ class ContextBusyError(Exception):
 
 
 class TooManyContextsError(Exception):
-    """No further context may be opened."""
+    """As many contexts are open as may be."""
 
 
 class Context:
@@ -58,7 +58,7 @@ class Context:
     async def start_execution(
         self, code: str, *, wait_s: float, limit_s: float, file_bytes: int | None = None
     ) -> Execution:
-        """Run code, which makes no larger file than that.
+        """Run code; it may make no file larger than `file_bytes`.
 
         Raises `ContextBusyError`, and `KernelStartError` where there is no kernel and none starts.
         """
@@ -73,12 +73,12 @@ class Context:
             return self.execution
 
     async def abort(self, grace_s: float = STOP_GRACE_S) -> bool:
-        """End what runs with all it started; False when the kernel had to be ended, too, after that time."""
+        """End the running code with all it started; False when the kernel did not stop in time and was ended too."""
         async with self._turn:
             return self._kernel is None or await self._kernel.interrupt(grace_s)
 
     async def close(self) -> None:
-        """End the kernel with all it ever started. It is started anew when code is to be run."""
+        """End the kernel with all it ever started. The next code starts another one."""
         async with self._turn:
             if self._kernel is not None:
                 await self._kernel.close()
@@ -113,11 +113,11 @@ class Kernels:
 
     @property
     def is_busy(self) -> bool:
-        """Whether code runs in any of them."""
+        """Whether code runs in any context."""
         return any(context.is_busy for context in self._contexts.values())
 
     async def end_executions(self) -> None:
-        """End what runs in any of them, with all it started."""
+        """End the code that runs in any context, with all it started."""
         await asyncio.gather(*(context.abort() for context in self._contexts.values() if context.is_busy))
 
     async def end_all(self) -> None:
@@ -125,7 +125,7 @@ class Kernels:
         await asyncio.gather(*(context.close() for context in self._contexts.values()))
 
     async def specs(self) -> list[KernelSpec]:
-        """What can be run here; nothing where what runs it is missing."""
+        """The kernels that can run here; none where their Python environment is missing."""
         return await asyncio.to_thread(self._specs.all) if self._python.exists() else []
 
     def all(self) -> list[Context]:
@@ -135,7 +135,7 @@ class Kernels:
         return self._contexts.get(name)
 
     def open(self, name: str, spec: KernelSpec) -> Context:
-        """The context of that name, new if need be. Raises `TooManyContextsError`."""
+        """The context of that name, made if it is new. Raises `TooManyContextsError`."""
         if name not in self._contexts:
             if len(self._contexts) >= MAX_CONTEXTS:
                 raise TooManyContextsError

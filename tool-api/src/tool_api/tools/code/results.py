@@ -1,4 +1,4 @@
-"""What an execution showed as a result: what the model reads, and what the page shows."""
+"""Makes a tool result of an execution: text for the model, and outputs for the page."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tool_api.tools.code.kernels import Context
 from tool_api.tools.tool import done, failed
 
 MAX_DISPLAYED = 8_000
-"""Characters of text in the view; the whole is the result's."""
+"""Most characters of text in the page's view; the result has the whole text."""
 MAX_CELLS = 6_000
 MAX_CELL_CHARACTERS = 200_000
 
 
 def result_of(context: Context, execution: Execution, note: str | None = None) -> ToolResult:
-    """`note` says why the execution was ended."""
+    """The result of an execution; `note` says why it was ended."""
     rendered = _Rendered()
     for one in execution.outputs:
         rendered.add(one)

@@ -1,4 +1,4 @@
-"""The first table of an HTML text, as cells: what a kernel shows of a table is HTML, which nobody else is to read."""
+"""Reads the first table of an HTML text as cells, as no HTML of a kernel is passed on."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ _CODE = re.compile(rb"\d{1,3}")
 
 @dataclass(frozen=True, slots=True)
 class ShellState:
-    """What outlives a bash that had to be ended: its folder and its exported variables, as bash prints them."""
+    """The folder and exported variables of a bash, which the next one starts with."""
 
     folder: str
     exports: str = ""
@@ -49,7 +49,7 @@ class BashEndedError(Exception):
 
 
 class Bash:
-    """A running bash. Make one with `start`; one command at a time."""
+    """A running bash, which runs one command at a time; `start_shell` makes one."""
 
     def __init__(self, program: Program, streams: Streams, commands: int, status: int) -> None:
         self._program = program
@@ -118,7 +118,7 @@ class Bash:
         self._waiter = self._loop.create_task(self._wait_for_exit())
 
     def run_command(self, command: Command, file_bytes: int | None = None) -> None:
-        """Give bash a command, which makes no larger file than this; `command` is told its output and its end."""
+        """Run a command that makes no file larger than `file_bytes`; `command` collects its output and exit code."""
         if not self.is_alive:
             raise BashEndedError
         processes.bound_files(self.pid, file_bytes)
@@ -138,7 +138,7 @@ class Bash:
         self._commands.write(line)
 
     def type_text(self, text: str) -> int:
-        """Type for the running command; answers how many bytes were taken."""
+        """Type for the running command; returns how many bytes were accepted."""
         try:
             return os.write(self._streams.keys, text.encode())
         except (BlockingIOError, BrokenPipeError):
