@@ -150,7 +150,7 @@ class Kernels:
         await context.close()
 
     async def _start(self, spec: KernelSpec, limit_s: float) -> Kernel:
-        # Loading `jupyter_client` takes 0.3 s and 20 MB, which most sandboxes never need.
+        # Loading `jupyter_client` takes 0.3 s and 7 MB, which most sandboxes never need.
         module = await asyncio.to_thread(import_module, _KERNEL_MODULE)
         kernel = cast("type[Kernel]", module.Kernel)
         environment = program_environment(self._display())
