@@ -7,7 +7,6 @@ hand, so that what was checked is what is used, however the folders change meanw
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import secrets
 import stat
@@ -175,13 +174,7 @@ class _Walk:
             return None
 
     def _through_link(self, part: str, rest: deque[str]) -> deque[str]:
-        try:
-            target = os.readlink(part, dir_fd=self._folders[-1])
-        except OSError as error:
-            if error.errno != errno.EINVAL:
-                raise
-            # Exchanged for something that is no link meanwhile: it is looked at again.
-            return deque([part, *rest])
+        target = os.readlink(part, dir_fd=self._folders[-1])
         parts = self._enter(target) if target.startswith("/") else _parts(target)
         return parts + rest
 

@@ -166,5 +166,5 @@ async def test_one_that_could_not_start_is_started_by_the_next_who_asks(monkeypa
 
 
 def test_a_sandbox_loads_the_protocol_for_nobody() -> None:
-    look = "import sys, tool_api.bootstrap.serve; assert not {'mcp', 'mcp_types', 'httpx2'} & set(sys.modules)"
+    look = "import sys, tool_api.bootstrap.serve; assert not {'mcp', 'httpx2', 'jupyter_client'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", look], check=True, timeout=60)

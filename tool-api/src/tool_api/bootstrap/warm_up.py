@@ -15,7 +15,7 @@ from pathlib import Path
 
 from contracts.tools import ToolCall
 from tool_api.http.services import Services
-from tool_api.tools.shell.processes import descendants
+from tool_api.programs.processes import descendants
 from tool_api.tools.shell.types import DEFAULT_SHELL, ShellExec
 
 _ANSWER_S = 5.0

@@ -12,7 +12,7 @@ from typing import Any
 
 from tool_api.desktop import programs
 from tool_api.desktop.drawer import draw
-from tool_api.desktop.process import Program, StartFailedError, running
+from tool_api.desktop.process import DesktopProgram, StartFailedError, running
 from tool_api.desktop.settings import DesktopSettings
 from tool_api.tools.browser.cdp import CdpClosedError, CdpConnection, CdpError, Payload, connected
 from tool_api.tools.documents.controller import NotMadeError
@@ -100,7 +100,7 @@ class _Conversation:
         elif method == "Inspector.targetCrashed" and not self._loaded.done():
             self._loaded.set_exception(CdpClosedError("it has no memory for it, or broke over it"))
 
-    async def print_by(self, connection: CdpConnection, program: Program, page: str) -> bytes:
+    async def print_by(self, connection: CdpConnection, program: DesktopProgram, page: str) -> bytes:
         self._page = page
         target = await connection.send("Target.createTarget", {"url": "about:blank"})
         attached = await connection.send("Target.attachToTarget", {"targetId": target["targetId"], "flatten": True})

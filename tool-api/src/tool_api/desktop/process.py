@@ -1,17 +1,18 @@
-"""One program of the desktop: started in a process group of its own, ended as a whole."""
+"""A program of the desktop, whose output says when it is ready and why it failed."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import signal
+from asyncio.subprocess import STDOUT
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Generator
-from contextlib import asynccontextmanager, contextmanager, suppress
-from typing import Any, TypeVar
+from contextlib import asynccontextmanager, contextmanager
+from typing import TypeVar
 
 from service_kit.amounts import duration_text
 from tool_api.desktop.settings import DesktopSettings
+from tool_api.programs.program import Program, ProgramStart, start_program
 
 TAIL_LINES = 20
 LINE_LIMIT = 64 * 1024
@@ -22,19 +23,19 @@ class StartFailedError(Exception):
     """A program ended or stayed silent before it was ready; the message holds its last words."""
 
 
-class Program:
+class DesktopProgram:
     """A running program whose output is read line by line and whose last lines are kept."""
 
-    def __init__(self, name: str, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, name: str, program: Program) -> None:
         self.name = name
-        self.pid = process.pid
+        self.pid = program.pid
         self.tail: deque[str] = deque(maxlen=TAIL_LINES)
-        self._process = process
+        self._program = program
         self._waiting: tuple[Callable[[str], str | None], asyncio.Future[str]] | None = None
 
     async def wait(self) -> int:
-        """Its exit code, once it has ended."""
-        return await self._process.wait()
+        """Wait until it ends; its exit code."""
+        return await self._program.wait()
 
     async def said(self, pick: Callable[[str], str | None], timeout_s: float) -> str:
         """The first thing `pick` finds in a line of its output. Raises `StartFailedError`."""
@@ -43,8 +44,8 @@ class Program:
         return await self.before_end(found, timeout_s)
 
     async def before_end(self, sign: asyncio.Future[_T], timeout_s: float) -> _T:
-        """The sign's result, unless the program ends or the time is over first. Raises `StartFailedError`."""
-        ended = asyncio.ensure_future(self._process.wait())
+        """The result of `sign`. Raises `StartFailedError` when the program ends or the time is over first."""
+        ended = asyncio.ensure_future(self._program.wait())
         try:
             await asyncio.wait({sign, ended}, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
             if sign.done():
@@ -59,8 +60,7 @@ class Program:
 
     async def drain(self) -> None:
         """Read its output until it closes; a program whose pipe is full would stand still."""
-        stream = self._process.stdout
-        while stream is not None and (raw := await _line(stream)):
+        while raw := await _line(self._program.output):
             line = raw.decode("utf-8", "replace").rstrip()
             self.tail.append(line[:500])
             if self._waiting is not None and (found := self._waiting[0](line)) is not None:
@@ -69,16 +69,8 @@ class Program:
                 self._waiting = None
 
     async def end(self, grace_s: float) -> None:
-        """Ask its group to go, then make it."""
-        with suppress(ProcessLookupError):
-            os.killpg(self.pid, signal.SIGTERM)
-            os.killpg(self.pid, signal.SIGCONT)  # a program that is held still hears of it only then
-        with suppress(TimeoutError):
-            async with asyncio.timeout(grace_s):
-                await self._process.wait()
-        with suppress(ProcessLookupError):
-            os.killpg(self.pid, signal.SIGKILL)
-        await self._process.wait()
+        """End its process group: SIGTERM, and after the grace SIGKILL."""
+        await self._program.end(grace_s)
 
 
 async def _line(stream: asyncio.StreamReader) -> bytes:
@@ -97,39 +89,33 @@ async def running(
     environment: dict[str, str],
     settings: DesktopSettings,
     pass_fds: tuple[int, ...] = (),
-) -> AsyncGenerator[Program]:
+) -> AsyncGenerator[DesktopProgram]:
     """Run `command` for as long as the block lasts. Raises `StartFailedError` where it can't be started."""
-    as_user: dict[str, Any] = {}
-    if settings.user is not None:
-        as_user = {"user": settings.user, "group": settings.user, "extra_groups": []}
+    start = ProgramStart(
+        command=command,
+        environment=environment,
+        folder=settings.home,
+        stderr=STDOUT,
+        pass_fds=pass_fds,
+        line_bytes=LINE_LIMIT,
+        user=settings.user,
+    )
     try:
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            env=environment,
-            cwd=settings.home,
-            start_new_session=True,
-            pass_fds=pass_fds,
-            limit=LINE_LIMIT,
-            **as_user,
-        )
+        program = DesktopProgram(name, await start_program(start))
     except OSError as error:
         raise StartFailedError(f"{name} could not be started: {error}") from error
-    program = Program(name, process)
     reader = asyncio.create_task(program.drain(), name=f"output of {name}")
     try:
         yield program
     finally:
-        await asyncio.shield(program.end(settings.stop_grace_s))
+        await asyncio.shield(asyncio.ensure_future(program.end(settings.stop_grace_s)))
         reader.cancel()
         await asyncio.gather(reader, return_exceptions=True)
 
 
 @contextmanager
 def number_pipe() -> Generator[tuple[int, asyncio.Future[str]]]:
-    """The writing end of a pipe, and a future of the first line written to it."""
+    """A pipe's write end, and a future of the first line that is written to it."""
     loop = asyncio.get_running_loop()
     read_fd, write_fd = os.pipe()
     line: asyncio.Future[str] = loop.create_future()

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from tool_api.desktop.settings import DesktopSettings
-from tool_api.own_programs import find_program
+from tool_api.programs.installed import find_program
 
 BROWSERS = ("chromium", "google-chrome-stable", "google-chrome", "chrome")
 OPENBOX_SETTINGS = Path(__file__).with_name("openbox.xml")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from tool_api.tools.shell.processes import descendants
+from tool_api.programs.processes import descendants
 
 _LOOK_S = 0.005
 _QUIET_LOOKS = 2

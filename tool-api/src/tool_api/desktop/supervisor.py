@@ -11,7 +11,7 @@ from types import TracebackType
 
 from contracts.tools import ServiceState
 from tool_api.desktop import programs
-from tool_api.desktop.process import Program, StartFailedError, number_pipe, running
+from tool_api.desktop.process import DesktopProgram, StartFailedError, number_pipe, running
 from tool_api.desktop.rest import are_stopped, resume_processes, stop_processes
 from tool_api.desktop.settings import DesktopSettings
 from tool_api.desktop.trust import trust_authorities
@@ -25,7 +25,7 @@ LONGEST_PAUSE_S = 10.0
 STEADY_AFTER_S = 10.0
 STARTS_BEFORE_FAILED = 3
 
-Up = Callable[[Program], Awaitable[None]]
+Up = Callable[[DesktopProgram], Awaitable[None]]
 
 
 class Desktop:
@@ -45,7 +45,7 @@ class Desktop:
         self._task: asyncio.Task[None] | None = None
         self._display: str | None = None
         self._cdp: str | None = None
-        self._chrome: Program | None = None
+        self._chrome: DesktopProgram | None = None
         self._pids: set[int] = set()
         self._awake = asyncio.Event()
         self._awake.set()
@@ -156,7 +156,7 @@ class Desktop:
         while True:
             began: float | None = None
 
-            async def ready(program: Program) -> None:
+            async def ready(program: DesktopProgram) -> None:
                 nonlocal began
                 began = time.monotonic()
                 await self._report(name, ServiceState.READY)
@@ -182,7 +182,7 @@ class Desktop:
             await asyncio.sleep(pause_s)
             pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
 
-    async def _on_screen(self, _: Program) -> None:
+    async def _on_screen(self, _: DesktopProgram) -> None:
         async with asyncio.TaskGroup() as group:
             if self._programs.window_manager:
                 group.create_task(self._keep_running(WINDOW_MANAGER, self._window_manager, _do_nothing))
@@ -245,7 +245,7 @@ class Desktop:
     @asynccontextmanager
     async def _running(
         self, name: str, command: list[str], environment: dict[str, str], pass_fds: tuple[int, ...] = ()
-    ) -> AsyncGenerator[Program]:
+    ) -> AsyncGenerator[DesktopProgram]:
         async with running(name, command, environment, self._settings, pass_fds) as program:
             self._pids.add(program.pid)
             try:
@@ -267,7 +267,7 @@ class Desktop:
         return True
 
 
-async def _do_nothing(_: Program) -> None:
+async def _do_nothing(_: DesktopProgram) -> None:
     return
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from tool_api.desktop.process import StartFailedError, running
 from tool_api.desktop.programs import environment
 from tool_api.desktop.settings import DesktopSettings
-from tool_api.own_programs import find_program
+from tool_api.programs.installed import find_program
 
 logger = logging.getLogger(__name__)
 

@@ -1,11 +1,10 @@
-"""What the files panel sees of a folder or a file; blocking, for a thread."""
+"""Lists folders and previews files for the files panel. Blocking: call it in a thread."""
 
 from __future__ import annotations
 
 import codecs
 import os
 import stat
-import time
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 
@@ -18,7 +17,6 @@ from tool_api.workspace import Workspace
 HIDDEN = frozenset({".agent", ".transcripts", ".tasks", ".team"})
 MAX_PREVIEW_BYTES = 100 * 1024
 MAX_LISTED = 5000
-_LINKS_S = 2.0
 _EARLIEST = datetime(1, 1, 1, tzinfo=UTC).timestamp()
 _LATEST = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()
 
@@ -45,28 +43,24 @@ def changed_at(state: os.stat_result) -> datetime:
 
 
 def list_entries(workspace: Workspace, path: str) -> list[FileEntry]:
-    """The entries of a folder, folders first; links that lead out of the workspace, or nowhere, are left out, and those
-    there is no time to follow."""
+    """The entries of a folder, folders first; links that lead out of the workspace, or nowhere, are left out."""
     with workspace.locate(path) as place:
         fd = place.open_folder()
         prefix = "" if place.path == "." else f"{place.path}/"
     try:
         with os.scandir(fd) as entries:
             names = sorted(entry.name for entry in entries if entry.name not in HIDDEN)[:MAX_LISTED]
-        until = time.monotonic() + _LINKS_S
         shown = zip(names, shown_names(names), strict=True)
-        found = [_entry(workspace, fd, prefix, name, text, until) for name, text in shown]
+        found = [_entry(workspace, fd, prefix, name, text) for name, text in shown]
     finally:
         os.close(fd)
     return sorted((entry for entry in found if entry is not None), key=lambda entry: (not entry.is_dir, entry.name))
 
 
-def _entry(workspace: Workspace, folder: int, prefix: str, name: str, shown: str, until: float) -> FileEntry | None:
+def _entry(workspace: Workspace, folder: int, prefix: str, name: str, shown: str) -> FileEntry | None:
     try:
         state = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if stat.S_ISLNK(state.st_mode):
-            if time.monotonic() > until:
-                return None
             with workspace.locate(prefix + shown) as target:
                 state = target.stat()
     except (OSError, PathForbiddenError):

@@ -1,4 +1,4 @@
-"""Runs a program and ends with it: `python -I -S launcher.py <command> <argument>...`.
+"""Runs a program, and ends when it does: `python -I -S launcher.py <command> <argument>...`.
 
 It reaps all orphans of the program, so that none of them escapes a walk over its descendants, and ends what the program
 leaves behind.
@@ -35,7 +35,7 @@ def main() -> int:
 
 
 def _end_children() -> bool:
-    """False where there is none; what a child leaves is a child then."""
+    """Kill all children, and reap one; False where there is none. Orphans of a child become children."""
     with open(f"/proc/self/task/{os.getpid()}/children", "rb") as children:
         for child in children.read().split():
             os.kill(int(child), signal.SIGKILL)

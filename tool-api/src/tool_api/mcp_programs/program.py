@@ -1,13 +1,12 @@
-"""A program that speaks the Model Context Protocol by its standard input and output."""
+"""An MCP server that is a program: it is started, spoken to by lines, and ended with all it started."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
 import secrets
 import signal
 import sys
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,44 +15,39 @@ from contracts.mcp_programs import MAX_LINE_BYTES, McpProgramStart
 from service_kit.terminal.screen import screen_text
 from tool_api.mcp_programs import launcher
 from tool_api.mcp_programs.complaints import complaint
-from tool_api.tools.shell import processes
+from tool_api.programs import processes
+from tool_api.programs.program import Program, ProgramStart, Tail, start_program
 
 MAX_SAID_BYTES = 2_000
-"""Of what it writes to its standard error the last so many are kept."""
+"""Bytes of standard error that are kept, the last ones."""
 WRITE_S = 30.0
 END_S = 2.0
-"""So long a program may go on that neither reads nor writes any more."""
+"""Seconds that a program may run on after it closed its input or output."""
 HIDDEN_CHARACTERS = 8
-"""Values of variables of so many or more are hidden in what it complains of, as in the gateway."""
+"""Values of environment variables with so many characters are masked in errors, as in the gateway."""
 MARK = "SANDBOX_MCP_PROGRAM"
-"""A variable of each program: what got away from above its launcher is found by it."""
+"""An environment variable of each program; processes that outlive its launcher are found by it."""
 
 
 class LineTooLongError(Exception):
-    """A line has more than `MAX_LINE_BYTES`."""
+    """The program wrote a line of more than `MAX_LINE_BYTES`."""
 
 
 class McpProgram:
-    """A running one; made by `mcp_program`."""
+    """A running MCP server; `mcp_program` makes one."""
 
-    def __init__(self, process: asyncio.subprocess.Process, mark: str, env: Mapping[str, str]) -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
-        self._process = process
+    def __init__(self, program: Program, mark: str, env: Mapping[str, str]) -> None:
+        self._program = program
         self._mark = f"{MARK}={mark}".encode()
         self._hidden = sorted((text for text in env.values() if len(text) >= HIDDEN_CHARACTERS), key=len, reverse=True)
         # One that was cut off at its beginning could not be told.
-        self._kept_bytes = MAX_SAID_BYTES + sum(len(text.encode()) for text in self._hidden[:1])
-        self._input = process.stdin
-        self._output = process.stdout
-        self._said = bytearray()
-        self._listening = asyncio.create_task(self._read_errors(process.stderr), name="mcp program")
+        kept_bytes = MAX_SAID_BYTES + sum(len(text.encode()) for text in self._hidden[:1])
+        self._errors = Tail(program.errors, kept_bytes)
 
     async def read_line(self) -> bytes | None:
-        """The next one without its end; None once it has ended. Raises `LineTooLongError`."""
+        """The next line without its line feed; None once the program has ended. Raises `LineTooLongError`."""
         try:
-            line = await self._output.readuntil()
+            line = await self._program.output.readuntil()
         except asyncio.IncompleteReadError as error:
             return error.partial or None
         except asyncio.LimitOverrunError as error:
@@ -61,24 +55,24 @@ class McpProgram:
         return line[:-1]
 
     async def write_line(self, line: bytes) -> None:
-        """Raises `OSError` where nobody reads it, and `TimeoutError` where it is not taken within `WRITE_S`."""
-        self._input.write(line.replace(b"\n", b" ") + b"\n")
+        """Write a line. Raises `OSError` when the program has ended, and `TimeoutError` when it does not read."""
+        self._program.input.write(line.replace(b"\n", b" ") + b"\n")
         async with asyncio.timeout(WRITE_S):
-            await self._input.drain()
+            await self._program.input.drain()
 
     async def wait(self) -> None:
-        """Until it has ended, or what started it."""
-        await self._process.wait()
+        """Wait until it has ended."""
+        await self._program.wait()
 
     async def ending(self) -> str:
-        """How it ended, with the end of what it complained of, without the values of its variables."""
+        """How it ended, with its last errors; values of its environment variables are masked."""
         try:
             async with asyncio.timeout(END_S):
-                ended = f"it ended with the exit code {await self._process.wait()}"
+                ended = f"it ended with the exit code {await self._program.wait()}"
         except TimeoutError:
             ended = "it neither reads nor writes any more"
-        await asyncio.wait({self._listening}, timeout=0.1)
-        said = screen_text(self._said.decode(errors="replace")).strip()
+        await self._errors.wait(0.1)
+        said = screen_text(self._errors.text).strip()
         for text in self._hidden:
             said = said.replace(text, "***")
         told = complaint(said)
@@ -86,45 +80,31 @@ class McpProgram:
 
     async def close(self) -> None:
         """End it with all that it started."""
-        if self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                # Held, it stays the one that adopts what loses its parent.
-                os.kill(self._process.pid, signal.SIGSTOP)
-            await processes.end_found(lambda: processes.started_since(self._process.pid, 0))
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self._process.pid, signal.SIGKILL)
-        await self._process.wait()
+        if self._program.exit_code is None:
+            # Held, it stays the one that adopts what loses its parent.
+            self._program.send_signal(signal.SIGSTOP)
+            await processes.end_found(lambda: processes.started_since(self._program.pid, 0))
+        await self._program.end()
         await processes.end_found(lambda: processes.with_variable(self._mark))
-        self._listening.cancel()
-        self._input.close()
-
-    async def _read_errors(self, stderr: asyncio.StreamReader) -> None:
-        while piece := await stderr.read(MAX_SAID_BYTES):
-            self._said = (self._said + piece)[-self._kept_bytes :]
+        self._errors.close()
+        self._program.input.close()
 
 
 @asynccontextmanager
 async def mcp_program(
     start: McpProgramStart, folder: Path, environment: Mapping[str, str]
 ) -> AsyncGenerator[McpProgram]:
-    """It runs until the end of the block, in whatever way that comes. Raises `OSError`."""
+    """An MCP server that runs until the block ends. Raises `OSError`."""
     mark = secrets.token_hex(8)
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-I",
-        "-S",
-        str(Path(launcher.__file__)),
-        start.command,
-        *start.args,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        start_new_session=True,
-        env={**environment, **start.env, MARK: mark},
-        cwd=folder if folder.is_dir() else "/",
-        limit=MAX_LINE_BYTES,
+    start_of_it = ProgramStart(
+        command=(sys.executable, "-I", "-S", str(Path(launcher.__file__)), start.command, *start.args),
+        environment={**environment, **start.env, MARK: mark},
+        folder=folder if folder.is_dir() else "/",
+        stdin=PIPE,
+        stderr=PIPE,
+        line_bytes=MAX_LINE_BYTES,
     )
-    program = McpProgram(process, mark, start.env)
+    program = McpProgram(await start_program(start_of_it), mark, start.env)
     try:
         yield program
     finally:
@@ -132,5 +112,5 @@ async def mcp_program(
 
 
 async def end_mcp_programs() -> None:
-    """End all there are, with what they started; whoever uses one is told that it ended."""
-    await processes.end_found(lambda: processes.with_name(MARK))
+    """End all MCP servers with what they started; their sockets close with a reason."""
+    await processes.end_found(lambda: processes.with_variable(f"{MARK}=".encode()))

@@ -1,39 +1,35 @@
-"""Starts the program that looks through source code, and ends it with whoever waits."""
+"""Starts the program that searches source code, and ends it with the call."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import sys
+from asyncio.subprocess import PIPE
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-import tool_api
 from tool_api.navigation.places import Looked, Place, Question, Step
+from tool_api.programs.program import ProgramStart, module_command, running_program
 
 AT_ONCE = 2
 _TO_TELL_S = 3.0
 _MOST_BREAKS = 3
 _MAX_LINE_BYTES = 16 * 1024 * 1024
 _MAX_SAID_BYTES = 32 * 1024 * 1024
-_SOURCES = str(Path(tool_api.__file__).parent.parent)
-# Alone by its path it would not find our packages, as it is started without our environment.
-_START = "import sys; sys.path.insert(0, sys.argv.pop(1)); from tool_api.navigation import program; program.main()"
 _STEP = TypeAdapter(Step)
 
 
 @dataclass(slots=True)
 class Answer:
-    """What is there, as far as it was looked."""
+    """The places that were found, and how far the search went."""
 
     places: list[Place] = field(default_factory=list[Place])
     looked: Looked = field(default_factory=Looked)
 
 
 class SourcePrograms:
-    """A few at a time."""
+    """Starts a few searches at a time."""
 
     def __init__(self) -> None:
         self._room = asyncio.Semaphore(AT_ONCE)
@@ -68,29 +64,20 @@ class _Run:
         self.is_finished = False
 
     async def go(self, question: Question, folder: int) -> None:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-I", "-B", "-c", _START, _SOURCES),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
+        start = ProgramStart(
+            command=module_command("tool_api.navigation.program"),
             # Of the child, which still has it then: nobody else may look into this process.
-            cwd=f"/proc/self/fd/{folder}",
-            env={},
-            limit=_MAX_LINE_BYTES,
+            folder=f"/proc/self/fd/{folder}",
+            stdin=PIPE,
+            line_bytes=_MAX_LINE_BYTES,
         )
-        assert process.stdin is not None
-        assert process.stdout is not None
         try:
-            async with asyncio.timeout(question.within_s + _TO_TELL_S):
-                process.stdin.write(json.dumps(asdict(question)).encode())
-                process.stdin.close()
-                await self._listen(process.stdout)
+            async with asyncio.timeout(question.within_s + _TO_TELL_S), running_program(start) as program:
+                program.input.write(json.dumps(asdict(question)).encode())
+                program.input.close()
+                await self._listen(program.output)
         except (TimeoutError, ConnectionError):
             return
-        finally:
-            if process.returncode is None:
-                process.kill()
-            await process.wait()
 
     async def _listen(self, said: asyncio.StreamReader) -> None:
         heard = 0

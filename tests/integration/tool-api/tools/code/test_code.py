@@ -30,32 +30,6 @@ class Echo(Kernel):
 
 IPKernelApp.launch_instance(argv=["-f", sys.argv[1]], kernel_class=Echo)
 """
-SILENT = "import time\ntime.sleep(600)"
-FLOOD = """
-import hashlib, hmac, json, sys, threading, zmq
-told = json.load(open(sys.argv[1]))
-context = zmq.Context()
-at = lambda kind, channel: (s := context.socket(kind), s.bind(f"ipc://{told['ip']}-{told[channel + '_port']}"))[0]
-shell, iopub, control = at(zmq.ROUTER, "shell"), at(zmq.PUB, "iopub"), at(zmq.ROUTER, "control")
-
-def send(socket, kind, parent, content, to=()):
-    parts = [json.dumps(part).encode() for part in ({"msg_type": kind}, parent, {}, content)]
-    mark = hmac.new(told["key"].encode(), b"".join(parts), hashlib.sha256).hexdigest().encode()
-    socket.send_multipart([*to, b"<IDS|MSG>", mark, *parts])
-
-while True:
-    frames = shell.recv_multipart()
-    parent = json.loads(frames[frames.index(b"<IDS|MSG>") + 2])
-    if parent["msg_type"] == "kernel_info_request":
-        send(shell, "kernel_info_reply", parent, {}, frames[:1])
-        send(iopub, "status", parent, {"execution_state": "idle"})
-        continue
-    while True:
-        iopub.send_multipart([b"garbage"])
-        send(iopub, "stream", parent, {"name": "stdout", "text": "flood " * 1000})
-        send(iopub, "display_data", parent, {"data": {"image/png": "A" * 100_000}})
-        send(iopub, "stream", parent, ["no", "fields"])
-"""
 
 
 def run(endpoint: RunningEndpoint, code: str, **arguments: object) -> tuple[ToolResult, CodeDisplay]:
@@ -219,58 +193,11 @@ def test_a_kernel_that_can_not_start_says_why(
     assert said in result.output
 
 
-def test_a_hostile_kernel_is_bounded_interrupted_and_ended(
-    endpoint: RunningEndpoint, install: Callable[[str, str], None]
-) -> None:
-    install("flood", FLOOD)
-    with ThreadPoolExecutor(1) as pool:
-        flood = pool.submit(run, endpoint, "1", language="flood", timeout_s=2)
-        await_true(lambda: "running" in endpoint.call("code_contexts").output)
-        begun = time.monotonic()
-        assert endpoint.call("shell_exec", command="echo meanwhile").output == "meanwhile\n"
-        assert time.monotonic() - begun < 2
-        result, display = flood.result(20)
-    assert not result.success
-    assert "The kernel had to be ended" in result.output
-    assert len(result.output) < 1_200_000
-    assert len(display.outputs) <= 250
-    assert processes_with("kernels/flood/program.py") == []
-
-
-def test_a_live_plot_is_told_by_its_last_frame_however_many_it_has(endpoint: RunningEndpoint) -> None:
-    code = """
-from IPython.display import clear_output, display
-for number in range(150):
-    clear_output(wait=True)
-    display(f"frame {number}")
-"""
-    found, display = run(endpoint, code)
-    assert (found.output, len(display.outputs)) == ("'frame 149'", 1)
-
-
-def test_code_that_floods_is_a_bounded_result(endpoint: RunningEndpoint) -> None:
-    result, display = run(endpoint, "for i in range(120_000): print('line', i)\nprint('end', end='')")
-    assert result.success
-    assert result.output.startswith("line 0\n")
-    assert result.output.endswith("end")
-    assert "characters left out" in result.output
-    assert display.is_cut
-
-
-@pytest.mark.parametrize(
-    ("code", "success"),
-    [
-        ("class Large:\n    def __repr__(self): return 'x' * 70_000_000\nprint('first')\nLarge()", True),
-        ("print('first')\nraise ValueError('x' * 70_000_000)", False),
-    ],
-    ids=["result", "error"],
-)
-def test_what_is_larger_than_may_come_is_left_out_and_what_comes_after_is_told(
-    endpoint: RunningEndpoint, code: str, success: bool
-) -> None:
+def test_a_result_of_any_size_is_cut_and_the_next_code_runs(endpoint: RunningEndpoint) -> None:
+    code = "class Large:\n    def __repr__(self): return 'x' * 70_000_000\nprint('first')\nLarge()"
     result, _ = run(endpoint, code)
-    assert result.output.startswith("first")
-    assert "larger than 64 MB and is left out" in result.output
-    assert result.success is success
+    assert result.output.startswith("first\nxxx")
+    assert "characters left out" in result.output
+    assert len(result.output) < 200_000
     after, _ = run(endpoint, "1 + 1")
     assert (after.output, after.success) == ("2", True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import random
 import threading
@@ -183,38 +182,6 @@ def test_moving_out_or_in_is_refused(endpoint: RunningEndpoint, name: str) -> No
     assert not endpoint.call("file_move", source=name, destination=f"/var/tmp/{name}").success
     assert not endpoint.call("file_move", source="/etc/hostname", destination=name).success
     assert not (OUTSIDE / name).exists()
-
-
-def test_a_link_that_is_swapped_while_a_file_is_written_leads_nowhere(endpoint: RunningEndpoint, name: str) -> None:
-    """The folder of the path is a folder and a link to the outside by turns; nothing may ever arrive outside."""
-    outside = OUTSIDE / name
-    outside.mkdir()
-    folder = endpoint.workspace / name
-    folder.mkdir()
-    ended = threading.Event()
-
-    def swap() -> None:
-        aside = endpoint.workspace / f"{name}-aside"
-        while not ended.is_set():
-            # The writer makes a missing folder anew, which gets in the way of either step now and then.
-            with contextlib.suppress(OSError):
-                folder.rename(aside)
-                folder.symlink_to(outside)
-            with contextlib.suppress(OSError):
-                folder.unlink()
-                aside.rename(folder)
-
-    swapper = threading.Thread(target=swap)
-    swapper.start()
-    try:
-        results = [endpoint.call("file_write", path=f"{name}/note", content="x").success for _ in range(40)]
-    finally:
-        ended.set()
-        swapper.join(5)
-    arrived = os.listdir(outside)
-    outside.rmdir()
-    assert arrived == []
-    assert any(results)
 
 
 def test_a_pipe_in_the_workspace_hangs_nobody(endpoint: RunningEndpoint, name: str) -> None:

@@ -187,7 +187,7 @@ def test_many_definitions_are_cut_and_those_of_the_very_name_are_kept(endpoint: 
 def programs(endpoint: RunningEndpoint) -> list[int]:
     """Those that look through source code for this endpoint."""
     below = psutil.Process(endpoint.process.pid).children(recursive=True)
-    return [one.pid for one in below if one.pid in processes_with("navigation import program")]
+    return [one.pid for one in below if one.pid in processes_with("tool_api.navigation.program")]
 
 
 def test_a_cancelled_call_ends_at_once(endpoint: RunningEndpoint, project: str) -> None:

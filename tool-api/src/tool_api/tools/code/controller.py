@@ -1,4 +1,4 @@
-"""The code tools' work."""
+"""Runs code for the code tools, and manages their contexts."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 from contracts.tools import ToolResult
 from tool_api.tools.code.execution import Execution
-from tool_api.tools.code.kernel import KernelStartError
 from tool_api.tools.code.kernels import Context, ContextBusyError, Kernels, TooManyContextsError
-from tool_api.tools.code.kernelspecs import KernelSpec
+from tool_api.tools.code.kernelspecs import KernelSpec, KernelStartError
 from tool_api.tools.code.results import result_of
 from tool_api.tools.code.types import DEFAULT_LANGUAGE, CodeClose, CodeContexts, CodeRestart, CodeRun
 from tool_api.tools.tool import CallContext, done, failed
@@ -18,26 +17,26 @@ from tool_api.write_bound import FULL, WriteBound, too_large, unbound
 
 _LAST_WORD_S = 5.0
 _GRACE_S = 2.0
-"""For code over its time, which nobody stopped, to let go: its variables are worth waiting for."""
+"""Seconds that code which timed out gets to stop by itself, as its variables are worth waiting for."""
 _BUSY_WAIT_S = 1.0
 _GONE = "The kernel had to be ended: variables, imports and functions of this context are gone."
 
 
 class _RefusedError(Exception):
-    """The call can't be done; the text says why, and what may work."""
+    """The call is refused; the text says why, and what may work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeController:
-    """Runs code in named contexts. `allowed` are the commands that the sandbox names, if it names any."""
+    """Runs code in named contexts. `allowed` holds the commands that may run here; when empty, all may."""
 
     kernels: Kernels
     default_timeout_s: int
     allowed: frozenset[str]
     notice: Callable[[], str | None] = lambda: None
-    """What is to be said with each result."""
+    """A notice added to each result, such as that the workspace is full."""
     bound: Callable[[], Awaitable[WriteBound]] = unbound
-    """What code may write; asked before and after each execution."""
+    """The write limit of code, asked before and after each execution."""
 
     async def run_code(self, call: CallContext, arguments: CodeRun) -> ToolResult:
         if (bound := await self.bound()).is_full:
@@ -135,7 +134,7 @@ class CodeController:
 
 
 async def _follow(call: CallContext, execution: Execution, limit_s: float) -> bool:
-    """Show what is written as it comes; True when the execution ended within the time."""
+    """Stream output until the execution ends; False when the time is over first."""
     loop = asyncio.get_running_loop()
     until = loop.time() + limit_s
     while True:

@@ -1,21 +1,27 @@
-"""The contexts of a sandbox: named kernels that outlive calls and end with the sandbox."""
+"""The contexts of a sandbox: named kernels that live on between calls and end with the sandbox."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 from tool_api import measures
+from tool_api.programs.environment import program_environment
 from tool_api.tools.code.execution import Execution
-from tool_api.tools.code.kernel import Kernel
 from tool_api.tools.code.kernelspecs import KernelSpec, KernelSpecs
-from tool_api.tools.shell.environment import program_environment
+
+if TYPE_CHECKING:
+    from tool_api.tools.code.kernel import Kernel
+
+_KERNEL_MODULE = "tool_api.tools.code.kernel"
 
 MAX_CONTEXTS = 8
 START_S = 40.0
 STOP_GRACE_S = 0.25
-"""Somebody who stops a run waits for it: all is gone within half a second."""
+"""Seconds that stopped code gets to end by itself. Whoever stops a run waits half a second at most."""
 
 
 class ContextBusyError(Exception):
@@ -27,7 +33,7 @@ class ContextBusyError(Exception):
 
 
 class TooManyContextsError(Exception):
-    """No further context may be opened."""
+    """As many contexts are open as may be."""
 
 
 class Context:
@@ -52,7 +58,7 @@ class Context:
     async def start_execution(
         self, code: str, *, wait_s: float, limit_s: float, file_bytes: int | None = None
     ) -> Execution:
-        """Run code, which makes no larger file than that.
+        """Run code; it may make no file larger than `file_bytes`.
 
         Raises `ContextBusyError`, and `KernelStartError` where there is no kernel and none starts.
         """
@@ -67,12 +73,12 @@ class Context:
             return self.execution
 
     async def abort(self, grace_s: float = STOP_GRACE_S) -> bool:
-        """End what runs with all it started; False when the kernel had to be ended, too, after that time."""
+        """End the running code with all it started; False when the kernel did not stop in time and was ended too."""
         async with self._turn:
             return self._kernel is None or await self._kernel.interrupt(grace_s)
 
     async def close(self) -> None:
-        """End the kernel with all it ever started. It is started anew when code is to be run."""
+        """End the kernel with all it ever started. The next code starts another one."""
         async with self._turn:
             if self._kernel is not None:
                 await self._kernel.close()
@@ -107,11 +113,11 @@ class Kernels:
 
     @property
     def is_busy(self) -> bool:
-        """Whether code runs in any of them."""
+        """Whether code runs in any context."""
         return any(context.is_busy for context in self._contexts.values())
 
     async def end_executions(self) -> None:
-        """End what runs in any of them, with all it started."""
+        """End the code that runs in any context, with all it started."""
         await asyncio.gather(*(context.abort() for context in self._contexts.values() if context.is_busy))
 
     async def end_all(self) -> None:
@@ -119,7 +125,7 @@ class Kernels:
         await asyncio.gather(*(context.close() for context in self._contexts.values()))
 
     async def specs(self) -> list[KernelSpec]:
-        """What can be run here; nothing where what runs it is missing."""
+        """The kernels that can run here; none where their Python environment is missing."""
         return await asyncio.to_thread(self._specs.all) if self._python.exists() else []
 
     def all(self) -> list[Context]:
@@ -129,7 +135,7 @@ class Kernels:
         return self._contexts.get(name)
 
     def open(self, name: str, spec: KernelSpec) -> Context:
-        """The context of that name, new if need be. Raises `TooManyContextsError`."""
+        """The context of that name, made if it is new. Raises `TooManyContextsError`."""
         if name not in self._contexts:
             if len(self._contexts) >= MAX_CONTEXTS:
                 raise TooManyContextsError
@@ -144,10 +150,10 @@ class Kernels:
         await context.close()
 
     async def _start(self, spec: KernelSpec, limit_s: float) -> Kernel:
-        return await Kernel.start_program(
-            self._python,
-            spec,
-            self._workspace,
-            program_environment(self._display()),
-            limit_s=min(START_S, limit_s),
+        # Loading `jupyter_client` takes 0.3 s and 7 MB, which most sandboxes never need.
+        module = await asyncio.to_thread(import_module, _KERNEL_MODULE)
+        kernel = cast("type[Kernel]", module.Kernel)
+        environment = program_environment(self._display())
+        return await kernel.start_kernel(
+            spec, self._python, self._workspace, environment, limit_s=min(START_S, limit_s)
         )

@@ -1,48 +1,56 @@
-"""Kernels that are installed in the sandbox, as Jupyter's specifications tell of them. Any may have been put there by
-the agent, and its file may be anything."""
+"""The kernels that are installed in the sandbox, by Jupyter's specifications."""
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Iterable
+from itertools import takewhile
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import BaseModel, Field, TypeAdapter
-
-from service_kit.bounded_json import MalformedJsonError, read_json
+from pydantic import BaseModel, Field, ValidationError
 
 MAX_SPECS = 64
-_MAX_BYTES = 64 * 1024
-_MAX_VALUES = 500
 _SYSTEM = (Path("/usr/local/share/jupyter/kernels"), Path("/usr/share/jupyter/kernels"))
-_Text = Annotated[str, Field(max_length=4096)]
+_PYTHONS = ("python", "python3")
+_LAUNCHER = str(Path(__file__).parent / "launcher" / "python_launcher.py")
+
+
+class KernelStartError(Exception):
+    """A kernel did not start; the text says why."""
 
 
 class KernelSpec(BaseModel):
     """How a kernel is started, and for which language."""
 
     name: str = ""
-    argv: list[_Text] = Field(min_length=1, max_length=100)
+    argv: list[str] = Field(min_length=1)
     language: str = Field(pattern=r"^[A-Za-z0-9_.+#-]{1,64}$")
-    env: dict[_Text, _Text] = Field(default_factory=dict[str, str], max_length=100)
+    env: dict[str, str] = Field(default_factory=dict[str, str])
     interrupt_mode: Literal["signal", "message"] = "signal"
 
     def runs(self, language: str) -> bool:
-        """Whether it is meant by that: its language, or its own name."""
+        """Whether it runs that language, given by the language's name or its own."""
         return language.casefold() in (self.language.casefold(), self.name.casefold())
+
+    def command(self, python: Path, connection_file: Path) -> list[str]:
+        """The command that starts it; a kernel written in Python runs by this interpreter, through our launcher."""
+        program, *arguments = [part.replace("{connection_file}", str(connection_file)) for part in self.argv]
+        if program not in _PYTHONS:
+            return [program, *arguments]
+        options = list(takewhile(lambda one: one.startswith("-") and one[:2] not in ("-m", "-c"), arguments))
+        rest = arguments[len(options) :]
+        launcher = [_LAUNCHER, str(connection_file.parent)] if rest and not rest[0].startswith("-c") else []
+        return [str(python), *options, *launcher, *rest]
 
 
 PYTHON = KernelSpec(
     name="python3", language="python", argv=["python", "-m", "ipykernel_launcher", "-f", "{connection_file}"]
 )
-"""Of the environment that runs the bridges, whose own files of this kind a process sandbox does not show."""
-_SPEC = TypeAdapter(KernelSpec)
+"""The kernel of the kernels' own environment, whose specification a process sandbox does not show."""
 
 
 class KernelSpecs:
-    """Looks anew each time: what the agent installs is there at once."""
+    """Reads the specifications anew each time, so that a kernel the agent installs is there at once."""
 
     def __init__(self, python: Path, home: Path) -> None:
         own = python.parent.parent / "share" / "jupyter" / "kernels"
@@ -60,23 +68,11 @@ class KernelSpecs:
 
 def _files(folders: Iterable[Path]) -> Iterable[Path]:
     for folder in folders:
-        try:
-            with os.scandir(folder) as entries:
-                names = sorted(entry.name for entry, _ in zip(entries, range(MAX_SPECS * 4), strict=False))
-        except OSError:
-            continue
-        yield from (folder / name / "kernel.json" for name in names if len(name) <= 64)
+        yield from sorted(folder.glob("*/kernel.json"))
 
 
 def _read(path: Path) -> KernelSpec | None:
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        try:
-            if not stat.S_ISREG(os.fstat(fd).st_mode):
-                return None
-            data = os.read(fd, _MAX_BYTES)
-        finally:
-            os.close(fd)
-        return read_json(_SPEC, data, most_values=_MAX_VALUES)
-    except (OSError, MalformedJsonError):
+        return KernelSpec.model_validate_json(path.read_bytes()) if path.is_file() else None
+    except (OSError, ValidationError):
         return None

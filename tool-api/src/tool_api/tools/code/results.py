@@ -1,4 +1,4 @@
-"""What an execution showed as a result: what the model reads, and what the page shows."""
+"""Makes a tool result of an execution: text for the model, and outputs for the page."""
 
 from __future__ import annotations
 
@@ -15,21 +15,20 @@ from contracts.tools import (
     ToolResult,
 )
 from service_kit.terminal.screen import screen_text
-from tool_api.tools.code.execution import Execution, Passage
+from tool_api.tools.code.execution import Execution, Passage, Shown
 from tool_api.tools.code.kernels import Context
-from tool_api.tools.code.lines import Shown
 from tool_api.tools.tool import done, failed
 
 MAX_DISPLAYED = 8_000
-"""Characters of text in the view; the whole is the result's."""
+"""Most characters of text in the page's view; the result has the whole text."""
 MAX_CELLS = 6_000
 MAX_CELL_CHARACTERS = 200_000
 
 
 def result_of(context: Context, execution: Execution, note: str | None = None) -> ToolResult:
-    """`note` says why the execution was ended."""
+    """The result of an execution; `note` says why it was ended."""
     rendered = _Rendered()
-    for one in execution.said:
+    for one in execution.outputs:
         rendered.add(one)
     if execution.ended is not None and note is None:
         note = f"The kernel is gone: {execution.ended.strip()}. The next code starts a new one; variables are gone."

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
-import sys
+from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Sequence
-from pathlib import Path
 
-import tool_api
-from tool_api.own_programs import find_program
+from tool_api.programs.installed import find_program
+from tool_api.programs.program import ProgramStart, TooMuchOutputError, module_command, run_program
 
 NO_PICTURE = "The desktop gave no picture. Take another screenshot in a moment."
 NOT_DONE = "The desktop did not do that. Take a screenshot to see what is there, and try another way."
 PROGRAM_S = 15.0
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
-_SOURCES = str(Path(tool_api.__file__).parent.parent)
-_START = (
-    "import sys; sys.path.insert(0, sys.argv.pop(1)); import importlib; importlib.import_module(sys.argv.pop(1)).main()"
-)
 _MODULE = "tool_api.tools.desktop.capture_program"
 
 
@@ -40,8 +34,7 @@ async def xprop(display: str, *words: str) -> str:
 async def capture(display: str, region: Sequence[int] | None, size: tuple[int, int]) -> bytes:
     """A JPEG of the display, or of a part of it, of this size. Raises `ScreenError`."""
     asked = json.dumps({"display": display, "region": region, "size": size})
-    words = ("-I", "-B", "-c", _START, _SOURCES, _MODULE, asked)
-    picture = await _answer([sys.executable, *words], {}, None, PROGRAM_S, failed=NO_PICTURE)
+    picture = await _answer(module_command(_MODULE, asked), {}, None, PROGRAM_S, failed=NO_PICTURE)
     if not picture.startswith(b"\xff\xd8\xff"):
         raise ScreenError(NO_PICTURE)
     return picture
@@ -58,31 +51,14 @@ async def _run(name: str, words: Sequence[str], display: str, text: str | None, 
 async def _answer(
     command: list[str], environment: dict[str, str], text: str | None, within_s: float, *, failed: str
 ) -> bytes:
-    process = await asyncio.create_subprocess_exec(
-        *command,
-        stdin=asyncio.subprocess.DEVNULL if text is None else asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        cwd="/",
-        env=environment,
-    )
-    assert process.stdout is not None
-    said = bytearray()
+    start = ProgramStart(command=command, environment=environment, stdin=DEVNULL if text is None else PIPE)
+    given = None if text is None else text.encode()
     try:
-        async with asyncio.timeout(within_s):
-            if process.stdin is not None:
-                process.stdin.write((text or "").encode())
-                process.stdin.close()
-            while piece := await process.stdout.read(65_536):
-                said += piece
-                if len(said) > MAX_ANSWER_BYTES:
-                    raise ScreenError("The desktop answered too much. Close some windows, and try again.")
-            if await process.wait() != 0:
-                raise ScreenError(failed)
+        output = await run_program(start, within_s=within_s, max_bytes=MAX_ANSWER_BYTES, text=given)
+    except TooMuchOutputError:
+        raise ScreenError("The desktop answered too much. Close some windows, and try again.") from None
     except TimeoutError:
         raise ScreenError("The desktop does not respond. Try again in a moment.") from None
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    return bytes(said)
+    if output.exit_code != 0:
+        raise ScreenError(failed)
+    return output.data

@@ -9,15 +9,15 @@ import asyncio
 import contextlib
 import os
 import stat
-import sys
 import time
+from asyncio.subprocess import PIPE
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import tool_api
-from tool_api.own_programs import find_program
+from tool_api.programs.installed import find_program
+from tool_api.programs.program import BoundedOutput, Program, ProgramStart, module_command, running_program
 from tool_api.shown_names import shown_name
 from tool_api.text_encoding import encoding_of_file
 from tool_api.workspace import Located
@@ -26,11 +26,6 @@ MAX_OUTPUT_BYTES = 200_000
 _SEARCH_S = 30.0
 # A bad pattern, which is complained of, or something that could not be looked into.
 _FAILED = 2
-_SOURCES = str(Path(tool_api.__file__).parent.parent)
-_WITHOUT_RIPGREP = (
-    "import sys; sys.path.append(sys.argv.pop(1)); "
-    "from tool_api.tools.files import search_process; sys.exit(search_process.main())"
-)
 _OPTIONS = ("--color=never", "--hidden", "--no-ignore", "--no-config", "--no-messages")
 _LEFT_OUT = ("--glob=!.git", "--glob=!node_modules")
 _LINES = ("--line-number", "--no-heading", "--with-filename", "--null", "--max-columns=500", "--max-columns-preview")
@@ -111,7 +106,7 @@ async def _records(programs: _Programs, pattern: str, target: str, *, ignore_cas
             command = [ripgrep, *_OPTIONS, *_LINES, *(["--ignore-case"] if ignore_case else []), "-e", pattern]
             return await _by_ripgrep(programs, command, target, encoded)
     flags = "i" if ignore_case else ""
-    command = [sys.executable, "-I", "-c", _WITHOUT_RIPGREP, _SOURCES, pattern, target, flags]
+    command = module_command("tool_api.tools.files.search_process", pattern, target, flags)
     output = (await programs.run(command)).of_good_pattern()
     return output.records(), output.is_cut
 
@@ -174,39 +169,24 @@ class _Programs:
 
     async def run(self, command: Sequence[str], until: float | None = None) -> _Output:
         """What one says."""
-        process = await asyncio.create_subprocess_exec(
-            *command,
+        start = ProgramStart(
+            command=command,
             # Of the child, which still has it then: nobody else may look into this process.
-            cwd=f"/proc/self/fd/{self.folder}",
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
+            folder=f"/proc/self/fd/{self.folder}",
+            stderr=PIPE,
         )
-        try:
-            left = min(self.until, until or self.until) - time.monotonic()
-            return await _collect(process, max(left, 0))
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+        left = min(self.until, until or self.until) - time.monotonic()
+        async with running_program(start) as program:
+            return await _collect(program, max(left, 0))
 
 
-async def _collect(process: asyncio.subprocess.Process, within_s: float) -> _Output:
-    assert process.stdout is not None
-    assert process.stderr is not None
-    output = bytearray()
-    is_cut, complaint = False, b""
-    try:
+async def _collect(program: Program, within_s: float) -> _Output:
+    output = BoundedOutput(MAX_OUTPUT_BYTES)
+    complaint, is_whole = b"", False
+    with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(within_s):
-            while piece := await process.stdout.read(65536):
-                output += piece
-                if len(output) > MAX_OUTPUT_BYTES:
-                    is_cut = True
-                    break
-            if not is_cut:
-                complaint = await process.stderr.read(4096)
-                is_cut = await process.wait() == _FAILED
-    except TimeoutError:
-        is_cut = True
-    said = complaint.decode("utf-8", "replace").strip() if is_cut else ""
-    return _Output(bytes(output[:MAX_OUTPUT_BYTES]), is_cut, said)
+            if await output.read(program.output):
+                complaint = await program.errors.read(4096)
+                is_whole = await program.wait() != _FAILED
+    said = "" if is_whole else complaint.decode("utf-8", "replace").strip()
+    return _Output(output.data, not is_whole, said)

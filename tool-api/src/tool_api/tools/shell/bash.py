@@ -15,10 +15,13 @@ import secrets
 import shlex
 import signal
 import sys
+from asyncio.subprocess import DEVNULL
 from dataclasses import dataclass
 from pathlib import Path
 
-from tool_api.tools.shell import launcher, processes
+from tool_api.programs import processes
+from tool_api.programs.program import Program, ProgramStart, start_program
+from tool_api.tools.shell import launcher
 from tool_api.tools.shell.command import Command
 from tool_api.tools.shell.output import TerminalDecoder
 from tool_api.tools.shell.pipe_writer import PipeWriter
@@ -27,8 +30,6 @@ from tool_api.tools.shell.streams import Streams, open_streams
 _SENTINEL_WAIT_S = 0.5
 _INTERRUPT_WAIT_S = 0.15
 _READ_BYTES = 65536
-# More than any program could be started with. Whatever runs beside bash may write to its pipes, too.
-_MAX_STATUS_BYTES = 4 * 1024 * 1024
 _DRAIN_BYTES = 1024 * 1024
 """As much as a pipe holds at most."""
 _DRAIN_S = 0.5
@@ -37,7 +38,7 @@ _CODE = re.compile(rb"\d{1,3}")
 
 @dataclass(frozen=True, slots=True)
 class ShellState:
-    """What outlives a bash that had to be ended: its folder and its exported variables, as bash prints them."""
+    """The folder and exported variables of a bash, which the next one starts with."""
 
     folder: str
     exports: str = ""
@@ -48,10 +49,10 @@ class BashEndedError(Exception):
 
 
 class Bash:
-    """A running bash. Make one with `start`; one command at a time."""
+    """A running bash, which runs one command at a time; `start_shell` makes one."""
 
-    def __init__(self, process: asyncio.subprocess.Process, streams: Streams, commands: int, status: int) -> None:
-        self._process = process
+    def __init__(self, program: Program, streams: Streams, commands: int, status: int) -> None:
+        self._program = program
         self._streams = streams
         self._commands = PipeWriter(commands)
         self._status = status
@@ -83,24 +84,19 @@ class Bash:
             _close_at_end(ours, status_read)
             _close_at_end(theirs, status_write)
             given = (commands_read, streams.shell_input, streams.shell_output, status_write)
-            process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-I",
-                "-S",
-                str(Path(launcher.__file__)),
-                *map(str, given),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.DEVNULL,
-                stderr=asyncio.subprocess.DEVNULL,
-                pass_fds=given,
-                start_new_session=True,
-                env=environment,
-                cwd=state.folder if Path(state.folder).is_dir() else "/",
+            program = await start_program(
+                ProgramStart(
+                    command=(sys.executable, "-I", "-S", str(Path(launcher.__file__)), *map(str, given)),
+                    environment=environment,
+                    folder=state.folder if Path(state.folder).is_dir() else "/",
+                    stdout=DEVNULL,
+                    pass_fds=given,
+                )
             )
             ours.pop_all()
         if not writes:
-            processes.bound_files(process.pid, 0, for_good=True)
-        bash = cls(process, streams, commands_write, status_read)
+            processes.bound_files(program.pid, 0, for_good=True)
+        bash = cls(program, streams, commands_write, status_read)
         bash.state = state
         bash._attach()
         bash._commands.write(_preamble(state, bash._nonce))
@@ -112,7 +108,7 @@ class Bash:
 
     @property
     def pid(self) -> int:
-        return self._process.pid
+        return self._program.pid
 
     def _attach(self) -> None:
         for fd in (*self._streams.ours, self._status):
@@ -122,7 +118,7 @@ class Bash:
         self._waiter = self._loop.create_task(self._wait_for_exit())
 
     def run_command(self, command: Command, file_bytes: int | None = None) -> None:
-        """Give bash a command, which makes no larger file than this; `command` is told its output and its end."""
+        """Run a command that makes no file larger than `file_bytes`; `command` collects its output and exit code."""
         if not self.is_alive:
             raise BashEndedError
         processes.bound_files(self.pid, file_bytes)
@@ -142,7 +138,7 @@ class Bash:
         self._commands.write(line)
 
     def type_text(self, text: str) -> int:
-        """Type for the running command; answers how many bytes were taken."""
+        """Type for the running command; returns how many bytes were accepted."""
         try:
             return os.write(self._streams.keys, text.encode())
         except (BlockingIOError, BrokenPipeError):
@@ -218,8 +214,6 @@ class Bash:
             return
         self._status_bytes += data
         if self._status_bytes.count(0) < 3:
-            if len(self._status_bytes) > _MAX_STATUS_BYTES:
-                self._status_bytes.clear()
             return
         code, folder, exports = bytes(self._status_bytes).split(b"\0")[:3]
         self._status_bytes.clear()
@@ -245,7 +239,7 @@ class Bash:
         command.finish(code, self.state.folder)
 
     async def _wait_for_exit(self) -> None:
-        code = await self._process.wait()
+        code = await self._program.wait()
         self.is_alive = False
         for fd in (self._streams.output, self._status):
             self._loop.remove_reader(fd)

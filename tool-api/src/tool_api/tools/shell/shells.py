@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tool_api import measures
+from tool_api.programs.environment import program_environment
 from tool_api.tools.shell.bash import Bash, ShellState
 from tool_api.tools.shell.command import Command
-from tool_api.tools.shell.environment import program_environment
 from tool_api.write_bound import WriteBound
 
 MAX_SHELLS = 16

@@ -1,4 +1,4 @@
-"""Finding and ending what a command started, by /proc.
+"""Finds and ends the processes that a command started, by /proc.
 
 A command's processes are the descendants of its bash (which reaps its orphans, so daemons stay descendants) that carry
 the command's mark in their environment, or carry none and began after it. Another command's background processes carry
@@ -14,6 +14,7 @@ import resource
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 MARK = "SANDBOX_CALL"
 _TERM_GRACE_S = 0.08
@@ -22,23 +23,35 @@ _ROUNDS = 30
 
 
 def clock_ticks() -> int:
-    """Now, on the clock `/proc/<pid>/stat` tells start times by."""
+    """The current time in clock ticks, as start times stand in `/proc/<pid>/stat`."""
     uptime = float(Path("/proc/uptime").read_bytes().split()[0])
     return int(uptime * os.sysconf("SC_CLK_TCK"))
 
 
+class _Stat(NamedTuple):
+    is_dead: bool
+    parent: int
+    start_ticks: int
+
+
+def _stat(pid: str) -> _Stat:
+    """Read `/proc/<pid>/stat`. Raises `OSError`."""
+    fields = Path("/proc", pid, "stat").read_bytes().rpartition(b")")[2].split()
+    return _Stat(fields[0] in (b"Z", b"X"), int(fields[1]), int(fields[19]))
+
+
 def descendants(root: int) -> list[tuple[int, int]]:
-    """(pid, start ticks) of all living descendants of a process, nearest first."""
+    """Pid and start ticks of all living descendants of a process, nearest first."""
     children: dict[int, list[tuple[int, int]]] = {}
     for entry in os.listdir("/proc"):
         if not entry.isdigit():
             continue
         try:
-            fields = Path("/proc", entry, "stat").read_bytes().rpartition(b")")[2].split()
+            state = _stat(entry)
         except OSError:
             continue
-        if fields[0] not in (b"Z", b"X"):
-            children.setdefault(int(fields[1]), []).append((int(entry), int(fields[19])))
+        if not state.is_dead:
+            children.setdefault(state.parent, []).append((int(entry), state.start_ticks))
     found: list[tuple[int, int]] = []
     queue = [root]
     while queue:
@@ -57,26 +70,20 @@ def _mark_of(pid: int) -> bytes | None:
     return next((variable[len(prefix) :] for variable in variables if variable.startswith(prefix)), None)
 
 
-def with_variable(variable: bytes) -> list[int]:
-    """Pids of all processes that were started with this variable, `NAME=value`, wherever they stand."""
+def with_variable(variable: bytes, since_ticks: int = 0) -> list[int]:
+    """Pids of all processes that were started with this variable, `NAME=value` or `NAME=` for any value, and began no
+    earlier than that."""
+    is_whole = not variable.endswith(b"=")
     found: list[int] = []
     for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            with contextlib.suppress(OSError):
-                if variable in Path("/proc", entry, "environ").read_bytes().split(b"\0"):
-                    found.append(int(entry))
-    return found
-
-
-def with_name(name: str) -> list[int]:
-    """Pids of all processes that were started with a variable of this name, whatever its value."""
-    found: list[int] = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            with contextlib.suppress(OSError):
-                variables = Path("/proc", entry, "environ").read_bytes().split(b"\0")
-                if any(one.startswith(name.encode() + b"=") for one in variables):
-                    found.append(int(entry))
+        if not entry.isdigit():
+            continue
+        with contextlib.suppress(OSError):
+            if since_ticks and _stat(entry).start_ticks < since_ticks:
+                continue
+            variables = Path("/proc", entry, "environ").read_bytes().split(b"\0")
+            if any(one == variable if is_whole else one.startswith(variable) for one in variables):
+                found.append(int(entry))
     return found
 
 

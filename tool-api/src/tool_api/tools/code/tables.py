@@ -1,9 +1,10 @@
-"""The first table of an HTML text, as cells: what a kernel shows of a table is HTML, which nobody else is to read."""
+"""Reads the first table of an HTML text as cells, as no HTML of a kernel is passed on."""
 
 from __future__ import annotations
 
-import re
-from html import unescape
+from html.parser import HTMLParser
+
+from contracts.tools import CodeTable
 
 MAX_ROWS = 100
 MAX_COLUMNS = 30
@@ -11,25 +12,20 @@ MAX_CELL = 200
 MAX_CAPTION = 200
 _MAX_HTML = 500_000
 
-# Neither part can be tried anew over the same text: the standard library's parser takes minutes for some.
-_TAG = re.compile(r"<(?P<closes>/?)(?P<name>[A-Za-z][A-Za-z0-9]*)(?P<attributes>[^<>]*)>|<![^<>]*>")
-_COLSPAN = re.compile(r"""\bcolspan\s?=\s?["']?(\d{1,3})\b""", re.IGNORECASE)
 
-Table = dict[str, object]
-
-
-def table_of(html: str) -> Table | None:
-    """`columns`, `rows` and `caption`; None where there is no table, or one that is too large."""
+def table_of(html: str) -> CodeTable | None:
+    """The table; None where there is none, or one that is too large."""
     if "<table" not in html or len(html) > _MAX_HTML:
         return None
     reader = _Reader()
-    reader.read(html)
+    reader.feed(html)
+    reader.close()
     if not reader.rows:
         return None
     header = max(1, reader.header_rows) if reader.header_rows < len(reader.rows) else reader.header_rows
     columns = [" ".join(filter(None, cells)) for cells in zip(*_pad_rows(reader.rows[:header]), strict=True)]
     rows = _pad_rows([columns, *reader.rows[header:]])
-    return {"columns": rows[0], "rows": rows[1:], "caption": _squeezed(reader.caption)[:MAX_CAPTION]}
+    return CodeTable(columns=rows[0], rows=rows[1:], caption=_squeezed(reader.caption)[:MAX_CAPTION])
 
 
 def _pad_rows(rows: list[list[str]]) -> list[list[str]]:
@@ -41,10 +37,11 @@ def _squeezed(text: str) -> str:
     return " ".join(text.split())
 
 
-class _Reader:
-    """A line of text after the table, such as how many rows it has, is its caption."""
+class _Reader(HTMLParser):
+    """Reads the first table; a line of text after it, such as how many rows it has, is its caption."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.rows: list[list[str]] = []
         self.header_rows = 0
         self.caption = ""
@@ -54,21 +51,7 @@ class _Reader:
         self._hidden = 0
         self._is_over = False
 
-    def read(self, html: str) -> None:
-        at = 0
-        for found in _TAG.finditer(html):
-            self._read_text(html[at : found.start()])
-            at = found.end()
-            if (name := found["name"]) is None:
-                continue
-            if found["closes"]:
-                self._end_tag(name.lower())
-            else:
-                self._start_tag(name.lower(), found["attributes"])
-        self._read_text(html[at:])
-        self._end_cell()
-
-    def _start_tag(self, tag: str, attributes: str) -> None:
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag in ("style", "script"):
             self._hidden += 1
         elif self._is_over:
@@ -81,9 +64,9 @@ class _Reader:
             self.header_rows += self._in_head
         elif tag in ("td", "th") and self.rows:
             self._end_cell()
-            self._cell, self._span = [], _span(attributes)
+            self._cell, self._span = [], _span(dict(attrs).get("colspan"))
 
-    def _end_tag(self, tag: str) -> None:
+    def handle_endtag(self, tag: str) -> None:
         if tag in ("style", "script"):
             self._hidden = max(0, self._hidden - 1)
         elif tag in ("td", "th", "tr", "table"):
@@ -92,14 +75,17 @@ class _Reader:
         elif tag == "thead":
             self._in_head = False
 
-    def _read_text(self, data: str) -> None:
-        if self._hidden or not data:
+    def handle_data(self, data: str) -> None:
+        if self._hidden:
             return
-        data = unescape(data)
         if self._cell is not None:
             self._cell.append(data)
         elif self._is_over and len(self.caption) < MAX_CAPTION:
             self.caption += data
+
+    def close(self) -> None:
+        super().close()
+        self._end_cell()
 
     def _end_cell(self) -> None:
         if self._cell is None:
@@ -109,6 +95,5 @@ class _Reader:
         row += [text, *[""] * (self._span - 1)][: MAX_COLUMNS - len(row)]
 
 
-def _span(attributes: str) -> int:
-    found = _COLSPAN.search(attributes[:1000])
-    return max(1, min(int(found[1]), MAX_COLUMNS)) if found is not None else 1
+def _span(given: str | None) -> int:
+    return max(1, min(int(given), MAX_COLUMNS)) if given is not None and given.strip().isdecimal() else 1

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 
-from tool_api.tools.shell import processes
+from tool_api.programs import processes
 
 
 async def test_what_one_look_misses_is_ended_all_the_same() -> None:
@@ -23,3 +24,17 @@ async def test_what_one_look_misses_is_ended_all_the_same() -> None:
         if sleeper.returncode is None:
             sleeper.kill()
             await sleeper.wait()
+
+
+async def test_processes_are_found_by_a_variable_and_by_when_they_began() -> None:
+    name = f"MARK_{os.getpid()}"
+    sleeper = await asyncio.create_subprocess_exec("sleep", "60", env={name: "one"})
+    try:
+        for variable in (f"{name}=one", f"{name}="):
+            assert processes.with_variable(variable.encode()) == [sleeper.pid]
+        assert processes.with_variable(f"{name}=on".encode()) == []
+        later = processes.clock_ticks() + 1000
+        assert processes.with_variable(f"{name}=one".encode(), later) == []
+    finally:
+        sleeper.kill()
+        await sleeper.wait()

@@ -1,4 +1,4 @@
-"""What programs of the agent find in their environment."""
+"""The environment of programs that the agent starts."""
 
 from __future__ import annotations
 
