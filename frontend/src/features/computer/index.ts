@@ -1,6 +1,7 @@
 export { default as ComputerPanel } from './ComputerPanel.vue'
 export { hadComputer, knowComputer } from './knownComputers'
 export { usePanel } from './panel'
-export { nameOfPanel, panelNamed, shownPanel } from './panels'
+export { useFollowing } from './useFollowing'
+export { FOLLOWS, panelNamed, shownPanel, type Offering } from './panels'
 export { default as PanelAwaited } from './PanelAwaited.vue'
 export { default as PanelHandle } from './PanelHandle.vue'
