@@ -27,3 +27,9 @@ function stateOf({ outcome, teammate }: ToolItem): State {
   if (outcome === 'running' || outcome === 'asking') return 'working'
   return outcome === 'succeeded' ? 'done' : outcome === 'failed' ? 'failed' : 'stopped'
 }
+
+/** The calls since the last run ended: those of the one at work. */
+export function callsOfRun(items: readonly Item[]): ToolItem[] {
+  const since = items.slice(items.findLastIndex((item) => item.kind === 'end') + 1)
+  return since.filter((item): item is ToolItem => item.kind === 'tool')
+}

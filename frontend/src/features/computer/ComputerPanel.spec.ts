@@ -43,6 +43,7 @@ const given = {
   ],
   closable: true,
   isRunning: false,
+  usesScreen: false,
   wasStopped: false,
 }
 const names = (): (string | null)[] => screen.getAllByRole('tab').map((tab) => tab.textContent?.trim() ?? null)

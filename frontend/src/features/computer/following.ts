@@ -27,6 +27,11 @@ export function latestIn(
   return { card, before: calls.slice(0, at).findLast((one) => isThere(one) && one.body !== null) }
 }
 
+/** Some of these calls used the screen, or does: what they know of it are points of a picture. */
+export function usedScreen(calls: readonly ToolCard[]): boolean {
+  return calls.some((card) => hasBegun(card) && ['desktop', 'browser'].includes(placeOf(card) ?? ''))
+}
+
 /** A part of the timeline: the calls from `first` to `last`, by their numbers. */
 export interface Mark {
   readonly first: number

@@ -1,3 +1,4 @@
+export { usedScreen } from './following'
 export { default as ComputerPanel } from './ComputerPanel.vue'
 export { hadComputer, knowComputer } from './knownComputers'
 export { usePanel } from './panel'

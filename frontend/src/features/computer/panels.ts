@@ -45,6 +45,8 @@ export interface PanelContext extends Offering {
   /** Those that events say are open. */
   readonly ports: readonly OpenPort[]
   readonly isRunning: boolean
+  /** The run at work has used the screen of the computer. */
+  readonly usesScreen: boolean
   /** The file that was opened, by its path in the workspace. */
   readonly shownFile: string | null
   readonly showFile: (path: string | null) => void
@@ -74,7 +76,7 @@ export const panels = [
     title: 'computer.tab.desktop',
     icon: Monitor,
     component: DesktopView,
-    props: ({ sessionId, computer, isRunning }) => ({ sessionId, computer, isRunning }),
+    props: ({ sessionId, computer, isRunning, usesScreen }) => ({ sessionId, computer, isRunning, usesScreen }),
     isOffered: ({ computer }) => computer.status !== 'ready' || computer.hasDesktop,
   }),
   panel({

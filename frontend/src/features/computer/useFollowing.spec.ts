@@ -45,6 +45,7 @@ const given = {
   background: [],
   closable: true,
   isRunning: true,
+  usesScreen: false,
   wasStopped: false,
 }
 const cards = ref<ToolCard[]>([])

@@ -5,7 +5,7 @@ import { followedPlace } from './following'
 import { usePanel } from './panel'
 
 /** Faster than this nobody reads what a tab shows. */
-const AT_MOST_EVERY_MS = 250
+const AT_MOST_EVERY_MS = 150
 
 /**
  * Turns the panel to the tool at work, as long as it follows. `own` are the calls of the agent the person talks to,
