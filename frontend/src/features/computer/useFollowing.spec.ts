@@ -58,11 +58,7 @@ function show() {
     return () => h('button', { onClick: () => shown?.show('tool:1') }, 'the first card')
   })
   const Page = defineComponent(() => {
-    useFollowing(
-      () => cards.value,
-      () => cards.value,
-      () => true,
-    )
+    useFollowing(cards, cards, () => true)
     return () => [h(Card), h(ComputerPanel, { ...given, cards: cards.value })]
   })
   return render(Page, { global: { plugins: [i18n] } })

@@ -1,4 +1,4 @@
-import { computed, onScopeDispose, watch } from 'vue'
+import { computed, onScopeDispose, watch, type Ref } from 'vue'
 import { placeOf, type ToolCard } from '@/features/tools'
 import { offerShownCall } from '@/shared/lib/shownCall'
 import { followedPlace } from './following'
@@ -12,8 +12,8 @@ const AT_MOST_EVERY_MS = 150
  * `all` those of others too. `isSeen` says whether a card that is opened is shown in the panel too.
  */
 export function useFollowing(
-  own: () => readonly ToolCard[],
-  all: () => readonly ToolCard[],
+  own: Readonly<Ref<readonly ToolCard[]>>,
+  all: Readonly<Ref<readonly ToolCard[]>>,
   isSeen: () => boolean,
 ): void {
   const panel = usePanel()
@@ -22,10 +22,10 @@ export function useFollowing(
 
   function turn(): void {
     turnedAt = Date.now()
-    if (panel.isFollowing) panel.tab = followedPlace(own())
+    if (panel.isFollowing) panel.tab = followedPlace(own.value)
   }
   watch(
-    () => (panel.isFollowing ? followedPlace(own()) : null),
+    () => (panel.isFollowing ? followedPlace(own.value) : null),
     (place) => {
       clearTimeout(timer)
       if (place === null || place === panel.tab) return
@@ -39,7 +39,7 @@ export function useFollowing(
   offerShownCall({
     key: computed(() => panel.shownCall),
     show: (key) => {
-      const card = isSeen() ? all().find((one) => one.key === key) : undefined
+      const card = isSeen() ? all.value.find((one) => one.key === key) : undefined
       if (card) panel.showCall(key, placeOf(card))
     },
   })
