@@ -13,10 +13,10 @@ from tool_api.vnc.sizes import HIGHEST, LOWEST, NARROWEST, STEP, WIDEST, ScreenS
     ("asked", "given_size"),
     [
         ((541, 748), (544, 752)),
-        ((350, 700), (496, 992)),
+        ((350, 700), (480, 960)),
         ((3000, 1200), (2560, 1024)),
-        ((10, 4000), (496, HIGHEST)),
-        ((0, 0), (496, 496)),
+        ((10, 4000), (480, HIGHEST)),
+        ((0, 0), (480, 480)),
     ],
 )
 def test_it_is_the_nearest_one_in_the_shape_of_the_panel(asked: tuple[int, int], given_size: tuple[int, int]) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 STEP = 16
 """Of sizes closer to each other than this one is used: a panel that is dragged does not change it at each pixel."""
-NARROWEST, LOWEST = 496, 320
+NARROWEST, LOWEST = 480, 320
 """Browsers have no narrower windows."""
 WIDEST, HIGHEST = 2560, 1600
 
