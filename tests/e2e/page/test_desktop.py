@@ -259,12 +259,12 @@ async def test_the_desktop_is_enlarged_and_escape_puts_it_back(desktop_stack: St
 
 
 async def wider(page: Page, least: float) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         while await width(page) < least:
             await asyncio.sleep(0.05)
 
 
 async def narrower(page: Page, most: float) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         while await width(page) > most:
             await asyncio.sleep(0.05)
