@@ -16,6 +16,7 @@ from PIL import Image
 from contracts.tools import DesktopDisplay, ToolResult
 from support.desktops import desktop_settings
 from tool_api.desktop.supervisor import Desktop
+from tool_api.desktop_turn import DesktopTurn
 from tool_api.tools.browser.downloads import Downloads
 from tool_api.tools.browser.tabs import Tabs
 from tool_api.tools.desktop.controller import DesktopController
@@ -28,7 +29,7 @@ from tool_api.workspace import Workspace
 
 class DesktopTools:
     def __init__(self, desktop: Desktop | None, tabs: Tabs | None) -> None:
-        self.desktop, self.control, self.turn = desktop, ViewerControl(), asyncio.Lock()
+        self.desktop, self.control, self.turn = desktop, ViewerControl(), DesktopTurn()
         self._tabs = tabs
         controller = DesktopController(Screen(desktop, self.control, self.turn))
         self._tools = {tool.name: tool for tool in desktop_tools(controller)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shutil
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -15,6 +16,7 @@ from support.stack import Stack
 
 WIDE = {"width": 1440, "height": 900}
 PHONE = {"width": 390, "height": 844}
+STARTED_MS = 60_000
 _QUIET = ("--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync")
 
 
@@ -84,3 +86,8 @@ async def say(page: Page, text: str) -> None:
     """Write a message and send it."""
     await composer(page).fill(text)
     await composer(page).press("Enter")
+
+
+async def show_desktop(page: Page) -> None:
+    """The panel, which follows the agent from tool to tool, shows the desktop and stays there."""
+    await page.get_by_role("tab", name=re.compile("^(Desktop|桌面)$")).click(timeout=STARTED_MS)

@@ -1,5 +1,5 @@
 import { computed } from 'vue'
-import { useConversation } from '@/features/chat'
+import { agentsOf, useConversation } from '@/features/chat'
 import { useSessions } from '@/features/sessions'
 
 /** What decides which panels of the computer there are. */
@@ -7,8 +7,9 @@ export function useOffering(sessionId: () => string | null) {
   const conversation = useConversation()
   const sessions = useSessions()
   return computed(() => {
-    const { computer, modelCalls, background } = conversation.transcript
+    const { computer, modelCalls, background, items } = conversation.transcript
     const options = sessions.byId.get(sessionId() ?? '')?.options
-    return { computer, background, hasModelCalls: modelCalls.length > 0 || options?.['enable_tracing'] === true }
+    const hasModelCalls = modelCalls.length > 0 || options?.['enable_tracing'] === true
+    return { computer, background, agents: agentsOf(items), hasModelCalls }
   })
 }

@@ -8,7 +8,7 @@ import asyncio
 import pytest
 from playwright.async_api import Browser, BrowserContext, Page, WebSocket, expect
 
-from support.page import PHONE, WIDE, chromium, composer, say
+from support.page import PHONE, WIDE, chromium, composer, say, show_desktop
 from support.stack import Stack
 
 PATIENT_MS = 60_000
@@ -74,6 +74,7 @@ async def drive(context: BrowserContext, desktop_stack: Stack) -> tuple[Page, li
     await page.goto(desktop_stack.base_url)
     await say(page, "run echo hello")
     await page.get_by_role("tab", name="Computer").tap()
+    await show_desktop(page)
     await expect(page.get_by_role("application", name="Watching live")).to_be_visible(timeout=PATIENT_MS)
     await expect(page.get_by_role("button", name="Show keyboard")).to_be_hidden()
     await page.get_by_role("button", name="Take control").tap()
@@ -160,6 +161,7 @@ async def test_who_drives_keeps_connection_picture_and_keys(desktop_stack: Stack
         await say(page, "run echo hello")
         watching = page.get_by_role("application", name="Watching live")
         driving = page.get_by_role("application", name="You have control")
+        await show_desktop(page)
         await expect(watching).to_be_visible(timeout=PATIENT_MS)
         await page.evaluate("window.watchForBlanks()")
         del tickets[:]
@@ -208,6 +210,7 @@ async def test_who_drives_is_told_that_the_agent_keeps_working(
         await field.fill("run sleep 15")
         await field.press("Enter")
         await page.get_by_role("tab").last.tap()
+        await show_desktop(page)
         await page.get_by_role("button", name=take).tap(timeout=PATIENT_MS)
         told = page.get_by_text(words)
         await expect(told).to_be_visible()
@@ -229,6 +232,7 @@ async def test_the_desktop_is_enlarged_and_escape_puts_it_back(desktop_stack: St
             await page.add_init_script("Object.defineProperty(Document.prototype, 'fullscreenEnabled', {value: false})")
         await page.goto(desktop_stack.base_url)
         await say(page, "run sleep 20")
+        await show_desktop(page)
         await expect(page.get_by_role("application", name="Watching live")).to_be_visible(timeout=PATIENT_MS)
         before = await width(page)
 
@@ -255,12 +259,12 @@ async def test_the_desktop_is_enlarged_and_escape_puts_it_back(desktop_stack: St
 
 
 async def wider(page: Page, least: float) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         while await width(page) < least:
             await asyncio.sleep(0.05)
 
 
 async def narrower(page: Page, most: float) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         while await width(page) > most:
             await asyncio.sleep(0.05)

@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import Page, WebSocket, expect
 
 from support.api_client import ApiClient
-from support.page import PHONE, WIDE, chromium
+from support.page import PHONE, WIDE, chromium, show_desktop
 from support.stack import Stack
 
 PATIENT_MS = 60_000
@@ -20,9 +20,11 @@ async def watching(page: Page, desktop_stack: Stack, session: str) -> None:
     await page.goto(f"{desktop_stack.base_url}/s/{session}")
     show = page.get_by_role("button", name="Show computer").or_(page.get_by_role("tab", name="Computer"))
     desktop = page.get_by_role("application", name="Watching live")
-    await expect(show.or_(desktop).first).to_be_visible(timeout=PATIENT_MS)
+    tab = page.get_by_role("tab", name="Desktop")
+    await expect(show.or_(tab).first).to_be_visible(timeout=PATIENT_MS)
     if await show.count() == 1:
         await show.click()
+    await show_desktop(page)
     await expect(desktop).to_be_visible(timeout=PATIENT_MS)
 
 
@@ -74,7 +76,8 @@ def pointed_at(page: Page) -> list[int]:
 async def test_an_upright_phone_sees_the_desktop_larger_and_reaches_all_of_it(desktop_stack: Stack) -> None:
     async with chromium() as browser, ApiClient(desktop_stack.base_url) as api:
         session = await api.new_session()
-        await api.ask(session, "run true")
+        # Its browser is in use, so the desktop keeps the wide shape in which the agent saw it.
+        await api.ask(session, "take a screenshot")
         context = await browser.new_context(viewport=PHONE, locale="en", has_touch=True, is_mobile=True)
         page = await context.new_page()
         places = pointed_at(page)

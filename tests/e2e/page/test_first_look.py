@@ -13,7 +13,7 @@ import pytest
 from playwright.async_api import Page, Route, expect
 
 from support.api_client import ApiClient
-from support.page import WIDE, chromium, composer, say
+from support.page import WIDE, chromium, composer, say, show_desktop
 from support.stack import Stack, run_stack
 
 SHOWN_MS = 1_000
@@ -99,6 +99,7 @@ async def test_the_desktop_shows_at_once_also_where_a_look_from_before_comes_in_
         await page.reload()
         await expect(composer(page)).to_be_visible()
         await expect(page.get_by_text("No computer yet")).to_be_visible()  # a reload keeps the panel
+        await page.get_by_role("tab", name="Desktop").click()
         await say(page, "run echo hello")
         await until_ready(api, session)
         await expect(page.get_by_role("application", name="Watching live")).to_be_visible(timeout=LATE_MS)
@@ -114,6 +115,7 @@ async def look_at_first(page: Page, stack: Stack, api: ApiClient) -> None:
     await page.goto(stack.base_url)
     await say(page, "run echo hello")
     await page.wait_for_url("**/s/*")
+    await show_desktop(page)
     await expect(page.get_by_role("application", name="Watching live")).to_be_visible(timeout=STARTED_MS)
     await expect(page.locator("html[data-first-look]")).to_be_attached(timeout=STARTED_MS)
     shown_ms, asked_ms = json.loads(await page.locator("html").get_attribute("data-first-look") or "")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page, expect
 
-from support.page import WIDE, chromium, composer, say, transcript
+from support.page import WIDE, chromium, composer, say, show_desktop, transcript
 from support.stack import Stack
 
 PATIENT_MS = 60_000
@@ -50,6 +50,7 @@ async def test_live_is_said_once_the_desktop_is_seen(desktop_stack: Stack) -> No
         page = await browser.new_page(viewport=WIDE, locale="en")
         await page.add_init_script(WITHHOLD)
         await begun(page, desktop_stack, "run echo hello")
+        await show_desktop(page)
         async with asyncio.timeout(PATIENT_MS / 1000):
             while not await page.evaluate("window.hasAsked === true"):
                 await asyncio.sleep(0.05)

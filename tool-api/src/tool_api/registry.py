@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from tool_api.desktop_turn import DesktopTurn
 from tool_api.documents.programs import DocumentPrograms
 from tool_api.documents.reader import DocumentReader
 from tool_api.navigation.programs import SourcePrograms
@@ -85,7 +85,7 @@ def idle_tool_table() -> Mapping[str, AnyTool]:
         ),
         background=BackgroundController(commands=BackgroundCommands(root, dict[str, str]), allowed=frozenset()),
         browser=BrowserDriver(Tabs(_no_browser, Downloads(Workspace(root), _any_room)), lambda: False),
-        desktop=DesktopController(Screen(None, ViewerControl(), asyncio.Lock())),
+        desktop=DesktopController(Screen(None, ViewerControl(), DesktopTurn())),
         workspace=Workspace(root),
         restart=_do_nothing,
     )

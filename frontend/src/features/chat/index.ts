@@ -1,3 +1,4 @@
+export { agentsOf, callsOfRun } from './agents'
 export { default as ChatView } from './ChatView.vue'
 export { useConversation } from './conversation'
 export { allCalls } from './subagents'

@@ -27,6 +27,7 @@ const given = {
   modelCalls: [],
   hasModelCalls: true,
   ports: [],
+  agents: [{ key: 'tool:9', name: 'Reader', kind: null, state: 'done' as const, latest: null, calls: 2, said: '' }],
   background: [
     {
       id: 'bg_1',
@@ -42,6 +43,7 @@ const given = {
   ],
   closable: true,
   isRunning: false,
+  usesScreen: false,
   wasStopped: false,
 }
 const names = (): (string | null)[] => screen.getAllByRole('tab').map((tab) => tab.textContent?.trim() ?? null)
@@ -90,15 +92,9 @@ describe('the panels', () => {
       vi.useRealTimers()
     }
   })
-  it('have their names alone where there are too many for more', async () => {
-    const icons = () => screen.getAllByRole('tab').filter((tab) => tab.querySelector('svg')).length
-    const { rerender } = show()
-    expect([names().length, icons()]).toEqual([panels.length, 0])
-    await rerender({ background: [], hasModelCalls: false })
-    expect(icons()).toBe(names().length)
-  })
   it('leave out a desktop that a computer does not have, and have it again with one that does', async () => {
     const { rerender } = show({ computer: { ...awaited, status: 'ready', hasDesktop: false } })
+    expect(screen.queryByRole('tab', { name: 'Browser' })).toBeNull()
     expect(screen.queryByRole('tab', { name: 'Desktop' })).toBeNull()
     expect(chosen()).toBe('Terminal')
     await rerender({ computer: { ...awaited, status: 'failed', hasDesktop: false } })

@@ -11,6 +11,7 @@ declare module '@novnc/novnc' {
     compressionLevel: number
     disconnect(): void
     focus(): void
+    clipboardPasteFrom(text: string): void
     sendKey(keysym: number, code: string | null, down?: boolean): void
   }
 }

@@ -13,6 +13,10 @@ export const usePanel = defineStore('panel', () => {
   const isOpen = ref(kept === 'open')
   const wasDecided = ref(kept !== null)
   const tab = ref<PanelId>('desktop')
+  /** The tab is that of the tool at work, until the person chooses. */
+  const isFollowing = ref(true)
+  /** The call that is looked at as it was, by its key; null shows what is now. */
+  const shownCall = ref<string | null>(null)
   const width = ref(clamp(Number(recall('panel-width') ?? 46)))
   const shownFile = ref<string | null>(null)
 
@@ -27,18 +31,44 @@ export const usePanel = defineStore('panel', () => {
   function offer(): void {
     if (!wasDecided.value) setOpen(true)
   }
+  /** The person looks at this panel, and stays there. */
+  function choose(id: PanelId): void {
+    tab.value = id
+    isFollowing.value = false
+    shownCall.value = null
+  }
+  /** The person looks at a call as it was; one that was at work nowhere leaves the tab as it is. */
+  function showCall(key: string, id: PanelId | null): void {
+    isFollowing.value = false
+    shownCall.value = key
+    if (id !== null) tab.value = id
+  }
+  /** What is looked at stays, as with somebody at the wheel. */
+  function hold(): void {
+    isFollowing.value = false
+  }
+  function follow(): void {
+    isFollowing.value = true
+    shownCall.value = null
+  }
   function showFile(path: string): void {
     shownFile.value = path.replace(/^\/workspace\//, '')
-    tab.value = 'files'
+    choose('files')
     setOpen(true)
   }
   return {
     isOpen,
     tab,
+    isFollowing,
+    shownCall,
     width,
     shownFile,
     setOpen,
     offer,
+    choose,
+    showCall,
+    hold,
+    follow,
     showFile,
     resize: (share: number) => (width.value = clamp(share)),
   }

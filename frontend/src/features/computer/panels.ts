@@ -1,4 +1,14 @@
-import { ArrowLeftRight, EthernetPort, FolderOpen, Hourglass, Monitor, SquareTerminal } from '@lucide/vue'
+import {
+  AppWindow,
+  ArrowLeftRight,
+  Bot,
+  EthernetPort,
+  FilePen,
+  FolderOpen,
+  Hourglass,
+  Monitor,
+  SquareTerminal,
+} from '@lucide/vue'
 import type { Component } from 'vue'
 import type { OpenPort } from '@/api/types'
 import { BackgroundPanel, type BackgroundCommand } from '@/features/background'
@@ -7,8 +17,11 @@ import { PortsPanel } from '@/features/ports'
 import type { ToolCard } from '@/features/tools'
 import { ModelCallsPanel, type ModelCall } from '@/features/traces'
 import type en from '@/i18n/en'
+import type { AgentAtWork } from './agents'
+import AgentsView from './AgentsView.vue'
 import type { Computer } from './computer'
 import DesktopView from './DesktopView.vue'
+import StageView from './StageView.vue'
 import TerminalView from './TerminalView.vue'
 
 /** What decides which panels there are. */
@@ -18,6 +31,8 @@ export interface Offering {
   readonly hasModelCalls: boolean
   /** What runs in the background, and ran there. */
   readonly background: readonly BackgroundCommand[]
+  /** Those that work, or worked, for the one the person talks to. */
+  readonly agents: readonly AgentAtWork[]
 }
 
 /** What is known of the session on screen; each panel takes from it what it shows. */
@@ -30,6 +45,8 @@ export interface PanelContext extends Offering {
   /** Those that events say are open. */
   readonly ports: readonly OpenPort[]
   readonly isRunning: boolean
+  /** The run at work has used the screen of the computer. */
+  readonly usesScreen: boolean
   /** The file that was opened, by its path in the workspace. */
   readonly shownFile: string | null
   readonly showFile: (path: string | null) => void
@@ -59,7 +76,15 @@ export const panels = [
     title: 'computer.tab.desktop',
     icon: Monitor,
     component: DesktopView,
-    props: ({ sessionId, computer, isRunning }) => ({ sessionId, computer, isRunning }),
+    props: ({ sessionId, computer, isRunning, usesScreen }) => ({ sessionId, computer, isRunning, usesScreen }),
+    isOffered: ({ computer }) => computer.status !== 'ready' || computer.hasDesktop,
+  }),
+  panel({
+    id: 'browser',
+    title: 'computer.tab.browser',
+    icon: AppWindow,
+    component: StageView,
+    props: ({ sessionId, cards }) => ({ sessionId, cards, place: 'browser' as const, icon: AppWindow }),
     isOffered: ({ computer }) => computer.status !== 'ready' || computer.hasDesktop,
   }),
   panel({
@@ -69,6 +94,22 @@ export const panels = [
     component: TerminalView,
     props: ({ cards }) => ({ cards }),
     isOffered: () => true,
+  }),
+  panel({
+    id: 'editor',
+    title: 'computer.tab.editor',
+    icon: FilePen,
+    component: StageView,
+    props: ({ sessionId, cards }) => ({ sessionId, cards, place: 'editor' as const, icon: FilePen }),
+    isOffered: () => true,
+  }),
+  panel({
+    id: 'agents',
+    title: 'computer.tab.agents',
+    icon: Bot,
+    component: AgentsView,
+    props: ({ agents }) => ({ agents }),
+    isOffered: ({ agents }) => agents.length > 0,
   }),
   panel({
     id: 'background',
@@ -127,10 +168,8 @@ export function shownPanel(chosen: PanelId, known: Offering): PanelId {
   return (offered.find(({ id }) => id === chosen) ?? offered[0] ?? panels[0]).id
 }
 
-/** How the address names a panel; the first one goes without saying. */
-export function nameOfPanel(id: PanelId): string | undefined {
-  return id === panels[0].id ? undefined : id
-}
+/** How the address names the panel that follows the agent, where it has to. */
+export const FOLLOWS = 'live'
 
 export function panelNamed(name: unknown): PanelId | undefined {
   return panels.find(({ id }) => id === name)?.id

@@ -3,9 +3,16 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { effectScope, nextTick, ref, shallowRef, type EffectScope } from 'vue'
 import { ApiError } from '@/api/problems'
 import { json, problem, startFakeServer, type FakeServer } from '@/shared/testing/fakeServer'
+import { nextQuality, quality } from './quality'
 import { useDesktop } from './useDesktop'
 
-const picture = vi.hoisted(() => ({ isThere: true, focused: 0, released: [] as number[], isBrought: false }))
+const picture = vi.hoisted(() => ({
+  isThere: true,
+  focused: 0,
+  released: [] as number[],
+  isBrought: false,
+  viewer: null as EventTarget | null,
+}))
 vi.mock('./picture', () => ({ hasPicture: () => picture.isThere, copyPicture: () => picture.isThere }))
 
 /** A viewer that is connected as soon as its socket stands. */
@@ -14,6 +21,7 @@ vi.mock('@novnc/novnc', () => {
   class Viewer extends EventTarget {
     constructor(_: HTMLElement, socket: EventTarget) {
       super()
+      picture.viewer = this
       socket.addEventListener('open', () => this.dispatchEvent(new Event('connect')))
     }
     disconnect(): void {}
@@ -32,6 +40,12 @@ class FakeSocket extends EventTarget {
   constructor(readonly address: URL) {
     super()
     FakeSocket.opened.push(this)
+  }
+  static readonly OPEN = 1
+  readonly readyState = 1
+  readonly sent: unknown[] = []
+  send(message: unknown): void {
+    this.sent.push(message)
   }
   open(): void {
     this.dispatchEvent(new Event('open'))
@@ -67,10 +81,10 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 
-async function watched(isReady = () => true, sessionId = () => 's') {
+async function watched(isReady = () => true, sessionId = () => 's', onCopied?: (text: string) => void) {
   const element = shallowRef<HTMLElement | null>(document.createElement('div'))
   const still = shallowRef<HTMLCanvasElement | null>(document.createElement('canvas'))
-  const desktop = scope.run(() => useDesktop(element, still, sessionId, isReady))!
+  const desktop = scope.run(() => useDesktop(element, still, sessionId, isReady, onCopied))!
   await socket(1)
   return desktop
 }
@@ -92,6 +106,28 @@ describe('the desktop', () => {
     expect(tickets).toBe(0)
     isReady.value = true
     expect((await waiting).state.value).toBe('live')
+  })
+  it('sends a message of its own while it is live, and tells what was copied there', async () => {
+    const copied: string[] = []
+    const { state, send } = await watched(undefined, undefined, (text) => copied.push(text))
+    await vi.waitFor(() => expect(state.value).toBe('live'))
+    send(new Uint8Array([251]))
+    FakeSocket.opened[0]!.closed(1012)
+    send(new Uint8Array([252]))
+    expect(FakeSocket.opened[0]!.sent).toEqual([new Uint8Array([251])])
+    picture.viewer?.dispatchEvent(new CustomEvent('clipboard', { detail: { text: 'there' } }))
+    expect(copied).toEqual(['there'])
+  })
+  it('is sent as well as this browser wants it, at once and from then on', async () => {
+    await watched()
+    expect(picture.viewer).toMatchObject({ qualityLevel: 6, compressionLevel: 2 })
+    nextQuality()
+    await nextTick()
+    expect([quality.value, localStorage.getItem('desktop-quality')]).toEqual(['saving', 'saving'])
+    expect(picture.viewer).toMatchObject({ qualityLevel: 1, compressionLevel: 9 })
+    nextQuality()
+    nextQuality()
+    expect(quality.value).toBe('balanced')
   })
   it('stays connected when the computer is told anew without a change', async () => {
     const computer = shallowRef({ status: 'ready' })

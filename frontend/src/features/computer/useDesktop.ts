@@ -5,6 +5,7 @@ import { ApiError } from '@/api/problems'
 import type { VncTicket } from '@/api/types'
 import type RFB from '@novnc/novnc'
 import { copyPicture, hasPicture } from './picture'
+import { QUALITIES, quality } from './quality'
 
 export type DesktopState = 'off' | 'connecting' | 'live' | 'reconnecting' | 'failed' | 'absent'
 const NO_DESKTOP = 4404
@@ -28,6 +29,7 @@ export function useDesktop(
   still: Ref<HTMLCanvasElement | null>,
   sessionId: () => string,
   isWanted: () => boolean,
+  onCopied: (text: string) => void = () => undefined,
 ) {
   const state = ref<DesktopState>('off')
   const control = ref(false)
@@ -39,6 +41,7 @@ export function useDesktop(
   const brought = viewer()
   brought.catch(() => undefined)
   let screen: RFB | null = null
+  let connection: WebSocket | null = null
   let isFocusKept = false
   let attempt = 0
   let failures = 0
@@ -51,7 +54,7 @@ export function useDesktop(
     clearTimeout(timer)
     clearTimeout(silence)
     screen?.disconnect()
-    screen = null
+    screen = connection = null
   }
 
   function keepPicture(): void {
@@ -137,6 +140,9 @@ export function useDesktop(
       screen.viewOnly = !control.value
       screen.focusOnClick = !isFocusKept
       screen.background = 'transparent'
+      setQuality()
+      screen.addEventListener('clipboard', (event) => onCopied((event as CustomEvent<{ text: string }>).detail.text))
+      connection = socket
       screen.addEventListener('connect', () => showOnceDrawn(mine, element))
       endOnceSilent(mine, socket)
     } catch (error) {
@@ -154,10 +160,24 @@ export function useDesktop(
     state.value = 'connecting'
     void connect()
   }
-  /** Press and release, while one drives. */
-  function press(symbol: number): void {
-    if (control.value) screen?.sendKey(symbol, null)
+  /** Press and release, or one of both, while one drives. */
+  function press(symbol: number, down?: boolean): void {
+    if (control.value) screen?.sendKey(symbol, null, down)
   }
+  /** The text is on the clipboard over there. */
+  function paste(text: string): void {
+    if (control.value) screen?.clipboardPasteFrom(text)
+  }
+  /** A message of RFB that the viewer has no words for. */
+  function send(message: Uint8Array<ArrayBuffer>): void {
+    if (state.value === 'live' && connection?.readyState === WebSocket.OPEN) connection.send(message)
+  }
+  function setQuality(): void {
+    if (!screen) return
+    screen.qualityLevel = QUALITIES[quality.value].quality
+    screen.compressionLevel = QUALITIES[quality.value].compression
+  }
+  watch(quality, setQuality)
   /** A touch of the picture would take the focus, and close the keyboard of the screen. */
   function keepFocus(isKept: boolean): void {
     isFocusKept = isKept
@@ -193,5 +213,5 @@ export function useDesktop(
     clearTimeout(hiddenTimer)
     leave()
   })
-  return { state, control, problem, hasStill, retry, setControl, press, keepFocus }
+  return { state, control, problem, hasStill, retry, setControl, press, paste, send, keepFocus }
 }

@@ -12,6 +12,7 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 const card: ToolCard = {
+  key: 'tool:1',
   callId: 'c',
   name: 'shell_exec',
   arguments: { command: 'ls' },

@@ -1,5 +1,8 @@
 export { awaitsComputer, type ToolCard } from './body/card'
+export { prefetchBodies } from './body/bodies'
+export { placeOf, viewOf, type Place } from './registry'
 export { default as ToolCardView } from './ToolCardView.vue'
 export { useArgumentName } from './body/useArgumentName'
+export { default as ToolStage } from './ToolStage.vue'
 export { useToolAbout } from './useToolAbout'
 export { givenTask, useToolPhrase } from './useToolPhrase'

@@ -25,9 +25,12 @@ from support.endpoint import KeyPair
 from support.rfb import RfbClient
 from tool_api.desktop.settings import DesktopSettings
 from tool_api.desktop.supervisor import Desktop
+from tool_api.desktop_turn import DesktopTurn
 from tool_api.http.vnc import screen_of
 from tool_api.vnc import bridge as module
 from tool_api.vnc.bridge import CloseCode, bridge
+from tool_api.vnc.resize import ResizeError, resize_screen
+from tool_api.vnc.sizes import ScreenSize
 
 KEYS = KeyPair()
 WAITING = 6
@@ -266,7 +269,8 @@ async def test_an_x_server_that_takes_no_input_holds_nobody(tmp_path: Path, monk
         monkeypatch.setattr(module, name, 0.1)
     heard = asyncio.Queue[Message]()
     heard.put_nowait({"type": "websocket.connect"})
-    heard.put_nowait({"type": "websocket.receive", "bytes": bytes(8 << 20)})
+    pasted = struct.pack(">B3xi", 6, 8 << 20) + bytes(8 << 20)
+    heard.put_nowait({"type": "websocket.receive", "bytes": b"RFB 003.008\n\x01\x01" + pasted})
     said: list[Message] = []
 
     async def send(message: Message) -> None:
@@ -304,13 +308,55 @@ async def test_what_passes_upwards_is_whole_messages_only(tmp_path: Path) -> Non
     assert bytes(received) == b"RFB 003.008\n\x01\x01" + update + update
 
 
-async def test_who_may_control_may_resize_the_desktop(path: Path, desktop: Desktop) -> None:
-    extended_desktop_size = -308
-    async with viewer(path, token(Scope.VNC_CONTROL)) as (_, client):
+def wanted_size(width: int, height: int) -> bytes:
+    return struct.pack(">BxHHBx", 251, width, height, 1) + struct.pack(">IHHHHI", 0, 0, 0, width, height, 0)
+
+
+RESIZABLE = struct.pack(">BxH2i", 2, 2, 0, -308)
+"""Who can't be told of another size is disconnected by the X server."""
+
+
+async def until_size(desktop: Desktop, *size: int) -> None:
+    async with asyncio.timeout(30):
+        while screen_size(desktop) != size:
+            await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize("scope", [Scope.VNC_VIEW, Scope.VNC_CONTROL])
+async def test_the_screen_takes_the_nearest_size_to_that_of_who_watches(
+    path: Path, desktop: Desktop, scope: Scope
+) -> None:
+    async with viewer(path, token(scope)) as (_, client):
         await client.connect()
-        await client.send(struct.pack(">BxHii", 2, 2, 0, extended_desktop_size))
-        await client.send(struct.pack(">BBHHHH", 3, 0, 0, 0, 1, 1))
-        await client.send(struct.pack(">BxHHBx", 251, 1024, 700, 1) + struct.pack(">IHHHHI", 0, 0, 0, 1024, 700, 0))
-        async with asyncio.timeout(30):
-            while screen_size(desktop) != (1024, 700):
-                await asyncio.sleep(0.05)
+        await client.send(RESIZABLE + wanted_size(545, 741))
+        await until_size(desktop, 544, 736)
+        await client.send(wanted_size(30_000, 20_000))
+        await until_size(desktop, 2400, 1600)
+
+
+async def test_the_screen_keeps_its_size_while_the_agent_uses_it_and_is_as_it_was_once_nobody_watches(
+    tmp_path: Path, desktop: Desktop
+) -> None:
+    turn, usual = DesktopTurn(held_s=1.5), screen_size(desktop)
+    screen = screen_of(desktop)
+    async with running_bridge(tmp_path, screen, KEYS, turn=turn, unwatched_s=0.1) as path:
+        async with viewer(path, token(Scope.VNC_VIEW)) as (_, client):
+            await client.connect()
+            async with turn:
+                await client.send(RESIZABLE + wanted_size(640, 480))
+                await asyncio.sleep(0.5)
+                assert screen_size(desktop) == usual
+            # The agent may still refer to the picture it has.
+            await asyncio.sleep(0.5)
+            assert screen_size(desktop) == usual
+            await until_size(desktop, 640, 480)
+        await until_size(desktop, *usual)
+
+
+async def test_an_x_server_that_refuses_a_size_keeps_its_own(desktop: Desktop) -> None:
+    usual, screen = screen_size(desktop), screen_of(desktop)
+    assert isinstance(screen, str)
+    with pytest.raises(ResizeError):
+        await resize_screen(screen, ScreenSize(0, 0))
+    assert screen_size(desktop) == usual
+    await resize_screen(screen, ScreenSize(*usual))

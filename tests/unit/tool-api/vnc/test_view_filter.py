@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tool_api.vnc.view_filter import RfbProtocolError, ViewOnlyFilter
+from tool_api.vnc.view_filter import RfbProtocolError, ViewerFilter
 
 HELLO = b"RFB 003.008\n" + b"\x01" + b"\x01"
 EXTENDED_MOUSE = -316
@@ -63,7 +63,7 @@ def test_exactly_the_allowed_messages_pass_however_the_stream_is_cut(
 ) -> None:
     stream = HELLO + b"".join(message for message, _ in sent)
     wanted = HELLO + b"".join(message for message, passes in sent if passes)
-    view = ViewOnlyFilter()
+    view = ViewerFilter()
 
     assert b"".join(view.feed(piece) for piece in pieces(stream, cuts)) == wanted
 
@@ -72,14 +72,14 @@ def test_exactly_the_allowed_messages_pass_however_the_stream_is_cut(
 def test_a_stream_fed_byte_by_byte_gives_the_same(sent: list[tuple[bytes, bool]]) -> None:
     stream = HELLO + b"".join(message for message, _ in sent)
     wanted = HELLO + b"".join(message for message, passes in sent if passes)
-    view = ViewOnlyFilter()
+    view = ViewerFilter()
 
     assert b"".join(view.feed(bytes([byte])) for byte in stream) == wanted
 
 
 @given(st.binary(max_size=400), st.lists(st.integers(min_value=0), max_size=10))
 def test_garbage_is_refused_or_framed_never_crashes_and_never_passes_input(garbage: bytes, cuts: list[int]) -> None:
-    view, second = ViewOnlyFilter(), ViewOnlyFilter()
+    view, second = ViewerFilter(), ViewerFilter()
     try:
         passed = b"".join(view.feed(piece) for piece in pieces(HELLO + garbage, cuts))
     except RfbProtocolError:
@@ -90,7 +90,7 @@ def test_garbage_is_refused_or_framed_never_crashes_and_never_passes_input(garba
 
 @pytest.mark.parametrize("kind", sorted(set(range(256)) - {0, 2, 3, 4, 5, 6, 150, 248, 250, 251, 253, 255}))
 def test_an_unknown_message_is_refused(kind: int) -> None:
-    view = ViewOnlyFilter()
+    view = ViewerFilter()
     view.feed(HELLO)
 
     with pytest.raises(RfbProtocolError, match="unknown message"):
@@ -108,7 +108,7 @@ def test_an_unknown_message_is_refused(kind: int) -> None:
     ],
 )
 def test_an_absurd_length_is_refused(message: bytes) -> None:
-    view = ViewOnlyFilter()
+    view = ViewerFilter()
     view.feed(HELLO)
 
     with pytest.raises(RfbProtocolError):
@@ -116,7 +116,7 @@ def test_an_absurd_length_is_refused(message: bytes) -> None:
 
 
 def test_another_security_type_than_none_is_refused() -> None:
-    view = ViewOnlyFilter()
+    view = ViewerFilter()
     view.feed(b"RFB 003.008\n")
 
     with pytest.raises(RfbProtocolError, match="security"):
@@ -125,17 +125,17 @@ def test_another_security_type_than_none_is_refused() -> None:
 
 def test_another_version_is_refused() -> None:
     with pytest.raises(RfbProtocolError, match="version"):
-        ViewOnlyFilter().feed(b"RFB 004.001\n")
+        ViewerFilter().feed(b"RFB 004.001\n")
 
 
 def test_the_oldest_version_chooses_no_security_type() -> None:
     stream = b"RFB 003.003\n" + b"\x00" + struct.pack(">BBHHHH", 3, 0, 0, 0, 10, 10)
 
-    assert ViewOnlyFilter().feed(stream) == stream
+    assert ViewerFilter().feed(stream) == stream
 
 
 def test_a_pointer_event_of_a_client_with_more_buttons_is_one_byte_longer() -> None:
-    view = ViewOnlyFilter()
+    view = ViewerFilter()
     view.feed(HELLO + set_encodings(0, EXTENDED_MOUSE))
     update = struct.pack(">BBHHHH", 3, 0, 0, 0, 10, 10)
 
@@ -144,8 +144,30 @@ def test_a_pointer_event_of_a_client_with_more_buttons_is_one_byte_longer() -> N
 
 
 def test_a_large_dropped_message_is_not_kept_in_memory() -> None:
-    view = ViewOnlyFilter()
+    view = ViewerFilter()
     view.feed(HELLO + cut_text(b"x" * 8_000_000)[:100])
 
     assert view.feed(b"x" * 1_000_000) == b""
     assert view.held == 0
+
+
+def test_the_size_that_a_viewer_wants_is_told_and_not_passed_on() -> None:
+    told: list[tuple[int, int]] = []
+    size = struct.pack(">BxHHBx", 251, 544, 736, 1) + bytes(16)
+    key = struct.pack(">BBxxI", 4, 1, 65)
+    for view_only, passed in ((True, b""), (False, key)):
+        view = ViewerFilter(view_only=view_only, want_size=lambda *size: told.append(size))
+        assert view.feed(HELLO) == HELLO
+        assert b"".join(view.feed(bytes([byte])) for byte in size + key) == passed
+    assert told == [(544, 736)] * 2
+
+
+@given(messages, st.lists(st.integers(min_value=0), max_size=30))
+def test_all_but_sizes_pass_for_who_has_control_however_the_stream_is_cut(
+    sent: list[tuple[bytes, bool]], cuts: list[int]
+) -> None:
+    stream = HELLO + b"".join(message for message, _ in sent)
+    wanted = HELLO + b"".join(message for message, _ in sent if message[0] != 251)
+    view = ViewerFilter(view_only=False)
+
+    assert b"".join(view.feed(piece) for piece in pieces(stream, cuts)) == wanted

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -17,6 +16,7 @@ from tool_api.changes import WorkspaceChanges
 from tool_api.desktop.printer import HeadlessPrinter
 from tool_api.desktop.settings import DesktopSettings
 from tool_api.desktop.supervisor import Desktop
+from tool_api.desktop_turn import DesktopTurn
 from tool_api.documents.programs import DocumentPrograms
 from tool_api.documents.reader import DocumentReader
 from tool_api.files.folder_instructions import instructions_for
@@ -46,6 +46,8 @@ from tool_api.upkeep.disk import DiskWatch
 from tool_api.upkeep.keep_alive import KeepAliveResponder
 from tool_api.upkeep.watchdog import Watchdog
 from tool_api.viewer_control import ViewerControl
+from tool_api.vnc.fitting import ScreenFitting
+from tool_api.vnc.sizes import ScreenSize
 from tool_api.workspace import Workspace
 
 TEMPORARY = Path("/tmp")
@@ -68,7 +70,9 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         readable = Workspace(settings.workspace, TEMPORARY, SKILLS)
         disk = DiskWatch(settings.workspace, settings.sandbox_disk_bytes, settings.sandbox_max_files)
         address = desktop.cdp_address if desktop is not None else _no_browser
-        turn, control = asyncio.Lock(), ViewerControl()
+        turn, control = DesktopTurn(), ViewerControl()
+        fitting = ScreenFitting(turn, ScreenSize(desktop_settings.width, desktop_settings.height))
+        stack.push_async_callback(fitting.close)
         tabs = Tabs(address, Downloads(workspace, disk.room), lambda: control.is_taken)
         stack.push_async_callback(tabs.close)
         shells = await stack.enter_async_context(Shells(settings.workspace, display=display))
@@ -143,6 +147,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             changes=changes,
             desktop=desktop,
             control=control,
+            fitting=fitting,
             tunnels=Tunnels(PortRules(own_ports=own_ports), TunnelLimits()),
             keep_alive=KeepAliveResponder(
                 access=access,

@@ -38,7 +38,7 @@ def create_app(services: Services) -> FastAPI:
     app.add_middleware(RequestMiddleware, rules=RequestRules(service="tool-api", count=_count))
     install_problems(app)
     desktop = services.desktop
-    vnc = vnc_router(lambda _: services.access, lambda _: screen_of(desktop), services.control)
+    vnc = vnc_router(lambda _: services.access, lambda _: screen_of(desktop), services.control, services.fitting)
     for router in (health_router, metrics_router, calls_router, mcp_router, files_router, skills_router):
         app.include_router(router)
     app.include_router(keep_alive_router)

@@ -22,6 +22,7 @@ from tool_api.tools.shell.shells import Shells
 from tool_api.tools.tool import AnyTool
 from tool_api.upkeep.keep_alive import KeepAliveResponder
 from tool_api.viewer_control import ViewerControl
+from tool_api.vnc.fitting import ScreenFitting
 from tool_api.workspace import Workspace
 
 
@@ -43,6 +44,7 @@ class Services:
     changes: WorkspaceChanges
     desktop: Desktop | None
     control: ViewerControl
+    fitting: ScreenFitting
     tunnels: Tunnels
     keep_alive: KeepAliveResponder
     max_upload_bytes: int

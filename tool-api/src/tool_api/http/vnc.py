@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 
 from fastapi import APIRouter, WebSocket
 
@@ -12,6 +13,7 @@ from tool_api.desktop.supervisor import Desktop
 from tool_api.errors import ClaimedError, UnauthenticatedError
 from tool_api.viewer_control import ViewerControl
 from tool_api.vnc.bridge import CloseCode, bridge
+from tool_api.vnc.fitting import ScreenFitting
 
 SUBPROTOCOL = "binary"
 
@@ -24,7 +26,10 @@ def screen_of(desktop: Desktop | None) -> str | CloseCode:
 
 
 def vnc_router(
-    access: Callable[[WebSocket], Access], screen: Callable[[WebSocket], str | CloseCode], control: ViewerControl
+    access: Callable[[WebSocket], Access],
+    screen: Callable[[WebSocket], str | CloseCode],
+    control: ViewerControl,
+    fitting: ScreenFitting,
 ) -> APIRouter:
     """The route. `access` and `screen` look the services up when a viewer comes; see `screen_of`."""
     router = APIRouter()
@@ -39,11 +44,11 @@ def vnc_router(
             await websocket.close(CloseCode.UNAUTHENTICATED)
         elif isinstance(path := screen(websocket), CloseCode):
             await websocket.close(path)
-        elif grant.allows(Scope.VNC_CONTROL):
-            with control.hold():
-                await bridge(websocket, path, view_only=False)
         else:
-            await bridge(websocket, path, view_only=True)
+            has_control = grant.allows(Scope.VNC_CONTROL)
+            async with fitting.viewer(path) as want_size:
+                with control.hold() if has_control else nullcontext():
+                    await bridge(websocket, path, view_only=not has_control, want_size=want_size)
 
     return router
 

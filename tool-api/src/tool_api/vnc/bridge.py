@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+from collections.abc import Callable
 from contextlib import suppress
 from enum import IntEnum
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from tool_api import measures
-from tool_api.vnc.view_filter import RfbProtocolError, ViewOnlyFilter
+from tool_api.vnc.view_filter import RfbProtocolError, ViewerFilter
 
 logger = logging.getLogger(__name__)
 
@@ -35,10 +36,13 @@ class CloseCode(IntEnum):
     TOO_SLOW = 4408
 
 
-async def bridge(websocket: WebSocket, socket_path: str, *, view_only: bool) -> None:
+async def bridge(
+    websocket: WebSocket, socket_path: str, *, view_only: bool, want_size: Callable[[int, int], None] | None = None
+) -> None:
     """Serve an accepted WebSocket until either side ends; it is closed when this returns.
 
-    A viewer without the right to control has its input taken out of the stream. One that reads nothing for
+    A viewer without the right to control has its input taken out of the stream. `want_size` hears which size of the
+    screen a viewer asks for. One that reads nothing for
     `STALLED_AFTER_S` is disconnected; until then only its own picture waits.
     """
     try:
@@ -49,7 +53,8 @@ async def bridge(websocket: WebSocket, socket_path: str, *, view_only: bool) -> 
         return
     try:
         with measures.VIEWERS.labels("view" if view_only else "control").track_inprogress():
-            code = await _relay(websocket, reader, writer, ViewOnlyFilter() if view_only else None)
+            viewer = ViewerFilter(view_only=view_only, want_size=want_size)
+            code = await _relay(websocket, reader, writer, viewer)
         await _close(websocket, code)
     finally:
         await _leave(writer)
@@ -88,11 +93,11 @@ async def _connect(socket_path: str) -> tuple[asyncio.StreamReader, asyncio.Stre
 
 
 async def _relay(
-    websocket: WebSocket, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, view: ViewOnlyFilter | None
+    websocket: WebSocket, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, viewer: ViewerFilter
 ) -> CloseCode:
     directions = {
         asyncio.create_task(_pictures(websocket, reader), name="vnc pictures"),
-        asyncio.create_task(_input(websocket, writer, view), name="vnc input"),
+        asyncio.create_task(_input(websocket, writer, viewer), name="vnc input"),
     }
     try:
         done, _ = await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
@@ -117,7 +122,7 @@ async def _pictures(websocket: WebSocket, reader: asyncio.StreamReader) -> Close
     return CloseCode.RESTART
 
 
-async def _input(websocket: WebSocket, writer: asyncio.StreamWriter, view: ViewOnlyFilter | None) -> CloseCode:
+async def _input(websocket: WebSocket, writer: asyncio.StreamWriter, viewer: ViewerFilter) -> CloseCode:
     try:
         while True:
             message = await websocket.receive()
@@ -126,8 +131,7 @@ async def _input(websocket: WebSocket, writer: asyncio.StreamWriter, view: ViewO
             data: bytes | None = message.get("bytes")
             if data is None or len(data) > LARGEST_FRAME_BYTES:
                 return CloseCode.UNSUPPORTED
-            passed = data if view is None else view.feed(data)
-            if passed:
+            if passed := viewer.feed(data):
                 writer.write(passed)
                 async with asyncio.timeout(STALLED_AFTER_S):
                     await writer.drain()

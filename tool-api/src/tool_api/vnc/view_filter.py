@@ -1,6 +1,7 @@
 """Let a viewer see without touching: a filter over the client's half of the RFB stream (RFC 6143 and extensions).
 
-Only messages that ask for pictures pass, each of them whole; everything that is input is dropped. What the filter
+Only messages that ask for pictures pass, each of them whole; everything that is input is dropped, but for a viewer that
+has control. What size a viewer wants is told, not passed on: it is not theirs alone. What the filter
 does not know it refuses, so that a client can't hide input behind a message the X server reads differently.
 """
 
@@ -84,13 +85,14 @@ _MESSAGES = {
 }
 
 
-class ViewOnlyFilter:
+class ViewerFilter:
     """Feed it the client's bytes, cut anywhere; it answers the bytes the X server may read.
 
     It holds at most one unfinished message of those that pass; dropped ones are not kept at all.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, view_only: bool = True, want_size: Callable[[int, int], None] | None = None) -> None:
+        self._view_only, self._want_size = view_only, want_size
         self._buffer = bytearray()
         self._skip = 0
         self._take: Callable[[], bytes | None] = self._take_version
@@ -144,13 +146,18 @@ class ViewOnlyFilter:
         length = kind.length(bytes(self._buffer[: kind.header]))
         if self._buffer[0] == POINTER and self._extended_pointer and self._buffer[1] & 0x80:
             length += 1
-        if not kind.passes:
+        is_size = self._buffer[0] == SET_DESKTOP_SIZE
+        if not is_size and self._view_only and not kind.passes:
             self._skip = max(0, length - len(self._buffer))
             del self._buffer[:length]
             return b""
         if len(self._buffer) < length:
             return None
         message = self._pop(length)
+        if is_size:
+            if self._want_size is not None:
+                self._want_size(int.from_bytes(message[2:4], "big"), int.from_bytes(message[4:6], "big"))
+            return b""
         if message[0] == SET_ENCODINGS:
             # With this extension agreed, the highest button bit announces one more byte of buttons.
             encodings = {message[at : at + 4] for at in range(4, length, 4)}

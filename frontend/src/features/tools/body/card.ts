@@ -2,6 +2,8 @@ import type { BodyReference, Display } from '@/api/types'
 
 /** What a tool card needs to know of a call; the transcript's tool items are such. */
 export interface ToolCard {
+  /** No other call of the conversation has it. */
+  readonly key: string
   readonly callId: string
   readonly name: string
   /** Of what kind the agent is that works on it. */

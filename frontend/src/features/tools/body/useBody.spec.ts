@@ -4,6 +4,7 @@ import { afterEach, expect, it, vi } from 'vitest'
 import { defineComponent } from 'vue'
 import { i18n } from '@/i18n'
 import { startFakeServer } from '@/shared/testing/fakeServer'
+import { forgetBodies } from './bodies'
 import type { ToolCard } from './card'
 import { useBody } from './useBody'
 
@@ -12,6 +13,7 @@ const card = { body: { seq: 1, media_type: 'image/png' } } as ToolCard
 
 afterEach(() => {
   cleanup()
+  forgetBodies()
   vi.restoreAllMocks()
   vi.unstubAllGlobals()
 })

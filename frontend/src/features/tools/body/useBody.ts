@@ -1,12 +1,8 @@
 import { computed, onScopeDispose, ref, shallowRef } from 'vue'
-import { readAtMost } from '@/api/bounded'
-import { callRaw } from '@/api/client'
-import { ApiError } from '@/api/problems'
 import { pictureUrl } from '@/shared/lib/shownContent'
 import { useProblemText } from '@/api/useProblemText'
+import { readBody } from './bodies'
 import type { ToolCard } from './card'
-
-const LARGEST_BYTES = 32_000_000
 
 /** The whole body of a result, fetched when asked for: text, or an address for a picture. */
 export function useBody(sessionId: () => string, card: () => ToolCard) {
@@ -24,11 +20,7 @@ export function useBody(sessionId: () => string, card: () => ToolCard) {
     isLoading.value = true
     problem.value = ''
     try {
-      const response = await callRaw('GET', `/sessions/${sessionId()}/events/${body.seq}/body`, {
-        signal: abort.value.signal,
-      })
-      const bytes = await readAtMost(response, LARGEST_BYTES)
-      if (bytes === null) throw new ApiError(413, 'body_too_large', '')
+      const bytes = await readBody(sessionId(), body.seq, abort.value.signal)
       if (hasImage.value) url.value = await pictureUrl(bytes, '')
       // Made after the view was left, nobody else would let it go.
       if (abort.value.signal.aborted) release()

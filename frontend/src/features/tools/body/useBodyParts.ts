@@ -1,12 +1,8 @@
 import { onScopeDispose, ref, shallowRef } from 'vue'
-import { readAtMost } from '@/api/bounded'
-import { callRaw } from '@/api/client'
-import { ApiError } from '@/api/problems'
 import { useProblemText } from '@/api/useProblemText'
 import { pictureUrl } from '@/shared/lib/shownContent'
+import { readBody } from './bodies'
 import type { ToolCard } from './card'
-
-const LARGEST_BYTES = 32_000_000
 
 /** The parts of a result's body, all fetched at once: addresses of the pictures by their numbers, and the text. */
 export function useBodyParts(sessionId: () => string, card: () => ToolCard) {
@@ -24,9 +20,7 @@ export function useBodyParts(sessionId: () => string, card: () => ToolCard) {
     isLoading.value = true
     problem.value = ''
     try {
-      const path = `/sessions/${sessionId()}/events/${body.seq}/body`
-      const bytes = await readAtMost(await callRaw('GET', path, { signal: abort.signal }), LARGEST_BYTES)
-      if (bytes === null) throw new ApiError(413, 'body_too_large', '')
+      const bytes = await readBody(sessionId(), body.seq, abort.signal)
       const found = new Map<number, string>()
       for (const [index, part] of body.parts.entries()) {
         const content = bytes.slice(part.offset, part.offset + part.size)

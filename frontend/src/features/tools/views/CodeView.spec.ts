@@ -5,11 +5,13 @@ import { afterEach, expect, it, vi } from 'vitest'
 import type { Display } from '@/api/types'
 import { i18n } from '@/i18n'
 import { startFakeServer } from '@/shared/testing/fakeServer'
+import { forgetBodies } from '../body/bodies'
 import type { ToolCard } from '../body/card'
 import CodeView from './CodeView.vue'
 
 afterEach(() => {
   cleanup()
+  forgetBodies()
   vi.restoreAllMocks()
   vi.unstubAllGlobals()
 })
@@ -17,6 +19,7 @@ const PNG = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
 type CodeDisplay = Extract<Display, { type: 'code' }>
 const display: CodeDisplay = { type: 'code', language: 'python', context: 'python', outputs: [], is_cut: false }
 const card: ToolCard = {
+  key: 'tool:1',
   callId: 'c',
   name: 'code_run',
   arguments: { code: 'plot()' },

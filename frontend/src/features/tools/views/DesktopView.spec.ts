@@ -4,11 +4,13 @@ import { afterEach, expect, it, vi } from 'vitest'
 import type { Display } from '@/api/types'
 import { i18n } from '@/i18n'
 import { startFakeServer } from '@/shared/testing/fakeServer'
+import { forgetBodies } from '../body/bodies'
 import type { ToolCard } from '../body/card'
 import DesktopView from './DesktopView.vue'
 
 afterEach(() => {
   cleanup()
+  forgetBodies()
   vi.restoreAllMocks()
   vi.unstubAllGlobals()
 })
@@ -24,6 +26,7 @@ const display: DesktopDisplay = {
   image_media_type: 'image/jpeg',
 }
 const card: ToolCard = {
+  key: 'tool:1',
   callId: 'c',
   name: 'desktop_mouse',
   arguments: { action: 'click' },

@@ -24,6 +24,7 @@ const place = (changes: Partial<Place>): Place => ({
 })
 const show = (display: Partial<NavigationDisplay>) => {
   const card: ToolCard = {
+    key: 'tool:1',
     callId: 'c',
     name: 'code_references',
     arguments: { symbol: 'start' },

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from contracts.tools import DesktopDisplay, ToolResult
+from tool_api.desktop_turn import DesktopTurn
 from tool_api.tools.desktop.clipboard import ClipboardError
 from tool_api.tools.desktop.keys import UnknownKeyError
 from tool_api.tools.desktop.programs import ScreenError, capture, xdotool
@@ -63,12 +64,13 @@ Action = Callable[[ScaledDisplay], Awaitable[str]]
 class Screen:
     """`turn` is shared with the browser's tools: one of them all uses the desktop at a time."""
 
-    def __init__(self, desktop: Display | None, control: ViewerControl, turn: asyncio.Lock) -> None:
+    def __init__(self, desktop: Display | None, control: ViewerControl, turn: DesktopTurn) -> None:
         self._desktop, self._control, self._turn = desktop, control, turn
         self._shown: Scale | None = None
 
     async def look(self, action: str, said: Action, *, region: list[int] | None = None) -> ToolResult:
         """A picture, whoever has control."""
+        self._turn.keep_size()
         try:
             display = await self.scaled_display()
             text = await said(display)

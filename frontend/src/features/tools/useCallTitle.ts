@@ -1,0 +1,16 @@
+import { computed } from 'vue'
+import { allSeen } from '@/shared/lib/unseen'
+import type { ToolCard } from './body/card'
+import { viewOf } from './registry'
+import { isWorkspace, useToolPhrase } from './useToolPhrase'
+
+/** A call in words, and what it is about where they do not say it. */
+export function useCallTitle(card: () => ToolCard) {
+  const toolPhrase = useToolPhrase()
+  const phrase = computed(() => allSeen(toolPhrase(card())))
+  const target = computed(() => {
+    const text = allSeen(viewOf(card()).target(card()).split('\n')[0] ?? '')
+    return isWorkspace(text) || phrase.value.includes(text) ? '' : text
+  })
+  return { phrase, target }
+}

@@ -1,0 +1,35 @@
+"""What sizes a screen may be given, and the one that fits a viewer's panel best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+STEP = 16
+"""Of sizes closer to each other than this one is used: a panel that is dragged does not change it at each pixel."""
+NARROWEST, LOWEST = 480, 320
+"""Browsers have no narrower windows."""
+WIDEST, HIGHEST = 2560, 1600
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenSize:
+    """Width and height in pixels."""
+
+    width: int
+    height: int
+
+
+def nearest_size(width: int, height: int) -> ScreenSize:
+    """The allowed size nearest to what a viewer asks for, in its shape where that can be."""
+    wide, high = max(1, width), max(1, height)
+    grow = max(1.0, NARROWEST / wide, LOWEST / high)
+    shrink = min(1.0, WIDEST / (wide * grow), HIGHEST / (high * grow))
+    factor = grow * shrink
+    return ScreenSize(
+        _step(wide * factor, NARROWEST, WIDEST),
+        _step(high * factor, LOWEST, HIGHEST),
+    )
+
+
+def _step(pixels: float, least: int, most: int) -> int:
+    return min(most, max(least, round(pixels / STEP) * STEP))
