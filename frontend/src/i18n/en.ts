@@ -5,6 +5,10 @@ import { enProblems } from './enProblems'
 export default {
   app: { name: 'Deskmate' },
   action: { close: 'Close', cancel: 'Cancel', tryAgain: 'Try again', discard: 'Discard', dismiss: 'Dismiss' },
+  part: {
+    failed: 'This part of the page did not load. Load the page again; what you wrote is kept.',
+    reload: 'Load the page again',
+  },
   unsaved: {
     question: 'Discard changes?',
     text: 'What you changed here has not been saved.',

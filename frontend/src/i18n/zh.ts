@@ -6,6 +6,10 @@ import { zhProblems } from './zhProblems'
 const zh: typeof en = {
   app: { name: 'Deskmate' },
   action: { close: '关闭', cancel: '取消', tryAgain: '重试', discard: '放弃', dismiss: '知道了' },
+  part: {
+    failed: '页面的这一部分没有加载成功。请重新加载页面，写下的内容不会丢失。',
+    reload: '重新加载页面',
+  },
   unsaved: { question: '放弃更改？', text: '你在这里的更改还没有保存。', stay: '继续编辑' },
   keys: { search: 'Ctrl K' },
   time: { seconds: '{count} 秒', minutes: '{count} 分钟' },

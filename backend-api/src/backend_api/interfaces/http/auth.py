@@ -132,10 +132,12 @@ async def me(caller: CurrentCaller) -> MeBody:
 
 @router.get("/status")
 async def status(calls: Calls, options: Options) -> AuthStatusBody:
-    """Return how to log in to this server, and its limits."""
+    """Return how to log in to this server, its limits, and who one is where nobody logs in."""
+    local = await calls.authenticate(None) if options.is_local else None
     return AuthStatusBody(
         mode="local" if options.is_local else "password",
         has_users=await calls.users.has_any(),
         registration_open=calls.register.is_open,
         max_upload_bytes=options.max_upload_bytes,
+        user=MeBody.model_validate(local.user) if local else None,
     )
