@@ -1,6 +1,6 @@
 import { createPinia } from 'pinia'
 import { createApp } from 'vue'
-import { i18n } from '@/i18n'
+import { i18n, startLanguage } from '@/i18n'
 import { startTheme } from '@/shared/lib/theme'
 import App from './App.vue'
 import './style.css'
@@ -8,4 +8,7 @@ import './prose.css'
 import { router } from './router'
 
 startTheme()
-createApp(App).use(createPinia()).use(i18n).use(router).mount('#app')
+// The texts come while the router asks who is here.
+const texts = startLanguage()
+const app = createApp(App).use(createPinia()).use(i18n).use(router)
+void texts.then(() => app.mount('#app'))

@@ -1,4 +1,5 @@
 import { useEventListener } from '@vueuse/core'
+import { isTaken } from '@/shared/lib/takesKeys'
 
 /** What Control or Command with a key does, wherever the focus is. */
 export function useShortcuts(acts: Readonly<Record<string, () => void>>): void {
@@ -10,14 +11,10 @@ export function useShortcuts(acts: Readonly<Record<string, () => void>>): void {
   })
 }
 
-/** What takes keys itself: fields, the screen of the desktop, and dialogs, which stand alone. */
-const TAKES_KEYS = 'input, textarea, select, [contenteditable], canvas, [role=dialog], [role=alertdialog]'
-
 /** What a question mark does where nothing is written with it. */
 export function useQuestionMark(act: () => void): void {
   useEventListener(document, 'keydown', (event: KeyboardEvent) => {
-    if (event.key !== '?' || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return
-    if (event.defaultPrevented || (event.target instanceof Element && event.target.closest(TAKES_KEYS))) return
+    if (event.key !== '?' || event.ctrlKey || event.metaKey || event.altKey || isTaken(event)) return
     event.preventDefault()
     act()
   })

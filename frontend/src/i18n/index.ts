@@ -1,7 +1,6 @@
 import { createI18n } from 'vue-i18n'
 import { recall, remember } from '@/shared/lib/storage'
 import en from './en'
-import zh from './zh'
 
 export type Language = 'en' | 'zh'
 const KEY = 'language'
@@ -15,16 +14,42 @@ const short = { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digi
 
 export const i18n = createI18n({
   legacy: false,
-  locale: first,
+  locale: 'en' as Language,
   fallbackLocale: 'en',
-  messages: { en, zh },
+  messages: { en, zh: {} as typeof en },
   datetimeFormats: { en: { short, clock }, zh: { short, clock } },
 })
 
-export function setLanguage(language: string): void {
-  const wanted: Language = language === 'zh' ? 'zh' : 'en'
-  i18n.global.locale.value = wanted
-  remember(KEY, wanted)
-  document.documentElement.lang = wanted === 'zh' ? 'zh-Hans' : 'en'
+/** Only the texts of the language that is shown are loaded; English comes with the page. */
+const loaded: Record<Language, boolean> = { en: true, zh: false }
+
+export function addTexts(language: Language, texts: typeof en): void {
+  i18n.global.setLocaleMessage(language, texts)
+  loaded[language] = true
 }
-if (typeof document !== 'undefined') document.documentElement.lang = first === 'zh' ? 'zh-Hans' : 'en'
+
+let wanted = first
+/** Shows that language, as soon as its texts are there; where they can't be had, the one before stays. */
+export function setLanguage(language: string): Promise<void> {
+  wanted = language === 'zh' ? 'zh' : 'en'
+  remember(KEY, wanted)
+  return show(wanted)
+}
+
+/** The language of this browser. */
+export const startLanguage = (): Promise<void> => show(first)
+
+function show(language: Language): Promise<void> {
+  if (loaded[language]) {
+    i18n.global.locale.value = language
+    if (typeof document !== 'undefined') document.documentElement.lang = language === 'zh' ? 'zh-Hans' : 'en'
+    return Promise.resolve()
+  }
+  return import('./zh').then(
+    ({ default: zh }) => {
+      addTexts('zh', zh)
+      if (wanted === language) void show(language)
+    },
+    () => undefined,
+  )
+}

@@ -280,12 +280,14 @@ class ToolFinished(OfAgent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """One thing the agent asks: `options` to choose from, and whether another text may be the answer."""
+    """One thing the agent asks: `options` to choose from, and whether another text may be the answer. Of `several`
+    options more than one may be chosen: the answer has each in a line of its own."""
 
     id: str
     text: str
     options: list[str] = field(default_factory=list[str])
     allow_text: bool = True
+    several: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

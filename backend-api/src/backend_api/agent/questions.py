@@ -82,9 +82,14 @@ class Questions:
             if not answer.strip() or len(answer) > MAX_ANSWER_CHARACTERS:
                 reason = f"An answer has 1 to {MAX_ANSWER_CHARACTERS} characters."
                 raise InvalidError(reason, field=f"body.answers.{name}")
-            if answer not in question.options and not question.allow_text:
+            chosen = answer.split("\n") if question.several else [answer]
+            if not question.allow_text and not set(chosen) <= set(question.options):
                 raise InvalidError("This answer is not one of the options.", field=f"body.answers.{name}")
 
     def _read(self, answers: Mapping[str, str]) -> str:
-        lines = [f"{question.text}\n> {answers[question.id]}" for question in self.questions]
+        lines = [f"{question.text}\n> {_quoted(question, answers[question.id])}" for question in self.questions]
         return "The person answered:\n\n" + "\n\n".join(lines)
+
+
+def _quoted(question: Question, answer: str) -> str:
+    return answer.replace("\n", "\n> ") if question.several else answer

@@ -484,13 +484,15 @@ export interface QuestionAskedEvent {
   expires_at: string | null
 }
 /**
- * One thing the agent asks: `options` to choose from, and whether another text may be the answer.
+ * One thing the agent asks: `options` to choose from, and whether another text may be the answer. Of `several`
+ * options more than one may be chosen: the answer has each in a line of its own.
  */
 export interface Question {
   id: string
   text: string
   options: string[]
   allow_text: boolean
+  several: boolean
 }
 /**
  * Told once a question. `answers` by the questions' ids, None where nobody gave any.

@@ -145,6 +145,18 @@ export interface AuthStatusBody {
   has_users: boolean
   registration_open: boolean
   max_upload_bytes: number
+  user?: MeBody | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "MeBody".
+ */
+export interface MeBody {
+  id: string
+  username: string
+  email: string | null
+  is_admin: boolean
+  created_at: string
 }
 /**
  * `state` is running, or how it ended: by itself (ended), at its time-out (timed_out), by somebody (stopped), or
@@ -698,17 +710,6 @@ export interface McpServerBody {
    */
   client_id: string | null
   has_client_secret: boolean
-}
-/**
- * This interface was referenced by `ApiModels`'s JSON-Schema
- * via the `definition` "MeBody".
- */
-export interface MeBody {
-  id: string
-  username: string
-  email: string | null
-  is_admin: boolean
-  created_at: string
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema

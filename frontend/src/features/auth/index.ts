@@ -1,3 +1,5 @@
-export { default as AccountSection } from './AccountSection.vue'
+import { lazyPart } from '@/shared/ui/lazyPart'
+
 export { default as LoginPage } from './LoginPage.vue'
 export { useAuth } from './store'
+export const AccountSection = lazyPart(() => import('./AccountSection.vue'))

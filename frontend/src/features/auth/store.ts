@@ -62,7 +62,8 @@ export const useAuth = defineStore('auth', () => {
     knowUploadLimit(status.value.max_upload_bytes)
     if (status.value.mode === 'local') dropLogIn()
     else if (isStillLeaving() && (await leave())) dropLogIn()
-    if (isSignedIn.value) user.value = await call<AuthUser>('GET', '/auth/me').catch(() => null)
+    // Of an older server it is asked.
+    if (isSignedIn.value) user.value = status.value.user ?? (await call<AuthUser>('GET', '/auth/me').catch(() => null))
   }
 
   async function begin(path: '/auth/login' | '/auth/register', credentials: Credentials): Promise<void> {

@@ -1,2 +1,4 @@
-export { default as BackgroundPanel } from './BackgroundPanel.vue'
+import { lazyPart } from '@/shared/ui/lazyPart'
+
 export { shortCommand, withBackground, type BackgroundCommand } from './commands'
+export const BackgroundPanel = lazyPart(() => import('./BackgroundPanel.vue'))

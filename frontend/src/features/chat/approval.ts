@@ -23,6 +23,13 @@ export function shownArguments(given: Readonly<Record<string, unknown>>): ShownA
     })
 }
 
+/** The file that a call would write whole, and with what; null for any other call. */
+export function writtenFile({ name, arguments: given }: Pick<ApprovalCall, 'name' | 'arguments'>) {
+  const { path, content } = given
+  if (name !== 'file_write' || typeof path !== 'string' || typeof content !== 'string') return null
+  return { path, content }
+}
+
 /**
  * What the provider of the model says of why it holds the call back until a person allows it, as it says it. Calls that
  * came of one step of the model are held back together, and the first one of them tells it.

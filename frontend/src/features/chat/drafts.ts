@@ -1,5 +1,6 @@
 import { ref, shallowRef, type Ref, type ShallowRef } from 'vue'
-import { DRAFT, recall, remember } from '@/shared/lib/storage'
+import { DRAFT, recall, recallJson, remember } from '@/shared/lib/storage'
+import { createId } from '@/shared/lib/ids'
 
 export interface Upload {
   readonly id: string
@@ -7,7 +8,8 @@ export interface Upload {
   readonly progress: number
   readonly path: string | null
   readonly problem: unknown
-  readonly file: File
+  /** Null after a reload: it has arrived, and only its place is known. */
+  readonly file: File | null
 }
 
 /** The files that go with the next message of one conversation. */
@@ -32,9 +34,30 @@ export function keepDraft(writer: string | null, sessionId: string | null, text:
   remember(keyOf(writer, sessionId), text || null)
 }
 
+/** Files that have arrived wait in the workspace for the message that names them, also over a reload. */
+interface Arrived {
+  readonly name: string
+  readonly path: string
+}
+const filesKeyOf = (writer: string | null, sessionId: string | null): string => `${keyOf(writer, sessionId)}:files`
+const areArrived = (value: unknown): value is Arrived[] =>
+  Array.isArray(value) &&
+  value.every((one: Partial<Arrived> | null) => typeof one?.name === 'string' && typeof one.path === 'string')
+
+export function keepFiles(writer: string | null, sessionId: string | null, list: readonly Upload[]): void {
+  const arrived = list.flatMap(({ name, path }) => (path === null ? [] : [{ name, path }]))
+  const isKept = sessionId !== null && arrived.length > 0
+  remember(filesKeyOf(writer, sessionId), isKept ? JSON.stringify(arrived) : null)
+}
+
+function recallFiles(writer: string | null, sessionId: string | null): Upload[] {
+  const kept = recallJson(filesKeyOf(writer, sessionId), areArrived, [])
+  return kept.map(({ name, path }) => ({ id: createId(), name, path, progress: 1, problem: null, file: null }))
+}
+
 export function trayOf(writer: string | null, sessionId: string | null): UploadTray {
   const key = keyOf(writer, sessionId)
-  const tray = trays.get(key) ?? { sessionId, list: shallowRef([]), sends: ref(null) }
+  const tray = trays.get(key) ?? { sessionId, list: shallowRef(recallFiles(writer, sessionId)), sends: ref(null) }
   trays.set(key, tray)
   return tray
 }

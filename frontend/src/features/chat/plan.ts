@@ -9,6 +9,15 @@ export function planOutcome({ decision, by }: NonNullable<PlanItem['decided']>):
       : 'plan.rejected'
 }
 
+/** As the server takes it. */
+export const LONGEST_FEEDBACK = 10_000
+
+/** What the agent reads with a decision: the person's words, and the plan as they edited it (null: they did not). */
+export function withEditedPlan(words: string, plan: string | null, introduction: string): string {
+  const edited = plan === null ? '' : `${introduction}\n\n${plan.trim()}`
+  return [words.trim(), edited].filter(Boolean).join('\n\n')
+}
+
 type Step = Transcript['steps'][number]
 
 /** A step of a plan or a todo, as it is shown. */

@@ -15,8 +15,8 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 const questions = [
-  { id: 'q1', text: 'Which colour?', options: ['red', 'blue'], allow_text: false },
-  { id: 'q2', text: 'How many?', options: [], allow_text: true },
+  { id: 'q1', text: 'Which colour?', options: ['red', 'blue'], allow_text: false, several: false },
+  { id: 'q2', text: 'How many?', options: [], allow_text: true, several: false },
 ]
 const head = { at: '2026-01-01T00:00:00Z', session_id: 's', run_id: 'r' }
 const events = [
@@ -83,6 +83,21 @@ describe('a question', () => {
     await userEvent.click(send)
     expect(server.calls.at(-1)?.body).toEqual({ answers: { q1: 'red', q2: '3' } })
   })
+  it('takes several options where it may have them, in the order in which they are offered', async () => {
+    const server = startFakeServer({ 'POST /sessions/s/questions/q': () => json({}) })
+    const question = { id: 'q1', text: 'Which?', options: ['red', 'blue', 'green'], allow_text: true, several: true }
+    render(QuestionCard, {
+      props: { item: { ...asked(2), questions: [question] }, sessionId: 's' },
+      global: { plugins: [i18n] },
+    })
+    const box = (name: string) => screen.getByRole<HTMLInputElement>('checkbox', { name })
+    for (const name of ['green', 'red', 'blue', 'blue']) await userEvent.click(box(name))
+    expect([box('red').checked, box('blue').checked, box('green').checked]).toEqual([true, false, true])
+    await userEvent.click(screen.getByRole('button', { name: 'Answer' }))
+    expect(server.calls.at(-1)?.body).toEqual({ answers: { q1: 'red\ngreen' } })
+    await userEvent.type(screen.getByRole('textbox'), 'all of them')
+    expect(box('red').checked).toBe(false)
+  })
   it('says what is lacking as long as one of several has no answer', async () => {
     render(QuestionCard, { props: { item: asked(2), sessionId: 's' }, global: { plugins: [i18n] } })
     expect(screen.getByText(/^Each question needs an answer\./)).toBeTruthy()
@@ -92,7 +107,13 @@ describe('a question', () => {
   })
   it('shows what it hides or reverses, and answers with the very option that was chosen', async () => {
     const server = startFakeServer({ 'POST /sessions/s/questions/q': () => json({}) })
-    const question = { id: 'q1', text: 'Keep\u202E it?', options: ['yes', 'y\u200Bes'], allow_text: true }
+    const question = {
+      id: 'q1',
+      text: 'Keep\u202E it?',
+      options: ['yes', 'y\u200Bes'],
+      allow_text: true,
+      several: false,
+    }
     const item = { ...asked(2), questions: [question] }
     render(QuestionCard, { props: { item, sessionId: 's' }, global: { plugins: [i18n] } })
     expect(screen.getByText('Keep⟨U+202E⟩ it?')).toBeTruthy()
@@ -133,6 +154,7 @@ describe('a question', () => {
       text: 'May I **change** it?\n\n- [why](https://example.org)',
       options: [],
       allow_text: true,
+      several: false,
     }
     const item = { ...asked(2), questions: [question] }
     render(QuestionCard, { props: { item, sessionId: 's' }, global: { plugins: [i18n] } })
@@ -152,7 +174,7 @@ describe('a question', () => {
   it('shows one answer a question: what is written takes back what is chosen, and the other way round', async () => {
     const body: unknown[] = []
     startFakeServer({ 'POST /sessions/s/questions/q': (request) => (body.push(request.body), json({})) })
-    const question = { id: 'q1', text: 'Which tea?', options: ['green', 'black'], allow_text: true }
+    const question = { id: 'q1', text: 'Which tea?', options: ['green', 'black'], allow_text: true, several: false }
     const item = { ...asked(2), questions: [question] }
     render(QuestionCard, { props: { item, sessionId: 's' }, global: { plugins: [i18n] } })
     const field = screen.getByRole<HTMLInputElement>('textbox')

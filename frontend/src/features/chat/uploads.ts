@@ -29,22 +29,24 @@ export function useUploads(tray: () => UploadTray, begin: () => Promise<string>)
   }
 
   async function start(upload: Upload, where = tray()): Promise<void> {
+    const { file } = upload
+    if (!file) return
     change(where, upload.id, { problem: null, progress: 0 })
     try {
-      refuseTooLarge(upload.file)
-      await inTurn(where, () => send(upload, where))
+      refuseTooLarge(file)
+      await inTurn(where, () => send(upload, file, where))
     } catch (error) {
       change(where, upload.id, { problem: error })
     }
   }
 
-  async function send(upload: Upload, where: UploadTray): Promise<void> {
+  async function send(upload: Upload, file: File, where: UploadTray): Promise<void> {
     // It may have been removed while it waited.
     if (where.list.value.every(({ id }) => id !== upload.id)) return
     const abort = new AbortController()
     aborts.set(upload.id, abort)
     try {
-      const paths = await uploadFiles(where.sessionId ?? (await begin()), [upload.file], {
+      const paths = await uploadFiles(where.sessionId ?? (await begin()), [file], {
         signal: abort.signal,
         onProgress: (progress) => change(where, upload.id, { progress }),
       })

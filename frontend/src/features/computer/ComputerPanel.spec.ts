@@ -73,7 +73,7 @@ describe('the panels', () => {
     expect(screen.getByText('No computer yet')).toBeTruthy()
     await userEvent.click(screen.getByRole('tab', { name: 'Files' }))
     expect(usePanel().tab).toBe('files')
-    expect(screen.getByRole('region', { name: 'Files' })).toBeTruthy()
+    expect(await screen.findByRole('region', { name: 'Files' }, { timeout: 5000 })).toBeTruthy()
     expect(screen.getByRole('button', { name: 'Start it' })).toBeTruthy()
     await userEvent.click(screen.getByRole('tab', { name: 'Terminal' }))
     expect(screen.getByText('No commands yet.')).toBeTruthy()

@@ -1,2 +1,4 @@
+import { lazyPart } from '@/shared/ui/lazyPart'
+
 export { offerAnswerPictures } from './answerPictures'
-export { default as FilesPanel } from './FilesPanel.vue'
+export const FilesPanel = lazyPart(() => import('./FilesPanel.vue'))

@@ -1,4 +1,6 @@
+import { lazyPart } from '@/shared/ui/lazyPart'
+
 export { withPort } from './openPorts'
 export { default as PortLine } from './PortLine.vue'
-export { default as PortsPanel } from './PortsPanel.vue'
 export { provideOpenPorts } from './providedPorts'
+export const PortsPanel = lazyPart(() => import('./PortsPanel.vue'))

@@ -1,3 +1,4 @@
+export { enterCutsIn } from './enterMeaning'
 export { useModels } from './models'
 export { settingsPageNamed } from './pages'
 export { showNotification } from './notifications'

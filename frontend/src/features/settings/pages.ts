@@ -15,15 +15,7 @@ import type { Component } from 'vue'
 import { AccountSection, useAuth } from '@/features/auth'
 import { SkillsPage } from '@/features/skills'
 import type en from '@/i18n/en'
-import AgentsPage from './AgentsPage.vue'
-import AppearancePage from './AppearancePage.vue'
-import DefaultsPage from './DefaultsPage.vue'
-import McpPage from './McpPage.vue'
-import MemoriesPage from './MemoriesPage.vue'
-import ModelsPage from './ModelsPage.vue'
-import NotificationsPage from './NotificationsPage.vue'
-import SchedulesPage from './SchedulesPage.vue'
-import UsagePage from './UsagePage.vue'
+import { lazyPart } from '@/shared/ui/lazyPart'
 
 /** All there is to know about a page of the settings. */
 interface Page<Id extends string> {
@@ -31,7 +23,7 @@ interface Page<Id extends string> {
   readonly id: Id
   readonly label: `settings.page.${keyof typeof en.settings.page}`
   readonly icon: Component
-  /** Takes no props. One that brings much code is a `defineAsyncComponent`. */
+  /** Takes no props. Its code comes when it is first shown. */
   readonly component: Component
   /** Left out: always. */
   readonly isOffered?: () => boolean
@@ -42,16 +34,56 @@ const page = <const Id extends string>(record: Page<Id>) => record
 
 /** In the order of the navigation. */
 export const pages = [
-  page({ id: 'appearance', label: 'settings.page.appearance', icon: Palette, component: AppearancePage }),
-  page({ id: 'models', label: 'settings.page.models', icon: KeyRound, component: ModelsPage }),
-  page({ id: 'defaults', label: 'settings.page.defaults', icon: SlidersHorizontal, component: DefaultsPage }),
+  page({
+    id: 'appearance',
+    label: 'settings.page.appearance',
+    icon: Palette,
+    component: lazyPart(() => import('./AppearancePage.vue')),
+  }),
+  page({
+    id: 'models',
+    label: 'settings.page.models',
+    icon: KeyRound,
+    component: lazyPart(() => import('./ModelsPage.vue')),
+  }),
+  page({
+    id: 'defaults',
+    label: 'settings.page.defaults',
+    icon: SlidersHorizontal,
+    component: lazyPart(() => import('./DefaultsPage.vue')),
+  }),
   page({ id: 'skills', label: 'settings.page.skills', icon: GraduationCap, component: SkillsPage }),
-  page({ id: 'memories', label: 'settings.page.memories', icon: NotebookPen, component: MemoriesPage }),
-  page({ id: 'agents', label: 'settings.page.agents', icon: Bot, component: AgentsPage }),
-  page({ id: 'mcp', label: 'settings.page.mcp', icon: Plug, component: McpPage }),
-  page({ id: 'schedules', label: 'settings.page.schedules', icon: CalendarClock, component: SchedulesPage }),
-  page({ id: 'notifications', label: 'settings.page.notifications', icon: Bell, component: NotificationsPage }),
-  page({ id: 'usage', label: 'settings.page.usage', icon: ChartColumn, component: UsagePage }),
+  page({
+    id: 'memories',
+    label: 'settings.page.memories',
+    icon: NotebookPen,
+    component: lazyPart(() => import('./MemoriesPage.vue')),
+  }),
+  page({
+    id: 'agents',
+    label: 'settings.page.agents',
+    icon: Bot,
+    component: lazyPart(() => import('./AgentsPage.vue')),
+  }),
+  page({ id: 'mcp', label: 'settings.page.mcp', icon: Plug, component: lazyPart(() => import('./McpPage.vue')) }),
+  page({
+    id: 'schedules',
+    label: 'settings.page.schedules',
+    icon: CalendarClock,
+    component: lazyPart(() => import('./SchedulesPage.vue')),
+  }),
+  page({
+    id: 'notifications',
+    label: 'settings.page.notifications',
+    icon: Bell,
+    component: lazyPart(() => import('./NotificationsPage.vue')),
+  }),
+  page({
+    id: 'usage',
+    label: 'settings.page.usage',
+    icon: ChartColumn,
+    component: lazyPart(() => import('./UsagePage.vue')),
+  }),
   page({
     id: 'account',
     label: 'settings.page.account',

@@ -2,7 +2,7 @@
 import userEvent from '@testing-library/user-event'
 import { cleanup, render, screen } from '@testing-library/vue'
 import { createPinia, setActivePinia } from 'pinia'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { i18n } from '@/i18n'
 import { json, startFakeServer } from '@/shared/testing/fakeServer'
 import { routerAt } from '@/shared/testing/routerAt'
@@ -13,6 +13,17 @@ import type { SettingsPageId } from './pages'
 const skill = { name: 'explain', description: 'Explains.', source: 'user', replaces: null, origin: 'user' }
 const baker = { name: 'baker', description: 'Bakes.', prompt: 'Bake.', tools: null, only_reads: false, model: null }
 
+// The code of a page comes when it is first shown; here each wait is for what people do.
+beforeAll(() =>
+  Promise.all([
+    import('./AgentsPage.vue'),
+    import('./McpPage.vue'),
+    import('./SchedulesPage.vue'),
+    import('./MemoriesPage.vue'),
+    import('./ModelsPage.vue'),
+    import('@/features/skills'),
+  ]),
+)
 beforeEach(() => {
   localStorage.clear()
   setActivePinia(createPinia())

@@ -1,1 +1,3 @@
-export { default as SkillsPage } from './SkillsPage.vue'
+import { lazyPart } from '@/shared/ui/lazyPart'
+
+export const SkillsPage = lazyPart(() => import('./SkillsPage.vue'))

@@ -1,2 +1,4 @@
+import { lazyPart } from '@/shared/ui/lazyPart'
+
 export { withModelCall, type ModelCall } from './modelCalls'
-export { default as ModelCallsPanel } from './ModelCallsPanel.vue'
+export const ModelCallsPanel = lazyPart(() => import('./ModelCallsPanel.vue'))

@@ -31,7 +31,7 @@ async def test_registering_logs_in_and_the_first_user_alone_is_admin(gateway: Ga
     assert set(me.json()) == {"id", "username", "email", "is_admin", "created_at"}
     status = (await gateway.client.get("/api/auth/status")).json()
     told = {"mode": "password", "has_users": True, "registration_open": True}
-    assert status == told | {"max_upload_bytes": 10 * 1024 * 1024}
+    assert status == told | {"max_upload_bytes": 10 * 1024 * 1024, "user": None}
 
 
 async def test_a_taken_name_is_a_conflict_whatever_its_case(gateway: Gateway) -> None:

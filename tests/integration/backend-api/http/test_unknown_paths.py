@@ -42,3 +42,4 @@ async def test_nobody_registers_where_everybody_is_the_local_user(
         assert (refused.status_code, refused.json()["code"]) == (403, "registration_closed")
         status = (await gateway.client.get("/api/auth/status")).json()
         assert (status["mode"], status["registration_open"]) == ("local", False)
+        assert status["user"] == (await gateway.client.get("/api/auth/me")).json()

@@ -22,6 +22,7 @@ class AskedQuestion(Arguments):
     question: Words = Field(min_length=1, max_length=2_000, description="As the person reads it.")
     options: list[Option] = Field(default=[], max_length=4, description="2 to 4 answers to choose from, or none.")
     allow_text: bool = Field(default=True, description="Whether another answer may be written.")
+    several: bool = Field(default=False, description="Whether more than one option may be chosen.")
 
     @field_validator("options")
     @classmethod
@@ -53,6 +54,7 @@ def ask_user(*, expires_s: float = EXPIRES_S) -> Tool:
                 text=asked.question,
                 options=asked.options,
                 allow_text=asked.allow_text or not asked.options,
+                several=asked.several and bool(asked.options),
             )
             for number, asked in enumerate(arguments.questions, 1)
         ]

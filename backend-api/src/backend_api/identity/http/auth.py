@@ -157,12 +157,17 @@ async def me(caller: CurrentCaller) -> MeBody:
 
 @router.get("/status")
 async def status(
-    register: Annotated[Register, port("register")], users: Annotated[Users, port("users")], options: Options
+    register: Annotated[Register, port("register")],
+    authenticate: Annotated[Authenticate, port("authenticate")],
+    users: Annotated[Users, port("users")],
+    options: Options,
 ) -> AuthStatusBody:
-    """Return how to log in to this server, and its limits."""
+    """Return how to log in to this server, its limits, and who one is where nobody logs in."""
+    local = await authenticate(None) if options.is_local else None
     return AuthStatusBody(
         mode="local" if options.is_local else "password",
         has_users=await users.has_any(),
         registration_open=register.is_open,
         max_upload_bytes=options.max_upload_bytes,
+        user=MeBody.model_validate(local.user) if local else None,
     )

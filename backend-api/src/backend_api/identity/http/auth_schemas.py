@@ -79,3 +79,5 @@ class AuthStatusBody(AnswerBody):
     registration_open: bool
     max_upload_bytes: int
     """Of one file: a larger one need not be sent."""
+    user: MeBody | None = None
+    """Who one is where nobody logs in."""

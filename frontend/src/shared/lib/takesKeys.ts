@@ -1,0 +1,9 @@
+/** What takes keys itself: fields, the screen of the desktop, menus, and dialogs, which stand alone. */
+const TAKES_KEYS =
+  'input, textarea, select, [contenteditable], canvas, [role=dialog], [role=alertdialog], [role=menu], [role=listbox]'
+
+/** Whether a key that was pressed means what stands there, and not the page. */
+export function isTaken(event: KeyboardEvent): boolean {
+  if (event.defaultPrevented || event.isComposing || event.keyCode === 229) return true
+  return event.target instanceof Element && event.target.closest(TAKES_KEYS) !== null
+}

@@ -1,0 +1,23 @@
+import { defineAsyncComponent, type Component } from 'vue'
+import PartFailed from './PartFailed.vue'
+
+const TRIES = 3
+type Loader<Part extends Component> = () => Promise<{ default: Part }>
+
+/**
+ * A component whose code comes when it is first shown, and not with the first paint. A load that fails is tried again;
+ * in the end a line stands in its place that says so, and showing the component once more begins anew.
+ */
+export function lazyPart<Part extends Component>(load: Loader<Part>, meanwhile?: Component): Part {
+  return defineAsyncComponent({
+    loader: async () => (await load()).default,
+    loadingComponent: meanwhile,
+    errorComponent: PartFailed,
+    delay: 0,
+    suspensible: false,
+    onError: (_, retry, fail, attempts) => {
+      if (attempts >= TRIES) fail()
+      else setTimeout(retry, 400 * attempts)
+    },
+  }) as unknown as Part
+}

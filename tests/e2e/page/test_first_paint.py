@@ -1,0 +1,59 @@
+"""How much the page sends, and how soon one can write, over a slow network and on a slow machine."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from playwright.async_api import expect
+
+from support.page import WIDE, chromium, composer
+from support.stack import Stack
+
+MOST_KB = 250
+MOST_S = 3.0
+SLOW_4G = {"offline": False, "latency": 562.5, "downloadThroughput": 180_000, "uploadThroughput": 84_375}
+"""What Chromium's tools call Slow 4G, in bytes and milliseconds."""
+
+
+async def test_at_most_so_much_is_on_the_wire_until_the_page_is_at_rest(stack: Stack) -> None:
+    async with chromium() as browser:
+        page = await browser.new_page(viewport=WIDE)
+        client = await page.context.new_cdp_session(page)
+        sizes: dict[str, float] = {}
+        names: dict[str, str] = {}
+
+        def answered(event: dict[str, Any]) -> None:
+            names[event["requestId"]] = event["response"]["url"]
+
+        def finished(event: dict[str, Any]) -> None:
+            sizes[names[event["requestId"]]] = event["encodedDataLength"]
+
+        client.on("Network.responseReceived", answered)
+        client.on("Network.loadingFinished", finished)
+        await client.send("Network.enable")
+        await page.goto(stack.base_url)
+        await expect(composer(page)).to_be_visible()
+        await page.wait_for_load_state("networkidle")
+        total = sum(sizes.values()) / 1000
+        assert total <= MOST_KB, (total, sizes)
+
+
+@pytest.mark.quiet
+async def test_one_can_write_soon_on_slow_4g_at_a_quarter_of_the_speed(stack: Stack) -> None:
+    taken: list[float] = []
+    async with chromium() as browser:
+        for _ in range(5):
+            context = await browser.new_context(viewport=WIDE)
+            page = await context.new_page()
+            client = await context.new_cdp_session(page)
+            await client.send("Network.enable")
+            await client.send("Network.emulateNetworkConditions", SLOW_4G)
+            await client.send("Emulation.setCPUThrottlingRate", {"rate": 4})
+            began = time.monotonic()
+            await page.goto(stack.base_url, wait_until="commit")
+            await composer(page).wait_for()
+            taken.append(time.monotonic() - began)
+            await context.close()
+    assert sorted(taken)[2] < MOST_S, taken
