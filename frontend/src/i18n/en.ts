@@ -274,6 +274,14 @@ export default {
       text3: 'Run df -h',
     },
   },
+  find: {
+    placeholder: 'Find in this conversation',
+    place: '{place} of {count}',
+    looking: 'looking further back…',
+    earlier: 'Earlier one',
+    later: 'Later one',
+    close: 'Close the search',
+  },
   chat: {
     label: 'Conversation',
     showAll: 'Show all',

@@ -259,6 +259,14 @@ const zh: typeof en = {
       text3: '运行 df -h',
     },
   },
+  find: {
+    placeholder: '在此对话中查找',
+    place: '第 {place} 个，共 {count} 个',
+    looking: '正在查找更早的内容…',
+    earlier: '更早的一个',
+    later: '更晚的一个',
+    close: '关闭查找',
+  },
   chat: {
     label: '对话',
     showAll: '显示全部',

@@ -1,3 +1,3 @@
 export { default as ChatView } from './ChatView.vue'
 export { useConversation } from './conversation'
-export { allCalls } from './subagents'
+export { useCalls } from './useCalls'

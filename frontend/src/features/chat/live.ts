@@ -53,3 +53,14 @@ function liveItem(kind: LiveItem['kind'], { message_id: messageId, text, at }: D
     ? { kind, ...shared, partial: false }
     : { kind, ...shared, durationMs: null, startedAt: at }
 }
+
+/** Of what is being written there is more, and nothing else is new. */
+export function differsInTextAlone(shown: Transcript, next: Transcript): boolean {
+  if (next.live.length === 0 || next.live.length !== shown.live.length) return false
+  const isSame = next.live.every(
+    ({ key, complete }, at) => shown.live[at]?.key === key && shown.live[at].complete === complete,
+  )
+  return (
+    isSame && (Object.keys(next) as (keyof Transcript)[]).every((name) => name === 'live' || next[name] === shown[name])
+  )
+}
