@@ -14,5 +14,7 @@ export default defineConfig({
     proxy: { '/api': { target: backend, ws: true } },
   },
   build: { target: 'es2022', assetsInlineLimit: 0, modulePreload: { polyfill: false }, chunkSizeWarningLimit: 900 },
+  // Grammars are parts of their own, loaded as they are needed.
+  worker: { format: 'es' },
   test: { environment: 'node', include: ['src/**/*.spec.ts', 'scripts/**/*.spec.ts'], restoreMocks: true },
 })

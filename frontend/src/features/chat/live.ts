@@ -17,10 +17,10 @@ export function layDelta(state: Transcript, event: Delta, kind: LiveItem['kind']
     const begun = { ...liveItem(kind, event), afterSeq }
     return { ...state, live: [...withThoughtsOver(state.live, event, kind), begun] }
   }
-  const laid = layPiece({ text: item.text, points: countPoints(item.text) }, offset, text)
+  const laid = layPiece({ text: item.text, points: item.points ?? countPoints(item.text) }, offset, text)
   if (!laid) return { ...state, gaps: state.gaps + 1 }
   if (laid.text === item.text) return state
-  const live = state.live.with(shown, { ...item, text: laid.text })
+  const live = state.live.with(shown, { ...item, text: laid.text, points: laid.points })
   return { ...state, live: withThoughtsOver(live, event, kind) }
 }
 
