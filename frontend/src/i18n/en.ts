@@ -1114,6 +1114,7 @@ export default {
   shortcuts: {
     title: 'Keyboard shortcuts',
     search: 'Find a conversation',
+    find: 'Find words in this conversation',
     computer: 'Show or hide the computer',
     send: 'Send the message; while the agent works, interrupt it',
     line: 'Begin a new line in the message',

@@ -1077,6 +1077,7 @@ const zh: typeof en = {
   shortcuts: {
     title: '键盘快捷键',
     search: '查找对话',
+    find: '在此对话中查找文字',
     computer: '显示或隐藏电脑',
     send: '发送消息；智能体工作时则打断它',
     line: '在消息中换行',

@@ -11,6 +11,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, Route, expect
 
+from support.api_client import ApiClient
 from support.long_talk import LAST_WORDS, asked, fill_talk
 from support.page import PHONE, WIDE, chromium, opened, transcript
 from support.stack import Stack
@@ -125,6 +126,16 @@ async def test_what_is_not_loaded_is_found(stack: Stack, long_talk: str) -> None
         assert await elements(page) < MOST_ELEMENTS
         await field.press("Escape")
         await expect(field).to_have_count(0)
+
+
+@pytest.mark.timeout(240)
+async def test_a_link_leads_to_a_message_that_is_not_loaded(stack: Stack, long_talk: str) -> None:
+    async with ApiClient(stack.base_url) as api, chromium() as browser:
+        first = await api.json("GET", f"/sessions/{long_talk}/events", params={"format": "json", "limit": 40})
+        said = [one for one in first["items"] if one["type"] == "message.user"][1]
+        page = await page_of(browser)
+        await page.goto(f"{stack.base_url}/s/{long_talk}#m-{said['message_id']}")
+        await expect(transcript(page).get_by_text(asked(2).strip())).to_be_in_viewport(timeout=PATIENT_MS)
 
 
 @pytest.mark.timeout(240)

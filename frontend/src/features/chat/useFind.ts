@@ -2,6 +2,8 @@ import { computed, onScopeDispose, ref, watch, type Ref } from 'vue'
 import { useConversation } from './conversation'
 import type { Item } from './transcript'
 
+const AGAIN_MS = 250
+
 /**
  * Finds words in a long conversation, most of which is not on the page, so that the browser can't: Ctrl+F opens it where
  * `isLong`. What is older than what is loaded is asked for page by page.
@@ -28,18 +30,33 @@ export function useFind(items: Ref<readonly Item[]>, jump: (index: number) => vo
     const count = matches.value.length
     if (count === 0) return
     const at = place.value === 0 ? count - 1 : (place.value - 1 + direction + count) % count
-    const index = matches.value[at] ?? 0
+    show(matches.value[at] ?? 0)
+  }
+  function show(index: number): void {
     found.value = items.value[index]?.key ?? ''
     jump(index)
+  }
+  /** One more page of what is older. */
+  async function loadMore(): Promise<void> {
+    const before = items.value.length
+    await conversation.loadEarlier()
+    // Another one is asking, or the server is away.
+    if (items.value.length === before) await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
+  }
+  /** Shows the message that a link leads to, also where it is not loaded yet. */
+  async function reach(messageId: string): Promise<void> {
+    while (!isOver) {
+      const index = items.value.findIndex((item) => 'messageId' in item && item.messageId === messageId)
+      if (index >= 0) return show(index)
+      if (!conversation.hasEarlier) return
+      await loadMore()
+    }
   }
   /** All that is older, until it is there or nobody asks any more. */
   async function loadOlder(): Promise<void> {
     while (isLooking.value && !isOver) {
-      const before = items.value.length
-      await conversation.loadEarlier()
+      await loadMore()
       if (matches.value.length > 0 && place.value === 0) go(-1)
-      // Another one is asking, or the server is away.
-      if (items.value.length === before) await new Promise((resolve) => setTimeout(resolve, 250))
     }
   }
   watch(wanted, () => {
@@ -62,7 +79,7 @@ export function useFind(items: Ref<readonly Item[]>, jump: (index: number) => vo
   }
   window.addEventListener('keydown', onKey)
   onScopeDispose(() => window.removeEventListener('keydown', onKey))
-  return { isOpen, words, found, matches, place, isLooking, go, close }
+  return { isOpen, words, found, matches, place, isLooking, go, close, reach }
 }
 
 const texts = new WeakMap<Item, string>()
