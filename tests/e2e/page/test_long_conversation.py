@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Page, Route, expect
+from playwright.async_api import Browser, Page, Route, ViewportSize, expect
 
 from support.api_client import ApiClient
 from support.long_talk import LAST_WORDS, asked, fill_talk
@@ -41,7 +41,7 @@ async def long_talk(stack: Stack) -> AsyncIterator[str]:
 
 
 async def page_of(browser: Browser, size: dict[str, int] = WIDE) -> Page:
-    viewport = {"width": size["width"], "height": size["height"]}
+    viewport = ViewportSize(width=size["width"], height=size["height"])
     return await (await browser.new_context(viewport=viewport, locale="en")).new_page()
 
 
