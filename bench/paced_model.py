@@ -1,7 +1,8 @@
 """A model server on loopback that paces its answers, so lean that it is not what is measured.
 
 `python bench/paced_model.py --deltas 250 --every-ms 20` prints its address and answers every chat completion with so
-many pieces of text, the first at once, each next one when its time has come.
+many pieces of text, the first at once, each next one when its time has come. With `--text FILE` they are the pieces of
+that text.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+from itertools import pairwise
+from pathlib import Path
 from typing import cast
 
 import uvloop
@@ -17,9 +20,15 @@ _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encodin
 _END = b"0\r\n\r\n"
 
 
-def frames(deltas: int) -> list[bytes]:
+def pieces(text: str, count: int) -> list[str]:
+    """The text cut into so many pieces, as long as each other."""
+    ends = [round(len(text) * number / count) for number in range(count + 1)]
+    return [text[start:end] for start, end in pairwise(ends)]
+
+
+def frames(texts: list[str]) -> list[bytes]:
     """HTTP chunks, one an event."""
-    texts = [f"word{number} " for number in range(deltas)]
+    deltas = len(texts)
     chunks = [{"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": None}]} for text in texts]
     chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
     chunks.append({"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": deltas}})
@@ -69,8 +78,14 @@ async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--deltas", type=int, default=250)
     parser.add_argument("--every-ms", type=float, default=20.0)
+    parser.add_argument("--text", type=Path)
     options = parser.parse_args()
-    answer = frames(options.deltas)
+    given: Path | None = options.text
+    answer = frames(
+        pieces(given.read_text(encoding="utf-8"), options.deltas)
+        if given
+        else [f"word{number} " for number in range(options.deltas)]
+    )
     loop = asyncio.get_running_loop()
     server = await loop.create_server(lambda: Paced(answer, options.every_ms / 1000), "127.0.0.1", 0, backlog=1024)
     print(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", flush=True)

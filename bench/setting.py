@@ -30,10 +30,11 @@ from support.stack import Stack, run_stack  # noqa: E402
 
 
 @contextmanager
-def paced_model(deltas: int, every_ms: float) -> Iterator[str]:
-    """The address of a model server in a process of its own that answers everything with `deltas` pieces; the same one
-    for every checkout that is measured."""
+def paced_model(deltas: int, every_ms: float, text: Path | None = None) -> Iterator[str]:
+    """The address of a model server in a process of its own that answers everything with `deltas` pieces, of the file
+    `text` where that is given; the same one for every checkout that is measured."""
     command = [sys.executable, str(HERE / "paced_model.py"), "--deltas", str(deltas), "--every-ms", str(every_ms)]
+    command += ["--text", str(text)] if text else []
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout is not None
@@ -44,9 +45,9 @@ def paced_model(deltas: int, every_ms: float) -> Iterator[str]:
 
 
 @contextmanager
-def scripted_stack(*, deltas: int, delay_ms: float = 0.0) -> Iterator[Stack]:
+def scripted_stack(*, deltas: int, delay_ms: float = 0.0, text: Path | None = None) -> Iterator[Stack]:
     """A local stack whose model is the scripted server."""
-    with paced_model(deltas, delay_ms) as url, tempfile.TemporaryDirectory() as folder:
+    with paced_model(deltas, delay_ms, text) as url, tempfile.TemporaryDirectory() as folder:
         settings = {
             "LLM_PROVIDER": "openai",
             "OPENAI_API_KEY": "sk-scripted",

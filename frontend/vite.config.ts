@@ -37,6 +37,8 @@ export default defineConfig({
       },
     },
   },
+  // Grammars are parts of their own, loaded as they are needed.
+  worker: { format: 'es' },
   test: {
     environment: 'node',
     include: ['src/**/*.spec.ts', 'scripts/**/*.spec.ts'],

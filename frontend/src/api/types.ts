@@ -71,10 +71,19 @@ export type Session = Omit<SessionBody, 'status'> & { status: SessionStatus }
 export type SessionPage = Omit<SessionPageBody, 'items'> & { items: Session[] }
 export type ComputerStatus = SandboxUpdatedEvent['status']
 export type SandboxState = Omit<SandboxBody, 'status'> & { status: ComputerStatus }
-export type SessionState = Pick<StateBody, 'last_seq'> & {
-  session: Session
-  sandbox: SandboxState | null
+/** The run that goes on. */
+export interface ActiveRun {
+  id: string
+  status: 'queued' | 'running' | 'waiting'
+  created_at: string
+  started_at: string | null
 }
+export type SessionState = Pick<StateBody, 'last_seq'> &
+  Partial<Pick<StateBody, 'plan' | 'tasks' | 'todos' | 'background' | 'resources'>> & {
+    session: Session
+    sandbox: SandboxState | null
+    run?: ActiveRun | null
+  }
 
 type Shown = Pick<
   Session,

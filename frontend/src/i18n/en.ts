@@ -289,6 +289,14 @@ export default {
       text3: 'Run df -h',
     },
   },
+  find: {
+    placeholder: 'Find in this conversation',
+    place: '{place} of {count}',
+    looking: 'looking further back…',
+    earlier: 'Earlier one',
+    later: 'Later one',
+    close: 'Close the search',
+  },
   chat: {
     label: 'Conversation',
     showAll: 'Show all',
@@ -1212,6 +1220,7 @@ export default {
   shortcuts: {
     title: 'Keyboard shortcuts',
     search: 'Find a conversation',
+    find: 'Find words in this conversation',
     computer: 'Show or hide the computer',
     send: 'Send the message; while the agent works, interrupt it',
     line: 'Begin a new line in the message',

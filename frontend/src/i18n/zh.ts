@@ -274,6 +274,14 @@ const zh: typeof en = {
       text3: '运行 df -h',
     },
   },
+  find: {
+    placeholder: '在此对话中查找',
+    place: '第 {place} 个，共 {count} 个',
+    looking: '正在查找更早的内容…',
+    earlier: '更早的一个',
+    later: '更晚的一个',
+    close: '关闭查找',
+  },
   chat: {
     label: '对话',
     showAll: '显示全部',
@@ -1175,6 +1183,7 @@ const zh: typeof en = {
   shortcuts: {
     title: '键盘快捷键',
     search: '查找对话',
+    find: '在此对话中查找文字',
     computer: '显示或隐藏电脑',
     send: '发送消息；智能体工作时则打断它',
     line: '在消息中换行',

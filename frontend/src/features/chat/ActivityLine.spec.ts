@@ -112,7 +112,7 @@ it('says that something is prepared once a text stands still', async () => {
     const delta = { ...base, seq: null, type: 'message.delta', message_id: 'm', offset, text, seen_seq: 1 }
     stream()?.send(`data: ${JSON.stringify(delta)}\n\n`)
     const whole = 'So'.slice(0, offset) + text
-    await vi.waitFor(() => expect(useConversation().transcript.live[0]).toMatchObject({ text: whole }))
+    await vi.waitFor(() => expect(useConversation().live[0]).toMatchObject({ text: whole }))
     await nextTick()
   }
   await say(0, 'So')

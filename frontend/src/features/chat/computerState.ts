@@ -3,7 +3,8 @@ import { isActive, type ComputerView, type Transcript } from './transcript'
 
 type Told = Pick<SandboxUpdatedEvent, 'status' | 'reason' | 'has_desktop' | 'queue_position' | 'queue_reason'>
 
-function viewOf(told: Told, seq: number): ComputerView {
+/** The computer as event `seq`, or an answer after it, tells of it. */
+export function viewOf(told: Told, seq: number): ComputerView {
   const { reason, has_desktop: hasDesktop, queue_position: queuePosition } = told
   const status = told.status === 'starting' && queuePosition ? 'queued' : told.status
   return {

@@ -9,27 +9,27 @@ import { useSessions } from '@/features/sessions'
 import { createId } from '@/shared/lib/ids'
 import { createPaintSoon } from '@/shared/lib/paintSoon'
 import { isAwaited, withSandboxAnswer } from './computerState'
+import { createHistory } from './history'
+import { differsInTextAlone } from './live'
 import { isForLater, type Pending } from './outbox'
 import { createOutboxes } from './outboxes'
 import { reduce } from './reducer'
 import { createRunStop } from './runStop'
 import { callAtWork } from './subagents'
 import { useCutOff } from './useCutOff'
-import { emptyTranscript, isActive, type Transcript } from './transcript'
-
-const PAGE = 1000
-interface EventPage {
-  items: WireEvent[]
-  last_seq: number
-  has_more: boolean
-}
+import { emptyTranscript, isActive, type LiveItem, type Transcript } from './transcript'
 
 /** The session on screen: its transcript, its stream, and what is on its way to it. */
 export const useConversation = defineStore('conversation', () => {
   const auth = useAuth()
   const sessions = useSessions()
   const sessionId = ref<string | null>(null)
+  /** What is written grows in `live` alone: its text here is the one it had when something else came last. */
   const transcript = shallowRef<Transcript>(emptyTranscript)
+  const live = shallowRef<readonly LiveItem[]>([])
+  const history = createHistory()
+  /** Older events are there that are not shown yet. */
+  const hasEarlier = ref(false)
   const phase = ref<'loading' | 'ready' | 'missing' | 'failed'>('loading')
   const problem = shallowRef<unknown>(null)
   const streamState = ref<StreamState>('connecting')
@@ -40,6 +40,7 @@ export const useConversation = defineStore('conversation', () => {
   const hasActed = ref(false)
   let stream: StreamHandle | null = null
   let opening: AbortController | null = null
+  let isLoadingEarlier = false
   let state = emptyTranscript
   // What is shown goes once its stream is back, and tells until then that it waits; one that rests will not be soon.
   const isReachable = (id: string): boolean =>
@@ -80,23 +81,28 @@ export const useConversation = defineStore('conversation', () => {
   /** The run waits for the person: nothing works, and it may be stopped. */
   const isWaiting = computed(() => transcript.value.run?.status === 'waiting' || listed.value === 'waiting')
   const activity = computed(() => {
-    const { items, live, run, computer } = transcript.value
+    const { items, live: written, run, computer } = transcript.value
     if (run?.status === 'queued') return { kind: 'queued' as const, call: null }
     if (run?.status !== 'running') return { kind: 'idle' as const, call: null }
     const tool = callAtWork(items, isAwaited(computer))
     if (tool) return { kind: 'working' as const, call: tool }
-    if (live.some((item) => item.kind === 'assistant')) return { kind: 'writing' as const, call: null }
+    if (written.some((item) => item.kind === 'assistant')) return { kind: 'writing' as const, call: null }
     return { kind: run.isSummingUp ? ('compacting' as const) : ('thinking' as const), call: null }
   })
 
   /** Many events, one picture: what came since the last frame is shown together. */
-  const show = createPaintSoon(() => (transcript.value = state))
+  const show = createPaintSoon(showNow)
+  function showNow(): void {
+    live.value = state.live
+    if (!differsInTextAlone(transcript.value, state)) transcript.value = state
+  }
 
   function take(event: WireEvent): void {
     if (event.session_id !== sessionId.value) return
     const before = state
     state = reduce(state, event)
     if (state === before) return
+    if (event.seq !== null && event.seq === state.lastSeq) history.keep(event)
     if (state.gaps > before.gaps) stream?.reconnect()
     if (event.type === 'message.user' && event.client_message_id) settle(event.client_message_id)
     if (event.type === 'run.finished') stop.end(event.session_id, event.run_id)
@@ -116,14 +122,14 @@ export const useConversation = defineStore('conversation', () => {
     const abort = new AbortController()
     opening = abort
     try {
-      const [opened] = await Promise.all([
-        call<SessionState>('GET', `/sessions/${id}/state`, { signal: abort.signal }),
-        loadHistory(id, abort.signal),
-      ])
+      const asked = call<SessionState>('GET', `/sessions/${id}/state`, { signal: abort.signal })
+      const [opened, shown] = await Promise.all([asked, history.open(id, asked, abort.signal)])
       if (abort.signal.aborted) return
       sessions.keep(opened.session)
-      if (opened.sandbox) state = withSandboxAnswer(state, opened.sandbox)
-      transcript.value = state
+      state = opened.sandbox ? withSandboxAnswer(shown, opened.sandbox) : shown
+      for (const item of state.items) if (item.kind === 'user' && item.clientMessageId) settle(item.clientMessageId)
+      hasEarlier.value = history.hasEarlier()
+      showNow()
       phase.value = 'ready'
       outboxes.adoptUnowned(id)
       stop.open(id)
@@ -136,16 +142,21 @@ export const useConversation = defineStore('conversation', () => {
     }
   }
 
-  async function loadHistory(id: string, signal: AbortSignal): Promise<void> {
-    for (;;) {
-      const query = { format: 'json', after: state.lastSeq, limit: PAGE }
-      const page = await call<EventPage>('GET', `/sessions/${id}/events`, { query, signal })
-      if (signal.aborted) return
-      const before = state.lastSeq
-      state = page.items.reduce(reduce, state)
-      for (const event of page.items)
-        if (event.type === 'message.user' && event.client_message_id) settle(event.client_message_id)
-      if (!page.has_more || state.lastSeq === before) return
+  /** What was said before what is shown, as far as one more page goes. */
+  async function loadEarlier(): Promise<void> {
+    const [id, abort] = [sessionId.value, opening]
+    if (!id || !abort || !hasEarlier.value || isLoadingEarlier) return
+    isLoadingEarlier = true
+    try {
+      const longer = await history.earlier(id, () => state, abort.signal)
+      if (abort.signal.aborted) return
+      if (longer) state = longer
+      hasEarlier.value = longer !== null && history.hasEarlier()
+      showNow()
+    } catch {
+      // Asked for again with the next look upwards.
+    } finally {
+      if (opening === abort) isLoadingEarlier = false
     }
   }
 
@@ -198,8 +209,10 @@ export const useConversation = defineStore('conversation', () => {
     stream?.close()
     stream = null
     sessionId.value = null
+    history.forget()
+    hasEarlier.value = isLoadingEarlier = false
     state = emptyTranscript
-    transcript.value = emptyTranscript
+    showNow()
     phase.value = 'loading'
     problem.value = null
     hasActed.value = false
@@ -231,6 +244,9 @@ export const useConversation = defineStore('conversation', () => {
   return {
     sessionId,
     transcript,
+    live,
+    hasEarlier,
+    loadEarlier,
     phase,
     isHere,
     problem,

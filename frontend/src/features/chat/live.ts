@@ -17,10 +17,10 @@ export function layDelta(state: Transcript, event: Delta, kind: LiveItem['kind']
     const begun = { ...liveItem(kind, event), afterSeq }
     return { ...state, live: [...withThoughtsOver(state.live, event, kind), begun] }
   }
-  const laid = layPiece({ text: item.text, points: countPoints(item.text) }, offset, text)
+  const laid = layPiece({ text: item.text, points: item.points ?? countPoints(item.text) }, offset, text)
   if (!laid) return { ...state, gaps: state.gaps + 1 }
   if (laid.text === item.text) return state
-  const live = state.live.with(shown, { ...item, text: laid.text })
+  const live = state.live.with(shown, { ...item, text: laid.text, points: laid.points })
   return { ...state, live: withThoughtsOver(live, event, kind) }
 }
 
@@ -52,4 +52,15 @@ function liveItem(kind: LiveItem['kind'], { message_id: messageId, text, at }: D
   return kind === 'assistant'
     ? { kind, ...shared, partial: false }
     : { kind, ...shared, durationMs: null, startedAt: at }
+}
+
+/** Of what is being written there is more, and nothing else is new. */
+export function differsInTextAlone(shown: Transcript, next: Transcript): boolean {
+  if (next.live.length === 0 || next.live.length !== shown.live.length) return false
+  const isSame = next.live.every(
+    ({ key, complete }, at) => shown.live[at]?.key === key && shown.live[at].complete === complete,
+  )
+  return (
+    isSame && (Object.keys(next) as (keyof Transcript)[]).every((name) => name === 'live' || next[name] === shown[name])
+  )
 }

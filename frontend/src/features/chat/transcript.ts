@@ -36,6 +36,8 @@ export interface AssistantItem {
   readonly text: string
   readonly partial: boolean
   readonly complete: boolean
+  /** How many code points its text has, while it is written. */
+  readonly points?: number
   /** What is still being written stands before what the person said after it began. */
   readonly afterSeq?: number
 }
@@ -48,6 +50,7 @@ export interface ThinkingItem {
   readonly complete: boolean
   /** When its first piece came, while it is written. */
   readonly startedAt?: string
+  readonly points?: number
   readonly afterSeq?: number
 }
 /** Asking is one that waits for the person, approved one that may run once others are decided, refused one that the

@@ -1,85 +1,42 @@
-import type { HighlighterCore } from 'shiki/core'
+import { colour, grammarOf, type CodeSpan } from './colouring'
 
-type Grammar = () => Promise<{ default: Parameters<HighlighterCore['loadLanguage']>[0] }>
-
-const grammars: Record<string, Grammar> = {
-  bash: () => import('shiki/langs/bash.mjs'),
-  c: () => import('shiki/langs/c.mjs'),
-  cpp: () => import('shiki/langs/cpp.mjs'),
-  css: () => import('shiki/langs/css.mjs'),
-  diff: () => import('shiki/langs/diff.mjs'),
-  docker: () => import('shiki/langs/docker.mjs'),
-  go: () => import('shiki/langs/go.mjs'),
-  html: () => import('shiki/langs/html.mjs'),
-  ini: () => import('shiki/langs/ini.mjs'),
-  java: () => import('shiki/langs/java.mjs'),
-  javascript: () => import('shiki/langs/javascript.mjs'),
-  json: () => import('shiki/langs/json.mjs'),
-  jsx: () => import('shiki/langs/jsx.mjs'),
-  markdown: () => import('shiki/langs/markdown.mjs'),
-  php: () => import('shiki/langs/php.mjs'),
-  python: () => import('shiki/langs/python.mjs'),
-  ruby: () => import('shiki/langs/ruby.mjs'),
-  rust: () => import('shiki/langs/rust.mjs'),
-  sql: () => import('shiki/langs/sql.mjs'),
-  toml: () => import('shiki/langs/toml.mjs'),
-  tsx: () => import('shiki/langs/tsx.mjs'),
-  typescript: () => import('shiki/langs/typescript.mjs'),
-  vue: () => import('shiki/langs/vue.mjs'),
-  xml: () => import('shiki/langs/xml.mjs'),
-  yaml: () => import('shiki/langs/yaml.mjs'),
-}
-const aliases: Record<string, string> = {
-  sh: 'bash',
-  shell: 'bash',
-  zsh: 'bash',
-  console: 'bash',
-  'c++': 'cpp',
-  dockerfile: 'docker',
-  js: 'javascript',
-  mjs: 'javascript',
-  md: 'markdown',
-  py: 'python',
-  rb: 'ruby',
-  rs: 'rust',
-  ts: 'typescript',
-  yml: 'yaml',
-  htm: 'html',
-  cfg: 'ini',
-}
-
-export interface CodeSpan {
-  readonly text: string
-  readonly className: string
-}
+export type { CodeSpan } from './colouring'
 
 const LONGEST = 60_000
-let highlighter: Promise<HighlighterCore> | null = null
+type Taken = (lines: CodeSpan[][] | null) => void
 
-async function createHighlighter(): Promise<HighlighterCore> {
-  const [core, engine] = await Promise.all([import('shiki/core'), import('shiki/engine/javascript')])
-  const theme = core.createCssVariablesTheme({ name: 'tokens', variablePrefix: '--', variableDefaults: {} })
-  return await core.createHighlighterCore({
-    themes: [theme],
-    langs: [],
-    engine: engine.createJavaScriptRegexEngine({ forgiving: true }),
-  })
+const waiting = new Map<number, Taken>()
+let worker: Worker | null | undefined
+let last = 0
+
+/** In its own thread, so that the page goes on meanwhile; none where the browser has none. */
+function theWorker(): Worker | null {
+  if (worker !== undefined) return worker
+  if (typeof Worker === 'undefined') return (worker = null)
+  worker = new Worker(new URL('./highlight.worker.ts', import.meta.url), { type: 'module' })
+  worker.onmessage = ({ data }: MessageEvent<{ id: number; lines: CodeSpan[][] | null }>) => settle(data.id, data.lines)
+  worker.onerror = () => {
+    // It can't be had: code stays as it is.
+    for (const id of [...waiting.keys()]) settle(id, null)
+  }
+  return worker
+}
+function settle(id: number, lines: CodeSpan[][] | null): void {
+  waiting.get(id)?.(lines)
+  waiting.delete(id)
 }
 
-function className(color: string | undefined): string {
-  const token = /token-([a-z-]+)/.exec(color ?? '')?.[1]
-  return token ? `tok-${token}` : ''
-}
-
-/** Lines of coloured spans (classes, so that both faces and a strict policy are served), or null for an unknown language. */
+/** Lines of coloured spans, or null for an unknown language and what is very long. */
 export async function highlight(code: string, language: string): Promise<CodeSpan[][] | null> {
-  const wanted = language.toLowerCase()
-  const name = aliases[wanted] ?? wanted
-  const grammar = grammars[name]
-  if (!grammar || code.length > LONGEST) return null
-  highlighter ??= createHighlighter()
-  const shiki = await highlighter
-  if (!shiki.getLoadedLanguages().includes(name)) await shiki.loadLanguage((await grammar()).default)
-  const lines = shiki.codeToTokensBase(code, { lang: name, theme: 'tokens' })
-  return lines.map((line) => line.map((token) => ({ text: token.content, className: className(token.color) })))
+  const name = grammarOf(language)
+  if (name === null || code.length > LONGEST) return null
+  // What is seen first is painted first.
+  await new Promise((resolve) => setTimeout(resolve))
+  const thread = theWorker()
+  if (thread === null) return await colour(code, name)
+  const id = (last += 1)
+  return await new Promise((resolve) => {
+    waiting.set(id, resolve)
+    thread.postMessage({ id, code, name })
+  })
 }

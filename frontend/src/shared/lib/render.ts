@@ -68,9 +68,9 @@ function withFormulas(html: string, { formulas = [] }: Formulas, areSet: boolean
 /**
  * Safe HTML of one Markdown block; finished blocks are remembered. With `isWrittenOut`, for where somebody decides by
  * what they read, targets of links are shown, and formulas as their source: TeX can hide a part of one, or lay it over
- * another.
+ * another. What is `passing`, as more of it is being written, is not remembered.
  */
-export function renderBlock(source: string, { isWrittenOut = false } = {}): string {
+export function renderBlock(source: string, { isWrittenOut = false, passing = false } = {}): string {
   const key = `${isWrittenOut ? '=' : ''}${source}`
   const known = rendered.get(key)
   if (known !== undefined) return known
@@ -81,7 +81,7 @@ export function renderBlock(source: string, { isWrittenOut = false } = {}): stri
     ADD_ATTR: ['target'],
   })
   const html = withFormulas(withCheckboxes(clean), env, !isWrittenOut)
-  if (!isWrittenOut && env.formulas && !isMathReady()) return html
+  if (passing || (!isWrittenOut && env.formulas && !isMathReady())) return html
   if (rendered.size >= KEPT) rendered.delete(rendered.keys().next().value ?? '')
   rendered.set(key, html)
   return html

@@ -2,6 +2,8 @@ import { useEventListener, useResizeObserver } from '@vueuse/core'
 import { nextTick, ref, watch, type Ref } from 'vue'
 
 const NEAR = 48
+/** From further away than so many heights of it nobody follows where it goes. */
+const FAR = 4
 
 /** Keeps the end of a growing text in view, but only while the reader is there. */
 export function useStickToBottom(box: Ref<HTMLElement | null>, content: Ref<HTMLElement | null>, grows: () => unknown) {
@@ -13,10 +15,12 @@ export function useStickToBottom(box: Ref<HTMLElement | null>, content: Ref<HTML
   function toEnd(behavior: ScrollBehavior = 'auto'): void {
     isAtEnd.value = true
     hasNew.value = false
-    box.value?.scrollTo({ top: box.value.scrollHeight, behavior })
+    const isFar = box.value !== null && left(box.value) > FAR * box.value.clientHeight
+    box.value?.scrollTo({ top: box.value.scrollHeight, behavior: isFar ? 'auto' : behavior })
     top = box.value?.scrollTop ?? 0
   }
   const left = ({ scrollHeight, scrollTop, clientHeight }: HTMLElement) => scrollHeight - scrollTop - clientHeight
+  const leave = (): void => void (isAtEnd.value = false)
   let width = 0
   useEventListener(box, 'scroll', () => {
     // Turned or resized, it scrolls by itself before it is told of its new size.
@@ -40,10 +44,11 @@ export function useStickToBottom(box: Ref<HTMLElement | null>, content: Ref<HTML
   })
   watch(grows, async () => {
     // Much of what changes is not to be seen in the text, such as the state of the computer.
-    const before = isAtEnd.value ? 0 : content.value?.offsetHeight
+    // Who is at its end is kept there once it has its new size: that is not asked for before it is known by itself.
+    if (isAtEnd.value) return
+    const before = content.value?.offsetHeight
     await nextTick()
-    if (isAtEnd.value) toEnd()
-    else if (content.value?.offsetHeight !== before) hasNew.value = true
+    if (!isAtEnd.value && content.value?.offsetHeight !== before) hasNew.value = true
   })
-  return { isAtEnd, hasNew, toEnd }
+  return { isAtEnd, hasNew, toEnd, leave }
 }

@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import { cleanup, render, screen, within } from '@testing-library/vue'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { i18n } from '@/i18n'
 import MarkdownText from './MarkdownText.vue'
 
@@ -20,10 +20,10 @@ describe('code within a list or a quote', () => {
   it('is there once, also while more is written', async () => {
     const { rerender } = show(step, { finished: false })
     for (const more of ['   - a\n', '   - a\n\n> ```js\n> let x\n> ```\n']) await rerender({ text: step + more })
-    expect((await screen.findAllByRole('button', { name: 'Copy' })).length).toBe(2)
+    await vi.waitFor(() => expect(screen.getAllByRole('button', { name: 'Copy' }).length).toBe(2))
     expect(screen.getAllByText(/echo/).length).toBe(1)
     await rerender({ text: 'Nothing of it' })
-    expect(screen.queryByRole('button')).toBeNull()
+    await vi.waitFor(() => expect(screen.queryByRole('button')).toBeNull())
   })
 })
 

@@ -212,3 +212,26 @@ async def test_history_is_paged_in_both_directions(gateways: list[Gateway]) -> N
     assert await page("before=11") == (list(range(1, 11)), False)
     assert await page("before=1") == ([], False)
     assert await page("before=9007199254740992") == (list(range(16, 26)), True)
+
+
+@pytest.mark.parametrize(
+    ("query", "field", "words"),
+    [
+        ("format=json&before=5&after=2", "query.before", "leave it out with `after`"),
+        ("before=5", "query.before", "leave it out with a stream"),
+        ("format=json&before=-1", "query.before", "greater than or equal to 0"),
+        ("format=json&before=soon", "query.before", "valid integer"),
+        ("format=json&before=9&limit=0", "query.limit", "greater than or equal to 1"),
+    ],
+)
+async def test_a_page_that_cannot_be_is_refused_with_words(
+    gateways: list[Gateway], query: str, field: str, words: str
+) -> None:
+    gateway = gateways[0]
+    anna = await gateway.user("anna")
+    session_id = await gateway.session(anna)
+    answer = await gateway.client.get(f"/api/sessions/{session_id}/events?{query}", headers=anna)
+    assert answer.status_code == 422
+    told = answer.json()
+    assert words in json.dumps(told)
+    assert field in json.dumps(told)

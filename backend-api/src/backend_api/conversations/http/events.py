@@ -34,6 +34,12 @@ PAGE_BYTES = 2_000_000
 
 
 After = Annotated[int | None, Query(ge=0, le=_MAX_SEQ)]
+Before = Annotated[
+    int | None,
+    Query(
+        ge=0, le=_MAX_SEQ, description="With `format=json` only, and without `after`: the number a page ends before."
+    ),
+]
 LastEventId = Annotated[str | None, Header(max_length=32)]
 
 
@@ -88,13 +94,19 @@ async def events(
     log: Annotated[EventLog, port("log")],
     options: Options,
     after: After = None,
-    before: Annotated[int | None, Query(ge=0, le=_MAX_SEQ)] = None,
+    before: Before = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 500,
     format: Annotated[Literal["sse", "json"], Query()] = "sse",  # noqa: A002 -- the name on the wire
     last_event_id: LastEventId = None,
 ) -> Response:
     """Follow from `Last-Event-ID` or `after` on. With `format=json` one page of what is stored: the first events after
-    `after`, or the last ones before `before`, at most `limit` and about 2 MB."""
+    `after`, or the last ones before `before`, at most `limit` and about 2 MB. Before a number greater than all are the
+    last ones."""
+    if before is not None and (after is not None or format == "sse"):
+        other = "`after`" if after is not None else "a stream"
+        raise InvalidError(
+            f"`before` asks for a page of older events: leave it out with {other}.", field="query.before"
+        )
     session = await sessions.get(SessionId(session_id), caller.user.id)
     if format == "sse":
         followed = follow_events(session.id, caller.user.id, start_of(after, last_event_id) or 0)
