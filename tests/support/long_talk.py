@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 
-from backend_api.domain.agent.events import (
+from backend_api.agent.events import (
     MessageCompleted,
     MessageUser,
     RunFinished,
@@ -13,11 +13,11 @@ from backend_api.domain.agent.events import (
     Usage,
     UsageUpdated,
 )
-from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.conversation.entity import Claimant, SessionId
-from backend_api.domain.identity.entity import UserId
-from backend_api.infrastructure.mongo.database import Client
-from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
+from backend_api.agent.recorded import Recorded
+from backend_api.conversations.domain.entity import Claimant
+from backend_api.kit.ids import SessionId, UserId
+from backend_api.kit.mongo.database import Client
+from backend_api.runs.mongo.run_ledger import MongoRunLedger
 
 LOCAL = UserId("local")
 CALLS_A_RUN = 5

@@ -31,7 +31,7 @@ MAX_IMPORT_BYTES = 48 * 1024**2
 _FILE = "file"
 _MEDIA = {"bibtex": ("application/x-bibtex", "bib"), "ris": ("application/x-research-info-systems", "ris")}
 _BATCH = 200
-Use = Annotated[Research, Depends(port("research"))]
+Use = Annotated[Research, port("research")]
 Name = Annotated[str, Path(max_length=60)]
 IfMatch = Annotated[str | None, Header(max_length=100, description="The `etag` it was read with.")]
 SessionName = Annotated[str, Field(max_length=100)]

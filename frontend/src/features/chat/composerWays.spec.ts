@@ -56,7 +56,7 @@ describe('a slash at the beginning', () => {
   it('is a message like any other where nothing fits', async () => {
     const { emitted } = show({ sessionId: 's3' })
     await userEvent.type(field(), '/etc/hosts is gone{Enter}')
-    expect(emitted()['send']?.[0]?.[0]).toBe('/etc/hosts is gone')
+    expect(emitted<unknown[]>('send')?.[0]?.[0]).toBe('/etc/hosts is gone')
   })
 })
 it('names a file of the workspace after @, folder by folder', async () => {

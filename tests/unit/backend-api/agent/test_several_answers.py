@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from backend_api.domain.agent.events import Question, QuestionAnswered, ToolFinished
-from backend_api.domain.agent.questions import Answers, Questions
-from backend_api.domain.errors import InvalidError
+from backend_api.agent.events import Question, QuestionAnswered, ToolFinished
+from backend_api.agent.questions import Answers, Questions
+from backend_api.kit.errors import InvalidError
 
 
 def asked(*, several: bool = True, allow_text: bool = False) -> Questions:

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from backend_api.interfaces.http.page import accepted_codings, page_router
+from backend_api.kit.http.page import accepted_codings, page_router
 
 SCRIPT = b"console.log('one');" * 200
 PACKED = gzip.compress(SCRIPT)
