@@ -1,6 +1,5 @@
 import { createRouter, createWebHistory } from 'vue-router'
 import { LoginPage, useAuth } from '@/features/auth'
-import { CorpusPage } from '@/features/research'
 import { letBackClose } from '@/shared/lib/backCloses'
 import NowherePage from './NowherePage.vue'
 import UnreachablePage from './UnreachablePage.vue'
@@ -11,7 +10,7 @@ export const router = createRouter({
   routes: [
     { path: '/', component: WorkspacePage },
     { path: '/s/:id', component: WorkspacePage },
-    { path: '/corpus', component: CorpusPage },
+    { path: '/corpus', component: () => import('@/features/research').then((research) => research.CorpusPage) },
     {
       path: '/login',
       component: LoginPage,

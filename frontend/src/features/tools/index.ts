@@ -1,6 +1,6 @@
 export { awaitsComputer, type ToolCard } from './body/card'
 export { prefetchBodies } from './body/bodies'
-export { placeOf, viewOf, type Place } from './registry'
+export { placeOf, viewOf, type Place } from './kinds'
 export { default as ToolCardView } from './ToolCardView.vue'
 export { useArgumentName } from './body/useArgumentName'
 export { default as ToolStage } from './ToolStage.vue'

@@ -1,7 +1,7 @@
 import { computed } from 'vue'
 import { allSeen } from '@/shared/lib/unseen'
 import type { ToolCard } from './body/card'
-import { viewOf } from './registry'
+import { viewOf } from './kinds'
 import { isWorkspace, useToolPhrase } from './useToolPhrase'
 
 /** A call in words, and what it is about where they do not say it. */

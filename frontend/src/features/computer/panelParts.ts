@@ -1,0 +1,77 @@
+import type { Component } from 'vue'
+import { AppWindow, FilePen } from '@lucide/vue'
+import type { OpenPort } from '@/api/types'
+import { BackgroundPanel } from '@/features/background'
+import { FilesPanel } from '@/features/files'
+import { PortsPanel } from '@/features/ports'
+import type { ToolCard } from '@/features/tools'
+import { ModelCallsPanel, type ModelCall } from '@/features/traces'
+import AgentsView from './AgentsView.vue'
+import DesktopView from './DesktopView.vue'
+import type { Offering, PanelId } from './panels'
+import StageView from './StageView.vue'
+import TerminalView from './TerminalView.vue'
+
+/** What is known of the session on screen; each panel takes from it what it shows. */
+export interface PanelContext extends Offering {
+  readonly sessionId: string
+  readonly cards: readonly ToolCard[]
+  /** Grows with each change of files. */
+  readonly filesVersion: number
+  readonly modelCalls: readonly ModelCall[]
+  /** Those that events say are open. */
+  readonly ports: readonly OpenPort[]
+  readonly isRunning: boolean
+  /** The run at work has used the screen of the computer. */
+  readonly usesScreen: boolean
+  /** The file that was opened, by its path in the workspace. */
+  readonly shownFile: string | null
+  readonly showFile: (path: string | null) => void
+}
+
+type PropsOf<C> = C extends new (...given: never[]) => { $props: infer Props } ? Props : never
+
+/** What shows a panel, and what it is given. */
+interface Part {
+  readonly component: Component
+  readonly props: (context: PanelContext) => object
+}
+
+/** Compares the props with what the component takes. What a component has in its slot says why the computer is not there. */
+const part = <C extends Component>(component: C, props: (context: PanelContext) => PropsOf<C>): Part => ({
+  component,
+  props: props as (context: PanelContext) => object,
+})
+
+export const panelParts: Readonly<Record<PanelId, Part>> = {
+  desktop: part(DesktopView, ({ sessionId, computer, isRunning, usesScreen }) => ({
+    sessionId,
+    computer,
+    isRunning,
+    usesScreen,
+  })),
+  browser: part(StageView, ({ sessionId, cards }) => ({
+    sessionId,
+    cards,
+    place: 'browser' as const,
+    icon: AppWindow,
+  })),
+  terminal: part(TerminalView, ({ cards }) => ({ cards })),
+  editor: part(StageView, ({ sessionId, cards }) => ({ sessionId, cards, place: 'editor' as const, icon: FilePen })),
+  agents: part(AgentsView, ({ agents }) => ({ agents })),
+  background: part(BackgroundPanel, ({ sessionId, background }) => ({ sessionId, commands: background })),
+  files: part(FilesPanel, ({ sessionId, computer, filesVersion, isRunning, shownFile, showFile }) => ({
+    sessionId,
+    version: filesVersion,
+    isComputerReady: computer.status === 'ready',
+    isRunning,
+    shown: shownFile,
+    'onUpdate:shown': showFile,
+  })),
+  ports: part(PortsPanel, ({ sessionId, computer, ports }) => ({
+    sessionId,
+    told: ports,
+    isComputerReady: computer.status === 'ready',
+  })),
+  'model-calls': part(ModelCallsPanel, ({ sessionId, modelCalls }) => ({ sessionId, calls: modelCalls })),
+}
