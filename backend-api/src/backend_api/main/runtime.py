@@ -201,7 +201,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
         own_skills, downloads = OwnSkills(MongoSkillStore(database), planned.library), FetchedSkills(fetcher)
         sessions, log = MongoSessionRepository(database), MongoEventLog(database)
         shared = (secret for target in planned.mcp_servers for secret in target.secrets())
-        secrets = (*secrets_of(settings), planned.secret, *shared)
+        secrets = (*secrets_of(settings, planned.module_settings.values()), planned.secret, *shared)
         limiter, tools = RedisRateLimiter(stores.redis), list[ToolSpec]()
         of_team = [tool.spec for tool in team_tools()]
         rules = OptionRules((), tools, settings.session_defaults, planned.presets, of_team)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 from urllib.parse import unquote, urlsplit
@@ -288,10 +289,10 @@ class Settings(BaseSettings):
         return self.redis_url or f"redis://{self.redis_host}:{self.redis_port}/0"
 
 
-def secrets_of(settings: Settings) -> list[str]:
-    """All that must not be read anywhere: the secrets among the settings, of several in one each by itself too, and
-    passwords in addresses. Raises `SettingsError`."""
-    values = [getattr(settings, name) for name in type(settings).model_fields]
+def secrets_of(settings: Settings, of_modules: Iterable[BaseSettings] = ()) -> list[str]:
+    """All that must not be read anywhere: the secrets among the settings, those of modules too, of several in one each
+    by itself too, and passwords in addresses. Raises `SettingsError`."""
+    values = [getattr(one, name) for one in (settings, *of_modules) for name in type(one).model_fields]
     found = [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
     addresses = (settings.mongo_uri, settings.redis_address, settings.fetch_proxy.get_secret_value())
     passwords = [urlsplit(address).password or "" for address in addresses]

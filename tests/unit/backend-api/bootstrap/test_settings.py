@@ -7,6 +7,8 @@ import stat
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
+from pydantic_settings import BaseSettings
 
 from backend_api.main.settings import (
     Settings,
@@ -161,6 +163,13 @@ def test_the_end_of_a_line_is_no_part_of_a_key(monkeypatch: pytest.MonkeyPatch) 
     assert settings.openai_api_key is not None
     assert settings.openai_api_key.get_secret_value() == "sk-abcdefgh"
     assert "sk-abcdefgh" in secrets_of(settings)
+
+
+def test_secrets_of_modules_are_masked_too() -> None:
+    class Paid(BaseSettings):
+        source_api_key: SecretStr = SecretStr("of-a-module-0123")
+
+    assert "of-a-module-0123" in secrets_of(load_settings(), [Paid()])
 
 
 def test_hosts_are_a_list_of_names_and_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
