@@ -44,6 +44,8 @@ describe('the page of papers', () => {
   it('says where there are none, and where this server has none', async () => {
     await show({ 'GET /corpus': () => json(pageOf()) })
     expect(await screen.findByText(/No papers here yet/)).toBeTruthy()
+    expect(screen.queryByLabelText('Find'), 'there is nothing to find').toBeNull()
+    expect(screen.queryByText(/Choose a paper/)).toBeNull()
     cleanup()
     await show({ 'GET /corpus': () => json({ ...pageOf(), is_enabled: false }) })
     expect(await screen.findByText(/This server has no papers/)).toBeTruthy()
