@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import httpx
+import pytest
 
-from support.gateway import Gateway
+from support.gateway import Gateway, run_gateway
+from support.servers import Server
 
 TEA = "/api/memories/likes/tea.md"
 
@@ -56,17 +56,19 @@ async def test_what_does_not_fit_is_refused(gateway: Gateway) -> None:
     assert (await http.get("/api/memories", headers=anna)).json()["size"] == 0
 
 
-async def test_a_server_that_keeps_none_says_so(gateway: Gateway) -> None:
-    http, anna = gateway.client, await gateway.user("anna")
-    calls = gateway.use_cases
-    calls.ports["memories"] = replace(calls.ports["memories"], is_enabled=False)
-    assert (await http.get("/api/memories", headers=anna)).json()["is_enabled"] is False
-    for answer in (
-        await http.get(TEA, headers=anna),
-        await http.put(TEA, json={"content": "x"}, headers=anna),
-        await http.delete(TEA, headers={**anna, "If-Match": "*"}),
-    ):
-        assert_problem(answer, 404, "memory_disabled")
+async def test_a_server_that_keeps_none_says_so(
+    mongo_server: Server, redis_server: Server, mongo_database_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ENABLE_MEMORY", "false")
+    async with run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri) as gateway:
+        http, anna = gateway.client, await gateway.user("anna")
+        assert (await http.get("/api/memories", headers=anna)).json()["is_enabled"] is False
+        for answer in (
+            await http.get(TEA, headers=anna),
+            await http.put(TEA, json={"content": "x"}, headers=anna),
+            await http.delete(TEA, headers={**anna, "If-Match": "*"}),
+        ):
+            assert_problem(answer, 404, "memory_disabled")
 
 
 def assert_problem(answer: httpx.Response, status: int, code: str | None = None) -> None:
