@@ -81,6 +81,17 @@ pd.DataFrame({"name": ["Ada", "Bob"], "n": [1, 2]})
     assert "Ada" in result.output
 
 
+def test_a_font_cache_that_is_built_for_long_is_no_result(endpoint: RunningEndpoint) -> None:
+    code = """
+import logging
+logger = logging.getLogger("matplotlib.font_manager")
+logger.warning("Matplotlib is building the font cache; this may take a moment.")
+logger.warning("findfont: no such font")
+"""
+    output = run(endpoint, code)[0].output
+    assert ("font cache" in output, "no such font" in output) == (False, True)
+
+
 def test_files_that_code_wrote_are_told_with_its_result(endpoint: RunningEndpoint) -> None:
     code = "import pathlib\npathlib.Path('made').mkdir()\nwith open('made/plot.png', 'wb') as file: file.write(b'x')"
     ran = endpoint.call("code_run", code=code)

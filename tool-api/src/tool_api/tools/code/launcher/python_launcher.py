@@ -6,6 +6,7 @@ devices for such a one, which a sandbox may not, and ends the process where it c
 
 from __future__ import annotations
 
+import logging
 import os
 import runpy
 import sys
@@ -21,6 +22,8 @@ def main() -> None:
     if _CHINESE.exists():
         # Of a family that is missing matplotlib complains at each figure.
         os.environ.setdefault("MATPLOTLIBRC", str(Path(__file__).with_name("matplotlibrc")))
+    # The first figure of a sandbox takes its fonts in, and tells so where that lasts: no result of the code.
+    logging.getLogger("matplotlib.font_manager").addFilter(_is_no_news_of_the_cache)
     folder, *argv = sys.argv[1:]
     del sys.path[0]
     with suppress(ImportError):
@@ -32,6 +35,10 @@ def main() -> None:
         sys.argv = argv
         sys.path.insert(0, str(Path(argv[0]).resolve().parent))
         runpy.run_path(argv[0], run_name="__main__")
+
+
+def _is_no_news_of_the_cache(record: logging.LogRecord) -> bool:
+    return "building the font cache" not in record.getMessage()
 
 
 def _pass_output_of_forks_through(address: str) -> None:
