@@ -21,6 +21,6 @@ def test_the_page_names_no_part_of_ours(file: Path) -> None:
 
 
 def test_the_demo_model_names_no_part_of_ours() -> None:
-    scenes = ROOT / "backend-api" / "src" / "backend_api" / "infrastructure" / "llm" / "demo" / "scenes.yaml"
+    scenes = ROOT / "backend-api" / "src" / "backend_api" / "models" / "demo" / "scenes.yaml"
     lines = [line for line in scenes.read_text(encoding="utf-8").splitlines() if not line.lstrip().startswith("#")]
     assert [line for line in lines if OURS.search(line)] == []

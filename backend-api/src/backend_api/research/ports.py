@@ -165,7 +165,8 @@ class Page:
 
 
 class CorpusStore(Protocol):
-    """The records of each user. All raise `StoreUnavailableError`."""
+    """The records of each user. All raise `StoreUnavailableError`. It has more than seven methods, as whoever adds,
+    merges, lists, counts and exports records needs all of a record's life from one store."""
 
     async def get(self, user_id: UserId, record_id: RecordId) -> Record | None: ...
 

@@ -341,8 +341,10 @@ def test_chinese_sentences_have_chinese_signs() -> None:
 
 
 def test_a_person_is_addressed_in_one_way() -> None:
-    folder = ROOT / "backend-api" / "src" / "backend_api" / "infrastructure" / "llm" / "demo"
-    assert [path.name for path in folder.glob("*.*") if "您" in path.read_text()] == []
+    folder = ROOT / "backend-api" / "src" / "backend_api" / "models" / "demo"
+    texts = {path.name: path.read_text() for path in folder.glob("*.*")}
+    assert "scenes.yaml" in texts
+    assert [name for name, text in texts.items() if "您" in text] == []
 
 
 def test_each_scene_has_a_name_of_its_own_and_each_function_a_scene() -> None:

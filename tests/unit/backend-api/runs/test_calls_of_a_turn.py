@@ -17,7 +17,8 @@ from backend_api.agent.tool import Done, ToolCall
 from support.scripted import HandlerBox, OnOutput, ScriptedModel
 from support.stage import Stage, worker_for, working
 
-OURS = tuple(str(Path(backend_api.agent.loop.__file__).parents[2] / layer) for layer in ("domain", "application"))
+PACKAGE = Path(backend_api.agent.loop.__file__).parents[1]
+OURS = tuple(map(str, (PACKAGE / "agent", *PACKAGE.glob("*/domain*"), *PACKAGE.glob("*/application*"))))
 MOST_OF_A_MESSAGE = 610
 MOST_OF_A_TURN = 550
 """Some tenth more than they cost, as what is shown in one go differs from run to run."""

@@ -20,7 +20,8 @@ from backend_api.kit.ids import SessionId
 from support.scripted import HandlerBox, OnOutput, Script, ScriptedModel
 from support.stage import USER, Stage, worker_for, working
 
-OURS = tuple(str(Path(backend_api.agent.loop.__file__).parents[2] / layer) for layer in ("domain", "application"))
+PACKAGE = Path(backend_api.agent.loop.__file__).parents[1]
+OURS = tuple(map(str, (PACKAGE / "agent", *PACKAGE.glob("*/domain*"), *PACKAGE.glob("*/application*"))))
 SHORT, LONG = 100, 10_000
 FIRST, LAST = 2, 6
 MOST = 1.3

@@ -10,8 +10,8 @@ import pytest
 ROOT = Path(__file__).parents[4]
 SOURCES = [
     *ROOT.glob("tool-api/src/tool_api/tools/*/tools.py"),
-    *ROOT.glob("backend-api/src/backend_api/agent/tools/*.py"),
-    *ROOT.glob("backend-api/src/backend_api/*/tools.py"),
+    *ROOT.glob("backend-api/src/backend_api/*/tools/*.py"),
+    *ROOT.glob("backend-api/src/backend_api/*/*tools.py"),
 ]
 _NAME = re.compile(r"""^ +name="(\w+)",$""", re.MULTILINE)
 _PHRASE = re.compile(r"""^ +phrase=".+",$""", re.MULTILINE)
