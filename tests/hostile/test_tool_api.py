@@ -134,9 +134,11 @@ async def test_no_answer_to_a_keep_alive_harms_the_manager(hurt: Victim, tmp_pat
 
 def test_sandboxes_are_asked_in_no_other_way() -> None:
     """Whoever makes a client of its own for one has none of the bounds that are tried here."""
-    makers = [ROOT / "backend-api/src/backend_api/sandboxes/tool_api"]
+    gateway = ROOT / "backend-api/src/backend_api"
+    makers = [gateway / "sandboxes/tool_api", gateway / "previews", gateway / "computers"]
     makers += [ROOT / "sandbox-manager/src/sandbox_manager/infrastructure/runtimes"]
     sources = [path for maker in makers for path in maker.rglob("*.py")]
+    sources += [gateway / "mcp/mcp_programs.py", gateway / "skills/skill_folders.py"]
     assert [path.name for path in sources if "AsyncClient(" in path.read_text()] == []
     assert {path.name for path in sources if "BoundedHttp(" in path.read_text()} == {"endpoints.py", "monitoring.py"}
 
