@@ -17,6 +17,7 @@ _SOURCES = (
     "backend-api",
     "bench",
     "contracts",
+    "frontend/scripts",
     "frontend/src",
     "requirements",
     "sandbox-manager",

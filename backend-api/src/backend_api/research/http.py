@@ -35,6 +35,10 @@ Use = Annotated[Research, port("research")]
 Name = Annotated[str, Path(max_length=60)]
 IfMatch = Annotated[str | None, Header(max_length=100, description="The `etag` it was read with.")]
 SessionName = Annotated[str, Field(max_length=100)]
+_EXPORTED: dict[int | str, dict[str, Any]] = {
+    200: {"content": {media: {"schema": {"type": "string"}} for media, _ in _MEDIA.values()}},
+    422: {},
+}
 _UPLOAD: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -153,7 +157,7 @@ async def list_tags(caller: CurrentCaller, research: Use) -> list[TagBody]:
     return [TagBody(tag=tag, count=count) for tag, count in found]
 
 
-@router.get("/export", dependencies=[ONE_PLACE], response_class=StreamingResponse, responses={422: {}})
+@router.get("/export", dependencies=[ONE_PLACE], response_class=Response, responses=_EXPORTED)
 async def export_records(
     caller: CurrentCaller,
     research: Use,
