@@ -23,7 +23,7 @@ def main() -> None:
         # Of a family that is missing matplotlib complains at each figure.
         os.environ.setdefault("MATPLOTLIBRC", str(Path(__file__).with_name("matplotlibrc")))
     # The first figure of a sandbox takes its fonts in, and tells so where that lasts: no result of the code.
-    logging.getLogger("matplotlib.font_manager").addFilter(_is_no_news_of_the_cache)
+    logging.getLogger("matplotlib.font_manager").addFilter(_is_not_about_font_cache)
     folder, *argv = sys.argv[1:]
     del sys.path[0]
     with suppress(ImportError):
@@ -37,7 +37,7 @@ def main() -> None:
         runpy.run_path(argv[0], run_name="__main__")
 
 
-def _is_no_news_of_the_cache(record: logging.LogRecord) -> bool:
+def _is_not_about_font_cache(record: logging.LogRecord) -> bool:
     return "building the font cache" not in record.getMessage()
 
 
