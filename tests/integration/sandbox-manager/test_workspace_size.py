@@ -74,7 +74,9 @@ def workspace(tmp_path: Path) -> Path:
         pytest.param(KEEP, id="open"),
         pytest.param(HANDED_ON, id="handed-on"),
         pytest.param(
-            MAPPED + KEEP, id="only-mapped", marks=pytest.mark.skipif(os.geteuid() != 0, reason="only root is told")
+            MAPPED + KEEP,
+            id="only-mapped",
+            marks=pytest.mark.skipif(os.geteuid() != 0, reason="The kernel shows mapped deleted files to root alone."),
         ),
     ],
 )
