@@ -75,7 +75,10 @@ async def test_a_page_without_text_says_what_to_do() -> None:
         (AddressRefusedError("10.0.0.1 is not a public address."), "10.0.0.1 is not a public address. Only public"),
         (FetchFailedError("No server can be reached there."), "Try again later"),
         (FetchTooLargeError("There is more than 5120 KB."), "download it in your computer"),
-        (text("%PDF", media_type="application/pdf"), "but application/pdf. To have it all the same, download it"),
+        (
+            text("%PDF", media_type="application/pdf"),
+            "Unsupported content type application/pdf: only pages and text can be read. To have it",
+        ),
     ],
 )
 async def test_what_can_not_be_fetched_is_a_result_that_says_what_to_do(

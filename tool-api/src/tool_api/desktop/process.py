@@ -7,15 +7,16 @@ import os
 from asyncio.subprocess import STDOUT
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Generator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TypeVar
 
 from service_kit.amounts import duration_text
+from service_kit.programs import Program, ProgramStart, start_program
 from tool_api.desktop.settings import DesktopSettings
-from tool_api.programs.program import Program, ProgramStart, start_program
 
 TAIL_LINES = 20
 LINE_LIMIT = 64 * 1024
+LAST_LINES_S = 1.0
 _T = TypeVar("_T")
 
 
@@ -32,10 +33,16 @@ class DesktopProgram:
         self.tail: deque[str] = deque(maxlen=TAIL_LINES)
         self._program = program
         self._waiting: tuple[Callable[[str], str | None], asyncio.Future[str]] | None = None
+        self._drained = asyncio.Event()
 
     async def wait(self) -> int:
-        """Wait until it ends; its exit code."""
-        return await self._program.wait()
+        """Wait until it ends and its last lines are read; its exit code."""
+        code = await self._program.wait()
+        with suppress(TimeoutError):
+            # A child that outlives it may keep its output open.
+            async with asyncio.timeout(LAST_LINES_S):
+                await self._drained.wait()
+        return code
 
     async def said(self, pick: Callable[[str], str | None], timeout_s: float) -> str:
         """The first thing `pick` finds in a line of its output. Raises `StartFailedError`."""
@@ -45,7 +52,7 @@ class DesktopProgram:
 
     async def before_end(self, sign: asyncio.Future[_T], timeout_s: float) -> _T:
         """The result of `sign`. Raises `StartFailedError` when the program ends or the time is over first."""
-        ended = asyncio.ensure_future(self._program.wait())
+        ended = asyncio.ensure_future(self.wait())
         try:
             await asyncio.wait({sign, ended}, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
             if sign.done():
@@ -67,6 +74,7 @@ class DesktopProgram:
                 if not self._waiting[1].done():
                     self._waiting[1].set_result(found)
                 self._waiting = None
+        self._drained.set()
 
     async def end(self, grace_s: float) -> None:
         """End its process group: SIGTERM, and after the grace SIGKILL."""

@@ -9,7 +9,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from tool_api.programs.program import ProgramStart, TooMuchOutputError, module_command, run_program
+from service_kit.programs import ProgramStart, TooMuchOutputError, run_program
+from tool_api.programs.modules import module_command
 
 AT_ONCE = 2
 MAX_ANSWER_BYTES = 64 * 1024 * 1024

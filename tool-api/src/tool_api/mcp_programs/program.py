@@ -12,11 +12,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from contracts.mcp_programs import MAX_LINE_BYTES, McpProgramStart
+from service_kit.programs import Program, ProgramStart, Tail, start_program
 from service_kit.terminal.screen import screen_text
 from tool_api.mcp_programs import launcher
 from tool_api.mcp_programs.complaints import complaint
 from tool_api.programs import processes
-from tool_api.programs.program import Program, ProgramStart, Tail, start_program
 
 MAX_SAID_BYTES = 2_000
 """Bytes of standard error that are kept, the last ones."""

@@ -9,8 +9,9 @@ from dataclasses import asdict, dataclass, field, replace
 
 from pydantic import TypeAdapter, ValidationError
 
+from service_kit.programs import ProgramStart, running_program
 from tool_api.navigation.places import Looked, Place, Question, Step
-from tool_api.programs.program import ProgramStart, module_command, running_program
+from tool_api.programs.modules import module_command
 
 AT_ONCE = 2
 _TO_TELL_S = 3.0

@@ -11,13 +11,14 @@ import asyncio
 import json
 import logging
 import sys
-from asyncio.subprocess import DEVNULL, PIPE, Process
+from asyncio.subprocess import PIPE
 from collections.abc import Sequence
-from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
+
+from service_kit.programs import Program, ProgramStart, start_program
 
 logger = logging.getLogger(__name__)
 
@@ -40,14 +41,14 @@ class TokenProcess:
         self._program = program
         self._idle_s = idle_s
         self._within_s = within_s
-        self._process: Process | None = None
+        self._process: Program | None = None
         self._one_by_one = asyncio.Lock()
         self._not_before = 0.0
 
     @property
     def pid(self) -> int | None:
         """While it is there."""
-        return self._process.pid if self._process is not None and self._process.returncode is None else None
+        return self._process.pid if self._process is not None and self._process.exit_code is None else None
 
     async def count(self, vocabulary: str, texts: Sequence[str]) -> Sequence[int | None]:
         """Of each text; None for one that can't be counted, and for all where nothing counts."""
@@ -89,23 +90,15 @@ class TokenProcess:
     async def _ask(self, asked: bytes) -> bytes:
         """Its line; nothing where it has ended."""
         process = self._process
-        if process is None or process.returncode is not None:
+        if process is None or process.exit_code is not None:
             if not _is_installed("splintr"):
                 raise FileNotFoundError("There is no tokenizer for this machine.")
-            process = self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-I", str(self._program), str(self._idle_s)),
-                stdin=PIPE,
-                stdout=PIPE,
-                stderr=DEVNULL,
-                cwd="/",
-                env={},
-            )
-        assert process.stdin is not None
-        assert process.stdout is not None
+            command = (sys.executable, "-I", self._program, str(self._idle_s))
+            process = self._process = await start_program(ProgramStart(command=command, stdin=PIPE))
         try:
-            process.stdin.write(asked)
-            await process.stdin.drain()
-            said = await process.stdout.readline()
+            process.input.write(asked)
+            await process.input.drain()
+            said = await process.output.readline()
         except ConnectionError:
             said = b""
         if not said:
@@ -114,10 +107,8 @@ class TokenProcess:
 
     async def _end(self) -> None:
         process, self._process = self._process, None
-        if process is not None and process.returncode is None:
-            with suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+        if process is not None:
+            await process.end()
 
 
 def _is_installed(package: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from asyncio.subprocess import PIPE
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -16,6 +17,8 @@ from backend_api.research.domain import IMPORTED, MAX_RECORDS, Broken, Paper
 from backend_api.research.errors import ImportInvalidError
 from backend_api.research.identity import parse_arxiv, parse_doi
 from backend_api.research.ports import File, Section, UnreadablePaperError
+from service_kit import programs
+from service_kit.programs import ProgramStart
 
 MAX_TEXT_CHARACTERS = 1_500_000
 MAX_PAGES = 600
@@ -23,6 +26,7 @@ AT_ONCE = 2
 """Of each kind in this process."""
 READ_WITHIN_S = 30.0
 IMPORT_WITHIN_S = 90.0
+MAX_ANSWER_BYTES = 256 * 1024 * 1024
 _HERE = Path(__file__).parent
 _PDF, _TEX, _IMPORT = (_HERE / f"{name}_program.py" for name in ("pdf", "tex", "import"))
 _T = TypeVar("_T")
@@ -98,24 +102,13 @@ async def run_program(
     program: Path, asked: Mapping[str, Any], content: bytes, answer: TypeAdapter[_T], within_s: float
 ) -> _T:
     """What it answers. Raises `ProgramFailedError`."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-I", str(program)),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        cwd="/",
-        env={},
-    )
+    start = ProgramStart(command=(sys.executable, "-I", program), stdin=PIPE)
+    text = to_json(asked) + b"\n" + content
     try:
-        async with asyncio.timeout(within_s):
-            output, _ = await process.communicate(to_json(asked) + b"\n" + content)
-        return answer.validate_json(output)
-    except (TimeoutError, ValidationError) as error:
+        output = await programs.run_program(start, within_s=within_s, max_bytes=MAX_ANSWER_BYTES, text=text)
+        return answer.validate_json(output.data)
+    except (TimeoutError, programs.TooMuchOutputError, ValidationError) as error:
         raise ProgramFailedError from error
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
 
 
 class ImportPrograms:

@@ -7,6 +7,7 @@ import codecs
 import json
 import re
 import sys
+from asyncio.subprocess import PIPE
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,12 +17,14 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from backend_api.web.fetch.guarded_client import Fetched
 from backend_api.web.fetch.resolver import owner_of_lookups
 from backend_api.web.fetch.shares import Shares
+from service_kit.programs import ProgramStart, TooMuchOutputError, run_program
 
 MAX_TEXT_CHARACTERS = 1_000_000
 AT_ONCE = 3
 """Programs that make Markdown, each of which has limits of its own."""
 AT_ONCE_OF_OWNER = 2
 WITHIN_S = 8.0
+MAX_ANSWER_BYTES = 32 * 1024 * 1024
 _PROGRAM = Path(__file__).with_name("markdown_program.py")
 _PAGES = ("text/html", "application/xhtml+xml")
 _TEXTS = re.compile(
@@ -69,7 +72,7 @@ class PageReader:
         """Cancelling ends the program that is at work. Raises `UnreadableError`."""
         media_type = fetched.media_type or _guess_type(fetched.content)
         if media_type not in _PAGES and not _TEXTS.fullmatch(media_type):
-            raise UnreadableError(f"What is there is no page and no text, but {media_type[:80]}.")
+            raise UnreadableError(f"Unsupported content type {media_type[:80]}: only pages and text can be read.")
         text = _decoded(fetched)
         if media_type not in _PAGES:
             return PageText(text=text[:MAX_TEXT_CHARACTERS], length=len(text))
@@ -82,24 +85,13 @@ class PageReader:
 
 
 async def _run(page: str, url: str) -> _Parsed:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-I", str(_PROGRAM)),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        cwd="/",
-        env={},
-    )
     asked = json.dumps({"url": url, "characters": MAX_TEXT_CHARACTERS}).encode()
+    start = ProgramStart(command=(sys.executable, "-I", _PROGRAM), stdin=PIPE)
+    text = asked + b"\n" + page.encode("utf-8", "replace")
     try:
-        charsets, _ = await process.communicate(asked + b"\n" + page.encode("utf-8", "replace"))
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    try:
-        return _MADE.validate_json(charsets)
-    except ValidationError as error:
+        output = await run_program(start, within_s=WITHIN_S, max_bytes=MAX_ANSWER_BYTES, text=text)
+        return _MADE.validate_json(output.data)
+    except (TooMuchOutputError, ValidationError) as error:
         raise UnreadableError("The page is made so that it can't be read as text.") from error
 
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from jupyter_client.asynchronous.client import AsyncKernelClient
 from jupyter_client.connect import write_connection_file
 
+from service_kit.programs import Program, ProgramStart, Tail, start_program
 from tool_api.programs import processes
-from tool_api.programs.program import Program, ProgramStart, Tail, start_program
 from tool_api.tools.code.execution import Execution
 from tool_api.tools.code.kernelspecs import KernelSpec, KernelStartError
 

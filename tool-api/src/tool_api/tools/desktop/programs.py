@@ -7,8 +7,9 @@ import os
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Sequence
 
+from service_kit.programs import ProgramStart, TooMuchOutputError, run_program
 from tool_api.programs.installed import find_program
-from tool_api.programs.program import ProgramStart, TooMuchOutputError, module_command, run_program
+from tool_api.programs.modules import module_command
 
 NO_PICTURE = "The desktop gave no picture. Take another screenshot in a moment."
 NOT_DONE = "The desktop did not do that. Take a screenshot to see what is there, and try another way."

@@ -16,8 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from service_kit.programs import BoundedOutput, Program, ProgramStart, running_program
 from tool_api.programs.installed import find_program
-from tool_api.programs.program import BoundedOutput, Program, ProgramStart, module_command, running_program
+from tool_api.programs.modules import module_command
 from tool_api.shown_names import shown_name
 from tool_api.text_encoding import encoding_of_file
 from tool_api.workspace import Located

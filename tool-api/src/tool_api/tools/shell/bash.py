@@ -19,8 +19,8 @@ from asyncio.subprocess import DEVNULL
 from dataclasses import dataclass
 from pathlib import Path
 
+from service_kit.programs import Program, ProgramStart, start_program
 from tool_api.programs import processes
-from tool_api.programs.program import Program, ProgramStart, start_program
 from tool_api.tools.shell import launcher
 from tool_api.tools.shell.command import Command
 from tool_api.tools.shell.output import TerminalDecoder

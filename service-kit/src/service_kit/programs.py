@@ -1,6 +1,6 @@
 """Starts a program in a process group of its own, reads what it writes within bounds, and ends it with its group.
 
-Everything that the tool API starts by itself is started here.
+Everything that the gateway and the tool API start by themselves is started here.
 """
 
 from __future__ import annotations
@@ -8,24 +8,15 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
-from asyncio.subprocess import DEVNULL, PIPE
+from asyncio.subprocess import DEVNULL, PIPE, SubprocessStreamProtocol
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import tool_api
-
 _LINE_BYTES = 64 * 1024
 _READ_BYTES = 64 * 1024
-_SOURCES = str(Path(tool_api.__file__).parent.parent)
-# By its path alone a module would not find our packages, as it is started without our environment.
-_RUN_MODULE = (
-    "import sys; sys.path.insert(0, sys.argv.pop(1)); import importlib; "
-    "sys.exit(importlib.import_module(sys.argv.pop(1)).main())"
-)
 
 
 class TooMuchOutputError(Exception):
@@ -47,44 +38,53 @@ class ProgramStart:
     user: int | str | None = None
 
 
-def module_command(module: str, *arguments: str) -> list[str]:
-    """The command that runs `main` of a module of ours, apart from the agent's packages and settings."""
-    return [sys.executable, "-I", "-B", "-c", _RUN_MODULE, _SOURCES, module, *arguments]
+class _Pipes(SubprocessStreamProtocol):
+    """Says when the program has exited. asyncio's own wait ends only when its pipes are closed too, which a full buffer
+    that nobody reads, or a child that left the group, can keep open without end."""
+
+    def __init__(self, line_bytes: int, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(line_bytes, loop)
+        self.exited = asyncio.Event()
+
+    def process_exited(self) -> None:
+        super().process_exited()
+        self.exited.set()
 
 
 class Program:
     """A program that was started, and leads a process group."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self._process = process
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
+    def __init__(self, transport: asyncio.SubprocessTransport, pipes: _Pipes) -> None:
+        self._transport = transport
+        self._pipes = pipes
+        self.pid = transport.get_pid()
 
     @property
     def exit_code(self) -> int | None:
         """None while it runs; the negative number of the signal that ended it."""
-        return self._process.returncode
+        return self._transport.get_returncode()
 
     @property
     def input(self) -> asyncio.StreamWriter:
-        assert self._process.stdin is not None
-        return self._process.stdin
+        assert self._pipes.stdin is not None
+        return self._pipes.stdin
 
     @property
     def output(self) -> asyncio.StreamReader:
-        assert self._process.stdout is not None
-        return self._process.stdout
+        assert self._pipes.stdout is not None
+        return self._pipes.stdout
 
     @property
     def errors(self) -> asyncio.StreamReader:
-        assert self._process.stderr is not None
-        return self._process.stderr
+        assert self._pipes.stderr is not None
+        return self._pipes.stderr
 
     async def wait(self) -> int:
-        """Wait until it ends; its exit code."""
-        return await self._process.wait()
+        """Wait until it ends; its exit code. What it wrote last may still be unread."""
+        await self._pipes.exited.wait()
+        code = self.exit_code
+        assert code is not None
+        return code
 
     def send_signal(self, number: signal.Signals) -> None:
         """Signal it alone, not its group; nothing happens once it has ended."""
@@ -92,7 +92,10 @@ class Program:
             os.kill(self.pid, number)
 
     async def end(self, grace_s: float = 0.0) -> None:
-        """End its process group: at once, or by SIGTERM and after so many seconds by SIGKILL."""
+        """End its process group: at once, or by SIGTERM and after so many seconds by SIGKILL.
+
+        What it wrote and nobody has read by then is dropped.
+        """
         if grace_s > 0 and self.exit_code is None:
             self._signal_group(signal.SIGTERM)
             # A stopped program hears of it only when it goes on.
@@ -102,6 +105,14 @@ class Program:
                     await self.wait()
         self._signal_group(signal.SIGKILL)
         await self.wait()
+        for number in range(3):
+            pipe = self._transport.get_pipe_transport(number)
+            if pipe is None or pipe.is_closing():
+                continue
+            if isinstance(pipe, asyncio.WriteTransport):
+                pipe.abort()
+            else:
+                pipe.close()
 
     def _signal_group(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError):
@@ -113,7 +124,9 @@ async def start_program(start: ProgramStart) -> Program:
     as_user: dict[str, Any] = {}
     if start.user is not None:
         as_user = {"user": start.user, "group": start.user, "extra_groups": []}
-    process = await asyncio.create_subprocess_exec(
+    loop = asyncio.get_running_loop()
+    transport, pipes = await loop.subprocess_exec(
+        lambda: _Pipes(start.line_bytes, loop),
         *start.command,
         stdin=start.stdin,
         stdout=start.stdout,
@@ -122,10 +135,9 @@ async def start_program(start: ProgramStart) -> Program:
         cwd=start.folder,
         start_new_session=True,
         pass_fds=tuple(start.pass_fds),
-        limit=start.line_bytes,
         **as_user,
     )
-    return Program(process)
+    return Program(transport, pipes)
 
 
 @asynccontextmanager

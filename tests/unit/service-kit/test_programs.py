@@ -10,17 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from support.endpoint import await_true, processes_with
-from tool_api.programs.program import (
+from service_kit.programs import (
     BoundedOutput,
     Program,
     ProgramStart,
     Tail,
     TooMuchOutputError,
-    module_command,
     run_program,
     running_program,
+    start_program,
 )
+from support.endpoint import await_true, processes_with
+from tool_api.programs.modules import module_command
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
 
@@ -44,6 +45,22 @@ async def test_a_program_that_writes_too_much_is_ended() -> None:
     with pytest.raises(TooMuchOutputError):
         await run_program(shell("yes 64.125"), within_s=30, max_bytes=1000)
     await_true(lambda: processes_with("yes 64.125") == [])
+
+
+async def test_a_program_whose_output_nobody_reads_is_ended() -> None:
+    program = await start_program(shell("yes 66.125"))
+    # Until what it wrote fills the buffers, and the loop reads no more.
+    await asyncio.sleep(0.3)
+    async with asyncio.timeout(20):
+        await program.end()
+    assert program.exit_code == -signal.SIGKILL
+
+
+async def test_an_end_is_noticed_while_a_child_of_it_keeps_its_output_open() -> None:
+    async with running_program(shell("setsid sleep 67.125 & exit 5")) as program, asyncio.timeout(20):
+        assert await program.wait() == 5
+    for pid in processes_with("sleep 67.125"):
+        os.kill(pid, signal.SIGKILL)
 
 
 async def test_a_cancelled_call_ends_its_program() -> None:
