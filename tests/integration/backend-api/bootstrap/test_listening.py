@@ -50,6 +50,36 @@ async def test_open_sockets_get_1012_and_the_server_ends() -> None:
         await serving
 
 
+async def test_peers_that_go_on_sending_get_1012_too() -> None:
+    server, closing = server_for(_echo, graceful_s=3), Closing()
+    closing.on_begin(server.end)
+    listener = listen("127.0.0.1", 0)
+    port = listener.getsockname()[1]
+
+    async def code_of_one() -> int:
+        async with websockets.connect(f"ws://127.0.0.1:{port}", max_queue=None) as socket:
+            await socket.send(b"hello")
+            connected.release()
+            try:
+                while True:
+                    await socket.send(b"more")
+                    await asyncio.sleep(0)
+            except websockets.ConnectionClosed as closed:
+                return closed.rcvd.code if closed.rcvd is not None else 1006
+
+    connected = asyncio.Semaphore(0)
+    async with asyncio.timeout(60):
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        while not server.started:
+            await asyncio.sleep(0.01)
+        codes = [asyncio.create_task(code_of_one()) for _ in range(20)]
+        for _ in codes:
+            await connected.acquire()
+        closing.begin()
+        assert await asyncio.gather(*codes) == [1012] * 20
+        await serving
+
+
 async def test_who_waits_for_an_answer_when_the_server_ends_is_told_to_try_again(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

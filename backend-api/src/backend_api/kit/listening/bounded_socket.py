@@ -14,6 +14,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from uvicorn.server import ServerState
 from websockets.frames import Frame
 
+from backend_api.kit.http.close_codes import RESTART
 from backend_api.kit.http.trust import TRUST
 from service_kit.listening.http import Config
 from service_kit.listening.peers import Close
@@ -24,6 +25,8 @@ UNTRUSTED_S = 20.0
 """After which a peer must have logged in, whatever the application waits for."""
 UNTRUSTED_CLOSE_S = 2.0
 """Such a peer may take so long to agree to the end."""
+SHUTDOWN_S = 1.0
+"""So long a peer may take to agree to the end when the server shuts down."""
 SLICE_BYTES = 4 * 1024
 ODD_FRAMES = 256
 """Pings, pongs and pieces of frames in each window of time; of a peer that has not logged in fewer."""
@@ -90,6 +93,20 @@ class BoundedSocket(WebSocketsSansIOProtocol):
             piece = bytes(self._held[:SLICE_BYTES])
             del self._held[:SLICE_BYTES]
             super().data_received(piece)
+
+    def shutdown(self) -> None:
+        """Send 1012 and wait a moment for the peer's own close frame.
+
+        Closed at once, a connection on which something still arrives is reset, and the peer never reads the 1012.
+        """
+        if self.close_sent or not self.handshake_complete or self.transport.is_closing():
+            super().shutdown()
+            return
+        self.stop_keepalive()
+        self.queue.put_nowait({"type": "websocket.disconnect", "code": RESTART})
+        self.conn.send_close(RESTART)
+        self.transport.write(b"".join(self.conn.data_to_send()))
+        self.close_timer = self.loop.call_later(SHUTDOWN_S, self.transport.close)
 
     def handle_connect(self, event: Any) -> None:
         super().handle_connect(event)
