@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import zip_longest
 from typing import Any, Literal, TypeVar
 
@@ -39,6 +39,7 @@ class Papers:
     ask: Callable[[Source], Ask]
     answers: Answers
     source_s: float = SOURCE_S
+    _look_ups: dict[PaperId, asyncio.Task[Found]] = field(default_factory=dict[PaperId, asyncio.Task["Found"]])
 
     async def search(self, query: Query, source: str | None = None) -> Found:
         """In the order in which the sources rank them, in turns. Raises `SourcesFailedError`."""
@@ -50,15 +51,29 @@ class Papers:
     async def details(self, paper_id: PaperId) -> Found:
         """One paper, of what all sources know that find it by this id, and then by those that they told.
 
-        Raises `PaperNotFoundError` and `SourcesFailedError`.
+        Several that want one paper at the same time share one look-up. Raises `PaperNotFoundError` and
+        `SourcesFailedError`.
         """
         if known := await self._kept_paper(paper_id):
             return Found(papers=[known])
+        look_up = self._look_ups.get(paper_id)
+        if look_up is None:
+            look_up = self._look_ups[paper_id] = asyncio.create_task(self._look_up(paper_id), name="look-up of a paper")
+            look_up.add_done_callback(lambda done: self._look_ended(paper_id, done))
+        return await asyncio.shield(look_up)
+
+    def _look_ended(self, paper_id: PaperId, look_up: asyncio.Task[Found]) -> None:
+        del self._look_ups[paper_id]
+        if not look_up.cancelled():
+            # Nobody may be waiting for it any more.
+            look_up.exception()
+
+    async def _look_up(self, paper_id: PaperId) -> Found:
         asked = [one for one in self.sources if paper_id.kind in one.ids]
         told, notices = await self._ask_all(asked, lambda one: one.look_up(self.ask(one), paper_id))
         papers = [cleaned(paper) for paper in told if paper is not None]
         if not papers:
-            raise PaperNotFoundError(_not_found(paper_id, notices))
+            raise _not_found(paper_id, notices)
         paper = _joined_all(papers)
         paper, more = await self._fill_gaps(paper, asked)
         if not (notices or more):
@@ -84,7 +99,7 @@ class Papers:
         lists, more = await self._ask_all([one for one, _ in asked], look)
         notices += more
         if all(one is None for one in lists):
-            raise PaperNotFoundError(_not_found(paper_id, notices))
+            raise _not_found(paper_id, notices)
         papers = merged(map(cleaned, _in_turns([one for one in lists if one is not None])))[:limit]
         if not notices:
             await self.answers.put(key, _written(papers), KEPT_S)
@@ -166,8 +181,13 @@ def _joined_all(papers: Sequence[Paper]) -> Paper:
     return first
 
 
-def _not_found(paper_id: PaperId, notices: Sequence[str]) -> str:
-    return " ".join([f"No source has a paper of the id {paper_id.value}.", *notices])
+def _not_found(paper_id: PaperId, notices: Sequence[str]) -> PaperNotFoundError | SourcesFailedError:
+    """Not found only where all sources have answered: one that has not may have it."""
+    if notices:
+        return SourcesFailedError(
+            " ".join([f"No source that answered has a paper of the id {paper_id.value}.", *notices])
+        )
+    return PaperNotFoundError(f"No source has a paper of the id {paper_id.value}.")
 
 
 def _written(papers: Sequence[Paper]) -> str:

@@ -59,7 +59,7 @@ async def library(mongo_server: Server, redis_server: Server, mongo_database_nam
 
 async def test_a_paper_is_added_from_a_source_and_stays_one_by_any_id(library: Library) -> None:
     added = await library.add(RESNET.doi, tags=["vision"], session_id="s1")
-    assert added["is_new"]
+    assert (added["is_new"], added["notices"]) == (True, [])
     record = added["record"]
     assert (record["title"], record["paper_id"], record["is_imported"]) == (RESNET.title, f"doi:{RESNET.doi}", False)
     assert (record["added_by"], record["source"], record["sessions"]) == ("person", "openalex", ["s1"])

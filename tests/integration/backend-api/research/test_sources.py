@@ -111,6 +111,22 @@ async def test_where_all_fail_it_is_an_error_and_what_is_in_none_is_not_found(pa
         await parts.papers.details(parse_id(RESNET.doi))
 
 
+async def test_a_paper_is_not_called_unknown_while_a_source_has_not_answered(parts: ResearchParts) -> None:
+    parts.fakes.faults["crossref"] = "500"
+    with pytest.raises(SourcesFailedError, match=r"No source that answered has a paper of the id .* Crossref"):
+        await parts.papers.details(parse_id("10.1000/nothing"))
+
+
+async def test_many_that_want_one_paper_share_a_look_up(parts: ResearchParts) -> None:
+    name = parse_id(RESNET.doi)
+    found = await asyncio.gather(*(parts.papers.details(name) for _ in range(20)))
+    assert {one.papers[0].title for one in found} == {RESNET.title}
+    alone = asyncio.create_task(parts.papers.details(parse_id(RESNET.arxiv)))
+    await asyncio.sleep(0)
+    alone.cancel()
+    assert (await parts.papers.details(parse_id(RESNET.arxiv))).papers[0].title == RESNET.title
+
+
 async def test_an_answer_is_kept_by_each_id_for_a_week_and_one_with_a_notice_is_not(parts: ResearchParts) -> None:
     await parts.papers.details(parse_id(RESNET.doi))
     count = len(parts.fakes.asked)
