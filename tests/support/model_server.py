@@ -4,7 +4,8 @@
 Anthropic does, all streaming. What they refuse is refused (`model_rules.py`). Each other request takes the next
 scripted `Answer`; after the last one `respond` answers from what was asked, or the default. One for a title stands
 aside, as it comes when nobody waits for it: it is among the `title_requests`, and answered with `title`. As a command
-(`python -m support.model_server --port 9000 --deltas 2000`) it serves one fixed answer.
+(`python -m support.model_server --port 9000 --deltas 2000`) it serves one fixed answer. `GET .../models` lists the
+`listed` models.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ class ModelServer:
         self.requests: list[dict[str, Any]] = []
         self.title = Answer(texts=())
         self.title_requests: list[dict[str, Any]] = []
+        self.listed: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.paths: list[str] = []
         self.connections = 0
@@ -115,6 +117,10 @@ class ModelServer:
             self.requests.append(body)
             self.headers.append(headers)
             self.paths.append(first.split(" ")[1])
+        if first.startswith("GET "):
+            _refuse(writer, "chat", self.script.popleft(), "scripted_error") if self.script else self._list(writer)
+            await writer.drain()
+            return True
         form = _form_of(first.split(" ")[1])
         refused = refusal_of(form, body, headers) if self.is_strict else None
         if refused is not None:
@@ -151,6 +157,11 @@ class ModelServer:
         writer.write(b"0\r\n\r\n")
         await writer.drain()
         return True
+
+    def _list(self, writer: asyncio.StreamWriter) -> None:
+        content = json.dumps({"object": "list", "data": self.listed}).encode()
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
+        writer.write(head.encode() + content)
 
     def _next(self, body: dict[str, Any]) -> Answer:
         if self.script:

@@ -101,6 +101,9 @@ GATEWAY: dict[str, Rule] = _DOCS | {
     "GET /api/models": USER,
     "GET /api/settings": USER,
     "POST /api/settings/models/test": Rule(kind=Kind.USER, json={"provider": "openai", "key": "sk-somebody-elses"}),
+    "POST /api/settings/models/available": Rule(
+        kind=Kind.USER, json={"provider": "openai", "key": "sk-somebody-elses"}
+    ),
     "POST /api/settings/search/test": Rule(kind=Kind.USER, json={"provider": "brave", "key": "somebody-elses-key"}),
     "GET /api/settings/{category}/{key}": USER,
     "PUT /api/settings/{category}/{key}": Rule(kind=Kind.USER, json={"value": "dark"}),

@@ -6,12 +6,12 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from backend_api.agent.catalogue import ChosenModel, ModelCatalogue, Role
+from backend_api.agent.catalogue import ChosenModel, ModelCatalogue, ProviderName, Role
 from backend_api.agent.model import ChatModel, ModelInfo, UnknownModelError
 from backend_api.agents.domain import OwnKinds
 from backend_api.main.user_settings import UserSettingsParts
 from backend_api.settings.domain.entity import OwnSettings
-from backend_api.settings.ports import SettingsStore
+from backend_api.settings.ports import ListedModels, SettingsStore
 from backend_api.settings.secret_box import AesSecretBox
 from support.memory.store import MemoryStore
 from support.memory.subagent_kinds import MemorySubagentKinds
@@ -59,6 +59,10 @@ class FixedCatalogues:
     async def trial(self, own: OwnSettings) -> AsyncGenerator[ModelCatalogue]:
         del own
         yield self.catalogue
+
+    async def listed(self, own: OwnSettings, provider: ProviderName) -> ListedModels:
+        del own, provider
+        return ListedModels(names=())
 
     def deployment_roles(self, own: OwnSettings) -> Mapping[str, str]:
         del own

@@ -22,6 +22,7 @@ export type {
   MemoryListBody as MemoryList,
   MissedBody as MissedTimes,
   ModelBody as ModelInfo,
+  ListedModelsBody as ListedModels,
   OpenedPortBody as OpenPort,
   OpenedPortsBody as OpenPorts,
   OptionsBody,

@@ -55,3 +55,26 @@ async def test_a_key_that_is_set_in_the_page_answers_at_once_and_follows_into_an
             await expect(other.get_by_role("button", name="Model: scripted")).to_be_visible()
         logs = "".join(log.read_text(errors="replace") for log in (stack.data_dir / "logs").glob("gateway*"))
         assert KEY[3:12] not in logs
+
+
+@pytest.mark.timeout(240)
+async def test_four_presses_lead_from_an_empty_page_to_the_first_answer_of_a_model(tmp_path: Path) -> None:
+    async with ModelServer(Answer(texts=("of a provider",))) as model, chromium() as browser:
+        model.listed = [{"id": "scripted", "created": 2}, {"id": "text-embedding-3", "created": 3}]
+        with run_stack(tmp_path / "stack", SANDBOX_DESKTOP="false") as stack:
+            page = await browser.new_page(viewport=WIDE, locale="en")
+            await page.goto(stack.base_url)
+            await page.get_by_role("button", name="Set a key for a real model").click()
+            form = page.get_by_role("form", name="Connect a model")
+            await form.get_by_role("button", name="Another service").click()
+            await expect(form.get_by_label("Address")).to_be_focused()
+            await form.get_by_label("Address").fill(model.openai_url)
+            await form.get_by_label("Key, if it needs one").fill(KEY)
+            await form.get_by_role("button", name="Use scripted").click(timeout=PATIENT_MS)
+
+            await expect(page.get_by_role("dialog")).to_have_count(0, timeout=PATIENT_MS)
+            await expect(page.get_by_role("button", name="Model: scripted")).to_be_visible()
+            await composer(page).fill("hello")
+            await page.get_by_role("button", name="Send").click()
+            await expect(transcript(page)).to_contain_text("of a provider", timeout=PATIENT_MS)
+            assert {sent["authorization"] for sent in model.headers} == {f"Bearer {KEY}"}

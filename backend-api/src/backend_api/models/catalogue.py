@@ -91,6 +91,15 @@ class Catalogue:
     def role(self, role: Role) -> ChosenModel | None:
         return self._roles.get(role)
 
+    def best_of(self, names: Sequence[str], provider: str, *, is_official: bool) -> str | None:
+        """Of a provider's list the model to begin with: its default one, else the first that the table knows, else the
+        first."""
+        default = PROVIDERS[provider].default_model
+        if is_official and default in names:
+            return default
+        known = (one for one in names if self._table.is_known(one, provider, is_official=is_official))
+        return next(known, next(iter(names), None))
+
     def _names(self) -> frozenset[str]:
         """Of all models that the deployment asks, or those are asked who bring no more than a key."""
         roles = (model.info.id for model in self._roles.values() if model is not None)

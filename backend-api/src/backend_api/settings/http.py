@@ -58,6 +58,21 @@ class TrialResultBody(AnswerBody):
     detail: str
 
 
+class ModelListingBody(RequestBody):
+    """As for a trial: what is left out is as the caller has it saved."""
+
+    provider: ProviderName = Field(description="openai: every compatible server, too.")
+    key: str | None = Field(default=None, max_length=1000)
+    base_url: str | None = Field(default=None, max_length=1000, description="Empty: none, whatever is saved.")
+
+
+class ListedModelsBody(AnswerBody):
+    outcome: Literal["ok", "wrong_key", "no_such_model", "limit", "refused", "unreachable"]
+    models: list[str] = Field(description="Newest first, without those that hold no conversation with tools.")
+    best: str | None = Field(description="The one to begin with.")
+    detail: str = Field(description="What is wrong; empty where nothing is.")
+
+
 class SearchTrialBody(RequestBody):
     provider: KeyedSearch
     key: str | None = Field(default=None, max_length=1000, description="Left out: the one the caller has saved.")
@@ -83,6 +98,15 @@ async def try_key(
     """Try a key with one small call to its provider. Nothing is kept, and only a key of the caller's own is tried."""
     trial = Trial(provider=body.provider, key=body.key, base_url=body.base_url, model=body.model)
     return TrialResultBody.model_validate(await try_key(caller.user.id, trial))
+
+
+@router.post("/models/available")
+async def list_provider_models(
+    body: ModelListingBody, caller: CurrentCaller, try_key: Annotated[TryKey, port("try_key")]
+) -> ListedModelsBody:
+    """List the models of a provider that a key opens. Nothing is kept, and only a key of the caller's own is used."""
+    trial = Trial(provider=body.provider, key=body.key, base_url=body.base_url)
+    return ListedModelsBody.model_validate(await try_key.list_models(caller.user.id, trial))
 
 
 @router.post("/search/test")

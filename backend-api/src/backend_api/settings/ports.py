@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from backend_api.agent.catalogue import ModelCatalogue
+from backend_api.agent.catalogue import ModelCatalogue, ProviderName
 from backend_api.kit.ids import UserId
 from backend_api.settings.domain.entity import OwnSettings, Sealed, StoredSettings
 from backend_api.settings.domain.table import KeyedSearch
@@ -58,6 +58,14 @@ class SecretBox(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedModels:
+    """Names of models, newest first; `best` is the one to begin with, None where there is none."""
+
+    names: Sequence[str]
+    best: str | None = None
+
+
 class UserCatalogues(Protocol):
     """The models of each user."""
 
@@ -67,6 +75,10 @@ class UserCatalogues(Protocol):
 
     def trial(self, own: OwnSettings) -> AbstractAsyncContextManager[ModelCatalogue]:
         """Models of settings that are tried out: nothing of them is kept."""
+        ...
+
+    async def listed(self, own: OwnSettings, provider: ProviderName) -> ListedModels:
+        """The models that this provider lists for the user's key. Raises `ModelError`, without the key."""
         ...
 
     def deployment_roles(self, own: OwnSettings) -> Mapping[str, str]:

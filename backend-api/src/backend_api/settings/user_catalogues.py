@@ -8,17 +8,21 @@ from collections.abc import AsyncGenerator, Mapping, Set
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
-from backend_api.agent.catalogue import Role
+from backend_api.agent.catalogue import ProviderName, Role
+from backend_api.agent.model import ModelAuthError, ModelError
 from backend_api.kit.errors import InvalidError
 from backend_api.kit.ids import UserId
 from backend_api.models.catalogue import Catalogue
+from backend_api.models.listing import list_models
 from backend_api.models.providers import PROVIDERS, LlmSettingError, LlmSettings
 from backend_api.models.wire.calls import RetryPolicy
+from backend_api.models.wire.key_masking import KeyMask
 from backend_api.settings.domain import table
 from backend_api.settings.domain.base_urls import BaseUrls
 from backend_api.settings.domain.entity import OwnSettings
 from backend_api.settings.domain.table import ProviderSettings
 from backend_api.settings.domain.values import refused
+from backend_api.settings.ports import ListedModels
 
 MOST_KEPT = 100
 """So many users' connections are kept open; those that were asked for longest ago are closed, once nobody asks them."""
@@ -97,6 +101,22 @@ class UserCatalogues:
             return
         async with await self._build(settings, self._retry) as catalogue:
             yield catalogue
+
+    async def listed(self, own: OwnSettings, provider: ProviderName) -> ListedModels:
+        """See the port."""
+        settings = self._settings_of(own)
+        if settings is None or provider not in settings.own:
+            # The deployment's key is not for listing.
+            raise ModelAuthError("There is no key of yours for this provider.")
+        key = PROVIDERS[provider].key(settings)
+        address = settings.openai_base_url if provider == "openai" else settings.anthropic_base_url
+        mask = KeyMask(key=key, key_setting=PROVIDERS[provider].key_setting, is_own=True)
+        try:
+            names = await list_models(provider, key, address)
+        except ModelError as error:
+            raise mask.masked(error) from None
+        is_official = PROVIDERS[provider].is_official(settings)
+        return ListedModels(names=names, best=self._shared.best_of(names, provider, is_official=is_official))
 
     def deployment_roles(self, own: OwnSettings) -> Mapping[str, str]:
         """See the port."""

@@ -618,6 +618,25 @@ export interface ListedMemoryBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ListedModelsBody".
+ */
+export interface ListedModelsBody {
+  outcome: 'ok' | 'wrong_key' | 'no_such_model' | 'limit' | 'refused' | 'unreachable'
+  /**
+   * Newest first, without those that hold no conversation with tools.
+   */
+  models: string[]
+  /**
+   * The one to begin with.
+   */
+  best: string | null
+  /**
+   * What is wrong; empty where nothing is.
+   */
+  detail: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "LogInBody".
  */
 export interface LogInBody {
@@ -785,6 +804,23 @@ export interface ModelBody {
   notes: string[]
   thinking: 'never' | 'optional' | 'always'
   vision: boolean
+}
+/**
+ * As for a trial: what is left out is as the caller has it saved.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ModelListingBody".
+ */
+export interface ModelListingBody {
+  /**
+   * openai: every compatible server, too.
+   */
+  provider: 'openai' | 'anthropic'
+  key?: string | null
+  /**
+   * Empty: none, whatever is saved.
+   */
+  base_url?: string | null
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema

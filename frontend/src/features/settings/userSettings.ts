@@ -1,7 +1,7 @@
 import { defineStore } from 'pinia'
 import { computed, ref } from 'vue'
 import { call } from '@/api/client'
-import type { SearchTrialBody, SearchTrialResult, SettingBody, TrialResult } from '@/api/types'
+import type { ListedModels, SearchTrialBody, SearchTrialResult, SettingBody, TrialResult } from '@/api/types'
 import { createInAskedOrder } from '@/shared/lib/inAskedOrder'
 import { useModels } from './models'
 import type { ChosenOptions } from './options'
@@ -69,10 +69,14 @@ export const useUserSettings = defineStore('user-settings', () => {
   }): Promise<TrialResult> {
     return await call<TrialResult>('POST', '/settings/models/test', { body })
   }
+  /** The models that a key opens, as its provider lists them. */
+  async function listModels(body: { provider: Provider; key?: string; base_url?: string }): Promise<ListedModels> {
+    return await call<ListedModels>('POST', '/settings/models/available', { body })
+  }
   /** By one small search; without a key the saved one. */
   async function trySearchKey(provider: SearchProvider, key: string): Promise<SearchTrialResult> {
     const body: SearchTrialBody = key ? { provider, key } : { provider }
     return await call<SearchTrialResult>('POST', '/settings/search/test', { body })
   }
-  return { list, isLoaded, options, load, find, isOn, change, tryKey, trySearchKey }
+  return { list, isLoaded, options, load, find, isOn, change, tryKey, listModels, trySearchKey }
 })

@@ -293,6 +293,42 @@ async def test_a_test_of_a_key_says_what_is_wrong_with_it(begin: Any, provider: 
 
 
 @pytest.mark.timeout(180)
+async def test_the_models_that_a_key_opens_are_listed_newest_first(begin: Any, provider: ModelServer) -> None:
+    one, anna = begin("lists", AUTH_MODE="local", HOST="127.0.0.1", RATE_LIMIT_KEY_TESTS_PER_MINUTE="0"), Person({})
+
+    async def listed(expect: int = 200, **body: Any) -> Json:
+        answer = await anna.call(one, "POST", "/settings/models/available", {"provider": "openai", **body})
+        assert answer.status_code == expect, answer.text
+        return answer.json()
+
+    provider.listed = [
+        {"id": "old-chat", "created": 1},
+        {"id": "text-embedding-3-small", "created": 9},
+        {"id": "models/gpt-5.5-mini", "created": 5},
+        {"id": "fresh-chat", "created": 7},
+        {"id": "no-tools", "created": 8, "supported_parameters": ["temperature"]},
+        {"id": "x" * 300, "created": 8},
+    ]
+    names = ["fresh-chat", "gpt-5.5-mini", "old-chat"]
+    assert await listed(key=ANNAS) == {"outcome": "ok", "models": names, "best": "gpt-5.5-mini", "detail": ""}
+    assert (provider.paths[-1], provider.headers[-1]["authorization"]) == ("/v1/models", f"Bearer {ANNAS}")
+    assert (await anna.setting(one, "models/openai_api_key"))["is_set"] is False
+
+    for status, outcome in ((401, "wrong_key"), (429, "limit"), (404, "no_such_model"), (302, "refused")):
+        provider.answer(Answer(status=status, message=f"It says why, to {ANNAS}."))
+        refused = await listed(key=ANNAS)
+        assert (refused["outcome"], refused["models"], bool(refused["detail"])) == (outcome, [], True)
+        assert ANNAS not in refused["detail"]
+    for raw in (b"<html>", b'{"data": [{"name": "of another form"}]}', b"[" * 100_000):
+        provider.answer(Answer(status=200, raw=raw))
+        assert (await listed(key=ANNAS))["outcome"] == "unreachable"
+    provider.listed = []
+    assert (await listed(key=ANNAS))["outcome"] == "no_such_model"
+    assert (await listed(422))["errors"][0]["field"] == "body.key"
+    assert (await listed(422, key=ANNAS, base_url="no address"))["errors"][0]["field"] == "body.base_url"
+
+
+@pytest.mark.timeout(180)
 async def test_a_key_is_said_nowhere_also_where_its_provider_says_it(begin: Any, provider: ModelServer) -> None:
     one = begin("one")
     async with people(one, "anna") as (anna,):

@@ -134,7 +134,7 @@ class Endpoint:
                 asked, url = url, urljoin(url, location)
                 if not is_as_trusted(url, asked):
                     headers = _with_betas(self._public_headers, betas)
-                response = await self._post_once(url, headers, content)
+                response = await self._send("POST", url, headers, content)
             except (aiohttp.NonHttpUrlClientError, ValueError) as error:
                 if not location:
                     raise
@@ -146,7 +146,13 @@ class Endpoint:
             response.close()
         raise aiohttp.ClientError("too many redirects")
 
-    async def _post_once(self, url: str, headers: Mapping[str, str], content: bytes) -> aiohttp.ClientResponse:
+    async def get(self) -> aiohttp.ClientResponse:
+        """The answer to a GET, as `post` has it; a redirect is not followed."""
+        return await self._send("GET", self.url, self.headers, None)
+
+    async def _send(
+        self, method: str, url: str, headers: Mapping[str, str], content: bytes | None
+    ) -> aiohttp.ClientResponse:
         if self._is_closed:
             raise aiohttp.ClientConnectionError("closed")
         if self._session is None:
@@ -155,8 +161,8 @@ class Endpoint:
             # The rest is timed in `wire.py` and `bounds.py`: aiohttp would make a timer for each packet.
             timeout = aiohttp.ClientTimeout(connect=self.timeouts.connect_s)
             self._session = aiohttp.ClientSession(connector=connector, cookie_jar=jar, timeout=timeout)
-        response = await self._session.post(
-            url, data=content, headers=headers, allow_redirects=False, proxy=self._proxy_to(url)
+        response = await self._session.request(
+            method, url, data=content, headers=headers, allow_redirects=False, proxy=self._proxy_to(url)
         )
         self._answers.add(response)
         codings = ",".join(response.headers.getall("content-encoding", ())).lower().split(",")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Any, Protocol
 
@@ -197,7 +197,10 @@ async def ask(endpoint: Endpoint, body: bytes, state: StreamState, *, betas: str
     del body
     bounds = AnswerBounds(provider, silence_s=endpoint.timeouts.silence_s)
     reader = _AnswerReader(state, bounds, endpoint.provider)
-    async with endpoint.connections.one(provider), _answering(endpoint, content, betas) as response:
+    async with (
+        endpoint.connections.one(provider),
+        answering(endpoint, lambda: endpoint.post(content.pop(), betas)) as response,
+    ):
         chunks = response.content.iter_chunked(MAX_CHUNK_BYTES)
         async with aclosing(bounds.bounded(chunks)) as bounded:
             async for chunk in bounded:
@@ -215,14 +218,14 @@ async def ask(endpoint: Endpoint, body: bytes, state: StreamState, *, betas: str
 
 
 @asynccontextmanager
-async def _answering(
-    endpoint: Endpoint, content: list[bytes], betas: str
+async def answering(
+    endpoint: Endpoint, send: Callable[[], Awaitable[aiohttp.ClientResponse]]
 ) -> AsyncGenerator[aiohttp.ClientResponse, None]:
-    """The answer while it streams; `content` is taken from its list."""
+    """The answer of 2xx to what `send` sends, whose body is still to be read. Raises `ModelError`."""
     name = endpoint.provider.name
     try:
         async with asyncio.timeout(endpoint.timeouts.head_s):
-            response = await endpoint.post(content.pop(), betas)
+            response = await send()
     except (ValueError, aiohttp.ClientError, OSError) as error:
         raise _no_answer(error, endpoint) from error
     try:

@@ -1,8 +1,9 @@
-"""Try a key of a user with one small call to its provider."""
+"""Try a key of a user with one small call to its provider, and list the models that it opens."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Literal
@@ -60,6 +61,16 @@ class TrialResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelListing:
+    """The provider's models for a key; `detail` says what is wrong, without the key, where `outcome` is not ok."""
+
+    outcome: Outcome
+    models: Sequence[str] = ()
+    best: str | None = None
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TryKey:
     """Answers within `answer_s` seconds; nothing is kept. The deployment's keys are not tried.
 
@@ -83,6 +94,18 @@ class TryKey:
                     "There is no model of this provider to try the key with: name one.", field="body.model"
                 )
             return await self._ask(catalogue.choose(model))
+
+    async def list_models(self, user_id: UserId, trial: Trial) -> ModelListing:
+        """The models that the key opens, as the provider lists them; whatever models the user has saved."""
+        wanted = self._trial_settings(await self.open_settings(user_id), trial)
+        await self.limiter.hit(f"key-tests:{user_id}", limit=self.limits.key_tests_per_minute, window_s=60)
+        try:
+            found = await self.catalogues.listed(wanted, trial.provider)
+        except ModelError as error:
+            return ModelListing(outcome=_outcome_of(error), detail=error.detail)
+        if not found.names:
+            return ModelListing(outcome="no_such_model", detail="The provider lists no model that can be used here.")
+        return ModelListing(outcome="ok", models=found.names, best=found.best)
 
     def _trial_settings(self, own: OwnSettings, trial: Trial) -> OwnSettings:
         tried = PROVIDER_SETTINGS[trial.provider]
