@@ -142,6 +142,8 @@ export default {
     denyOne: 'Refuse',
     approveAll: 'Approve all',
     denyAll: 'Refuse all',
+    command: 'Always allow this command',
+    commandHint: 'In this conversation, exactly this command runs without asking from now on, in whichever folder.',
     always: 'Approve and stop asking here',
     changes: 'What changes in the file that is there',
     same: '1 line is the same | {count} lines are the same',
@@ -227,6 +229,9 @@ export default {
       text: 'What the agent may do in this conversation, from its next step on. What only reads never asks.',
       of: 'Rule for {name}',
       allOfServer: 'All tools of {server}, which could not be asked for them. {reason}',
+      commands: 'Commands that run without asking',
+      forget: 'Ask again',
+      forgetOf: 'Ask again before {name}',
       family: {
         browser: 'Browser',
         desktop: 'Desktop',

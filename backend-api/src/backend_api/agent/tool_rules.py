@@ -1,10 +1,11 @@
-"""Which tools a session's rules name: exactly, or by a glob such as `browser_*`."""
+"""Which tools a session's rules name: exactly, or by a glob such as `browser_*`; and which single commands they allow,
+as in `shell_exec(git status)`."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 FOREIGN_PREFIX = "mcp__"
 """Names of tools of MCP servers begin with it, and no others do. Which there are, a run finds as it begins."""
@@ -25,9 +26,22 @@ def is_named_in_any_case(name: str, rules: Collection[str] | None) -> bool:
     return is_named(name.casefold(), [rule.casefold() for rule in rules or ()])
 
 
+def tool_of_command(rule: str) -> str | None:
+    """The tool whose command a rule allows, such as `shell_exec` of `shell_exec(git status)`; None for a rule of tools."""
+    name, bracket, _ = rule.partition("(")
+    return name if bracket and rule.endswith(")") else None
+
+
+def is_command_allowed(name: str, arguments: Mapping[str, Any], rules: Collection[str] | None) -> bool:
+    """Whether one of the rules allows exactly this command: no character in it stands for another one."""
+    command = arguments.get("command")
+    return isinstance(command, str) and f"{name}({command})" in (rules or ())
+
+
 def covers(rules: Collection[str], rule: str) -> bool:
     """Whether one of the rules names all that this one does; False also where that is hard to tell."""
-    return any(rule == one or ("?" not in one and _matches(rule, one)) for one in rules)
+    globs = [one for one in rules if "?" not in one and tool_of_command(one) is None]
+    return rule in rules or any(_matches(tool_of_command(rule) or rule, one) for one in globs)
 
 
 class _Glob(NamedTuple):

@@ -398,7 +398,7 @@ export interface OptionsBody {
    */
   asked_tools?: string[] | null
   /**
-   * Tools, by name or glob exactly as they are written, whose calls run without approval though enable_approval is true; null: as above.
+   * Tools, by name or glob exactly as they are written, whose calls run without approval though enable_approval is true, and single commands, as in `shell_exec(git status)`, which run without approval though a rule asks for their tool; null: as above.
    */
   allowed_tools?: string[] | null
 }
@@ -456,7 +456,7 @@ export interface OptionsBody1 {
    */
   asked_tools?: string[] | null
   /**
-   * Tools, by name or glob exactly as they are written, whose calls run without approval though enable_approval is true; null: as above.
+   * Tools, by name or glob exactly as they are written, whose calls run without approval though enable_approval is true, and single commands, as in `shell_exec(git status)`, which run without approval though a rule asks for their tool; null: as above.
    */
   allowed_tools?: string[] | null
 }
@@ -895,7 +895,7 @@ export interface OptionsBody2 {
    */
   asked_tools?: string[] | null
   /**
-   * Tools, by name or glob exactly as they are written, whose calls run without approval though enable_approval is true; null: as above.
+   * Tools, by name or glob exactly as they are written, whose calls run without approval though enable_approval is true, and single commands, as in `shell_exec(git status)`, which run without approval though a rule asks for their tool; null: as above.
    */
   allowed_tools?: string[] | null
 }

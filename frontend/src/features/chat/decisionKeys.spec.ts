@@ -109,7 +109,7 @@ it('mean no card where two are in view', async () => {
 it('leave the strongest choice last', () => {
   show()
   const names = screen.getAllByRole('button').map((button) => button.textContent?.trim())
-  expect(names).toEqual(['Approve', 'Refuse', 'Approve and stop asking here'])
+  expect(names).toEqual(['Approve', 'Refuse', 'Always allow this command', 'Approve and stop asking here'])
 })
 it('decide about a plan too', async () => {
   await see(showPlan())

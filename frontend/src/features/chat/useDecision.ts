@@ -14,8 +14,8 @@ export function useDecision(
 ): {
   isSending: ShallowRef<boolean>
   problem: ComputedRef<string>
-  /** True where the server took it. */
-  decide: (body: object) => Promise<boolean>
+  /** True where the server took it. What has to be done `first` is: where that fails nothing is decided. */
+  decide: (body: object, first?: () => Promise<void>) => Promise<boolean>
 } {
   const problemText = useProblemText()
   const isSending = shallowRef(false)
@@ -25,11 +25,12 @@ export function useDecision(
     if (!open && !(error.value instanceof ApiError && error.value.status === 409)) error.value = null
   })
 
-  async function decide(body: object): Promise<boolean> {
+  async function decide(body: object, first?: () => Promise<void>): Promise<boolean> {
     if (isSending.value) return false
     isSending.value = true
     error.value = null
     try {
+      await first?.()
       await call('POST', `/sessions/${path()}`, { body })
       return true
     } catch (refused) {

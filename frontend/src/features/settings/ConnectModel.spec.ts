@@ -15,14 +15,14 @@ afterEach(() => {
 })
 
 function show(answer: (body: Record<string, string>) => Response) {
-  const stored: Record<string, unknown> = {}
+  const stored = new Map<string, unknown>()
   const keep = (name: string) => ({
     [`PUT /settings/${name}`]: ({ body }: { body: unknown }) => {
-      stored[name] = (body as { value: unknown }).value
+      stored.set(name, (body as { value: unknown }).value)
       return json({ category: 'models', key: name.split('/')[1] })
     },
     [`DELETE /settings/${name}`]: () => {
-      delete stored[name]
+      stored.delete(name)
       return json({ category: 'models', key: name.split('/')[1] })
     },
   })
@@ -63,7 +63,7 @@ describe('connecting a model', () => {
     await userEvent.click(screen.getByRole('radio', { name: 'newest' }))
     await userEvent.click(screen.getByRole('button', { name: 'Use newest' }))
     await vi.waitFor(() => expect(emitted('connected')).toEqual([['newest']]))
-    expect(stored).toEqual({
+    expect(Object.fromEntries(stored)).toEqual({
       'models/openai_base_url': 'https://openrouter.ai/api/v1',
       'models/openai_api_key': KEY,
       'models/openai_models': ['newest'],
@@ -94,7 +94,7 @@ describe('connecting a model', () => {
     await userEvent.paste(KEY)
     expect((await screen.findByRole('alert')).textContent).toContain('The key was refused. It says no.')
     expect(screen.queryByRole('button', { name: /^Use/ })).toBeNull()
-    expect(stored).toEqual({})
+    expect(stored.size).toBe(0)
   })
   it('lets a model be named where the service lists none', async () => {
     const { stored, emitted } = show(() => json({ outcome: 'no_such_model', models: [], best: null, detail: '' }))
@@ -103,7 +103,7 @@ describe('connecting a model', () => {
     await userEvent.type(await screen.findByLabelText('Name of a model'), 'mine')
     await userEvent.click(screen.getByRole('button', { name: 'Use mine' }))
     await vi.waitFor(() => expect(emitted('connected')).toEqual([['mine']]))
-    expect(stored['models/openai_models']).toEqual(['mine'])
+    expect(stored.get('models/openai_models')).toEqual(['mine'])
   })
   it('shows why nothing could be asked', async () => {
     show(() => problem(422, 'invalid', 'The address must begin with https:// and name no port.'))

@@ -5,7 +5,18 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { OptionsBody, ToolInfo } from '@/api/types'
 import { i18n, setLanguage } from '@/i18n'
 import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
-import { byFamily, countRules, isNamed, ownLists, ruleOf, rulesFor, withRule } from './toolRules'
+import {
+  byFamily,
+  commandOf,
+  commandRule,
+  countRules,
+  covers,
+  isNamed,
+  ownLists,
+  ruleOf,
+  rulesFor,
+  withRule,
+} from './toolRules'
 import ToolRules from './ToolRules.vue'
 
 afterEach(() => {
@@ -167,5 +178,19 @@ describe('ToolRules', () => {
     startFakeServer({ 'GET /tools': () => problem(503, 'unavailable', 'Not now.') })
     render(ToolRules, { props: plain, global: { plugins: [i18n] } })
     expect(await screen.findByRole('alert')).toBeTruthy()
+  })
+})
+
+describe('rules of single commands', () => {
+  it('are made of calls that have a command, if it is not too long', () => {
+    expect(commandRule('shell_exec', { command: 'ls -la', shell: 'main' })).toBe('shell_exec(ls -la)')
+    expect(commandRule('file_write', { path: 'a' })).toBeNull()
+    expect(commandRule('shell_exec', { command: 'x'.repeat(200) })).toBeNull()
+    expect(commandOf('shell_exec(echo (a))')).toEqual({ tool: 'shell_exec', command: 'echo (a)' })
+    expect(commandOf('shell_*')).toBeNull()
+  })
+  it('are covered by a rule of their tool, and by no other command', () => {
+    expect(covers(['shell_*'], 'shell_exec(ls)')).toBe(true)
+    expect(covers(['shell_exec(*)'], 'shell_exec(ls)')).toBe(false)
   })
 })

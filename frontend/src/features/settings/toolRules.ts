@@ -12,9 +12,24 @@ export function isNamed(name: string, rules: readonly string[] | null | undefine
   return (rules ?? []).some((rule) => matches(name, rule))
 }
 
+/** Of more characters no command can be allowed, as a rule has no more. */
+const MOST_OF_RULE = 200
+/** The rule that lets exactly this command of a tool run without being asked for; null where there can be none. */
+export function commandRule(name: string, given: Readonly<Record<string, unknown>>): string | null {
+  const { command } = given
+  const rule = typeof command === 'string' ? `${name}(${command})` : ''
+  return rule !== '' && [...rule].length <= MOST_OF_RULE ? rule : null
+}
+/** The tool and the command of such a rule; null for a rule of tools. */
+export function commandOf(rule: string): { tool: string; command: string } | null {
+  const at = rule.indexOf('(')
+  return at > 0 && rule.endsWith(')') ? { tool: rule.slice(0, at), command: rule.slice(at + 1, -1) } : null
+}
+
 /** Whether one of the rules names all that this one does; false also where that is hard to tell. */
 export function covers(rules: readonly string[], rule: string): boolean {
-  return rules.some((one) => one === rule || (!one.includes('?') && matches(rule, one)))
+  const globs = rules.filter((one) => !one.includes('?') && commandOf(one) === null)
+  return rules.includes(rule) || globs.some((one) => matches(commandOf(rule)?.tool ?? rule, one))
 }
 
 /** Goes back to the last asterisk only: as a regular expression a rule of many would be tried in every way. */

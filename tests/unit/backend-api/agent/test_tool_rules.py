@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from backend_api.agent.tool_rules import is_named, is_named_in_any_case
+from backend_api.agent.tool_rules import covers, is_named, is_named_in_any_case, tool_of_command
 
 LETTERS = some.text("ab_", max_size=8)
 RULES = some.text("ab_*?", max_size=10)
@@ -39,3 +39,11 @@ def test_all_rules_that_a_request_may_have_cost_little_however_they_are_made() -
     assert not any(is_named("browser_screenshot", [rule]) for rule in rules)
     assert not is_named_in_any_case("browser_screenshot", rules)
     assert time.process_time() - began < 0.1
+
+
+def test_a_rule_of_a_command_is_one_of_its_tool_and_has_no_globs() -> None:
+    assert [tool_of_command(rule) for rule in ("sh(ls)", "sh(a)(b)", "sh()", "sh", "sh(ls")] == ["sh"] * 3 + [None] * 2
+    assert covers(["s*"], "sh(ls)")
+    assert covers(["sh(ls)"], "sh(ls)")
+    assert not covers(["sh(*)"], "sh(ls)")
+    assert not covers(["sh(ls)"], "sh")

@@ -191,6 +191,17 @@ async def test_what_a_rule_allows_runs_though_the_session_wants_to_be_asked() ->
     assert tools.started == [("write", {"what": 0})]
 
 
+@pytest.mark.parametrize(("rule", "runs"), [("write(ls)", True), ("write(l*)", False), ("write(*)", False)])
+async def test_a_command_that_is_allowed_runs_as_it_stands_though_its_tool_asks(rule: str, runs: bool) -> None:
+    call = ToolRequest(call_id="x", name="write", arguments={"command": "ls"})
+    stage, model, tools = Stage(), ScriptedModel([ToolCallPart(call), FinishPart("tool_calls")], SAID), box()
+    async with working(worker_for(stage, model, tools)):
+        session = await stage.open_session(asked_tools=["write"], allowed_tools=[rule])
+        run_id = await stage.say(session, "go")
+        await until(lambda: stage.run(run_id).status in (RunStatus.WAITING, RunStatus.COMPLETED))
+    assert bool(tools.started) is runs
+
+
 async def test_what_allows_names_a_tool_only_as_it_is_written() -> None:
     stage, model, tools = Stage(), ScriptedModel(calling("write"), SAID), box()
     await asked(stage, model, tools, allowed_tools=["Write", "WR*"])

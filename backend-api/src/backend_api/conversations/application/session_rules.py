@@ -11,7 +11,7 @@ from backend_api.agent.model import ModelInfo
 from backend_api.agent.options import NO_OPTIONS, Options, session_options
 from backend_api.agent.preset import Preset, Presets
 from backend_api.agent.tool import ToolSpec
-from backend_api.agent.tool_rules import FOREIGN_PREFIX, is_named, is_named_in_any_case
+from backend_api.agent.tool_rules import FOREIGN_PREFIX, is_named, is_named_in_any_case, tool_of_command
 from backend_api.conversations.domain.entity import MAX_TITLE_CHARACTERS, Session
 from backend_api.kit.errors import InvalidError
 
@@ -32,7 +32,8 @@ def check_tools(tools: Sequence[ToolSpec], kind: str, rules: Sequence[str], *, f
     for rule in rules:
         if (rule.casefold() if in_any_case else rule).startswith(FOREIGN_PREFIX):
             continue
-        named = [tool for tool in tools if names(tool.name, [rule])]
+        of_command = tool_of_command(rule) if kind == "allowed_tools" else None
+        named = [tool for tool in tools if names(tool.name, [of_command or rule])]
         if not named:
             reason = f"There is no tool {rule}. GET /api/tools lists them; * stands for any characters."
             raise InvalidError(reason, field=field)
@@ -91,7 +92,9 @@ class OptionRules:
         info = self._info(together.model)
         for rules in TOOL_RULES:
             check_tools([*self.tools, *self.team_tools], rules, changed.get(rules) or (), field=f"body.options.{rules}")
-        if changed.get("allowed_tools") and not together.enable_approval:
+        acts = together.enable_approval or together.asked_tools
+        allowed = changed.get("allowed_tools") or ()
+        if any(not (acts and tool_of_command(rule)) for rule in allowed) and not together.enable_approval:
             reason = "allowed_tools acts only together with enable_approval: true."
             raise InvalidError(reason, field="body.options.allowed_tools")
         if changed.get("thinking_effort") is not None and not together.enable_thinking:

@@ -70,7 +70,8 @@ class OptionsBody(RequestBody):
         default=None,
         max_length=200,
         description="Tools, by name or glob exactly as they are written, whose calls run without approval though "
-        "enable_approval is true; null: as above.",
+        "enable_approval is true, and single commands, as in `shell_exec(git status)`, which run without approval "
+        "though a rule asks for their tool; null: as above.",
     )
 
     def chosen(self) -> dict[str, Any]:
