@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, fields, replace
 
@@ -69,16 +69,17 @@ from backend_api.previews.ports import AppAnswer, AppRequest, AppSocket, Sandbox
 from backend_api.previews.preview_tokens import JwtPreviewTokens
 from backend_api.runs.mongo.run_ledger import MongoRunLedger
 from backend_api.runs.mongo.run_waits import MongoWaits
-from backend_api.sandboxes.domain.entity import Sandbox
+from backend_api.sandboxes.domain.entity import Sandbox, Scope
+from backend_api.sandboxes.domain.errors import SandboxUnavailableError
 from backend_api.sandboxes.ports import Workspace
+from backend_api.sandboxes.tool_api.endpoints import Endpoints
 from backend_api.settings.application.user_rules import UserRules
 from backend_api.settings.mongo.user_settings import MongoSettingsStore
-from backend_api.skills.application.own_skills import OwnSkills
 from backend_api.skills.library.library import read_library
-from backend_api.skills.mongo.skills import MongoSkillStore
 from backend_api.web.fetch.guarded_client import guarded_client, guarded_transport
 from backend_api.web.fetch.rules import FetchRules, allowed_hosts
 from backend_api.web.search.own_search import SearchKeyTrials
+from contracts.sandboxes import EndpointToken
 from support.backend_stores import redis_channels
 from support.listening import on_loopback
 from support.memory.sandbox_commands import MemorySandboxCommands
@@ -121,6 +122,16 @@ class NoApps:
     ) -> AsyncGenerator[AppSocket]:
         raise NothingListensError(f"Nothing listens at port {port} yet.")
         yield
+
+
+class NoEndpoints:
+    """`EndpointTokens` of computers in memory, which have no endpoints."""
+
+    async def token(self, sandbox: Sandbox, scopes: Iterable[Scope]) -> EndpointToken:
+        raise SandboxUnavailableError("Computers in memory have no endpoint.")
+
+    def forget(self, sandbox: Sandbox) -> None:
+        pass
 
 
 _idle: defaultdict[tuple[WebOptions, tuple[str, ...]], list[tuple[FastAPI, list[Wire]]]] = defaultdict(list)
@@ -223,6 +234,9 @@ async def run_gateway(
                 "clock": clock,
                 "fetcher": fetcher,
                 "redis": redis,
+                "endpoints": Endpoints(NoEndpoints()),
+                "skill_library": LIBRARY,
+                "skill_downloads": MemorySkillDownloads(downloads),
             },
         ) as opened,
     ):
@@ -270,8 +284,6 @@ async def run_gateway(
             running_sandboxes=sandboxes,
             sandbox_apps=apps or NoApps(),
             preview_tokens=JwtPreviewTokens(SECRET, algorithm="HS256", clock=clock),
-            own_skills=OwnSkills(MongoSkillStore(database), LIBRARY),
-            skill_downloads=MemorySkillDownloads(downloads),
             search_trials=SearchKeyTrials(search),
             own=own,
             modules=dict(opened.ports),

@@ -41,7 +41,6 @@ from backend_api.main.background import background_tools, foreground_specs
 from backend_api.main.capabilities import capabilities
 from backend_api.main.modules import MODULES
 from backend_api.main.settings import Settings
-from backend_api.main.skills import NO_SKILLS, skill_reading
 from backend_api.main.web import known_web_tools, search_settings, web_tools
 from backend_api.mcp.application.run_servers import McpServers
 from backend_api.mcp.tools import McpTools
@@ -53,13 +52,7 @@ from backend_api.runs.application.run_services import RunOptions, RunServices
 from backend_api.runs.application.session_traces import SessionTraces
 from backend_api.runs.application.title_sessions import TitleSessions
 from backend_api.runs.application.worker import Worker
-from backend_api.sandboxes.tools import SandboxToolSource, manifest_tools
-from backend_api.skills.application.install_skill import InstallSkill
-from backend_api.skills.application.place_skills import PlaceSkills
-from backend_api.skills.application.skill_offers import SkillOffers
-from backend_api.skills.library.archives import ZipArchives
-from backend_api.skills.tools.install_skill import install_skill
-from backend_api.skills.tools.skills import skill_tools
+from backend_api.sandboxes.tools import SandboxToolSource, manifest_tools, no_folders
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,13 +83,12 @@ async def open_agent(
         files = AgentFiles(sandbox.sandboxes, sandbox.workspace)
         mirrored = AgentFiles(sandbox.sandboxes, sandbox.workspace, within_s=MIRROR_WITHIN_S)
         mirror_tasks = MirrorTasks(mirrored)
-        place_skills = PlaceSkills(users.skills, ZipArchives(), sandbox.skill_folders)
+        place_skills = ports.modules.port("place_skills", no_folders)
         specs = manifest_tools()
         table = capabilities(
             LocalTools(local),
-            MainAgentTools(_main_agent_tools(users.install_skill)),
+            MainAgentTools(_main_agent_tools()),
             TaskTool(),
-            LocalTools(skill_tools(skill_reading(users.skills, place_skills))),
             LocalTools(todo_tools()),
             LocalTools(task_tools(mirror_tasks)),
             TeamTools(settings.max_teammates),
@@ -150,7 +142,6 @@ async def open_agent(
             write_result=WriteResult(files),
             mirror_tasks=mirror_tasks,
             mirror_team=MirrorTeam(mirrored),
-            skills=SkillOffers(users.skills),
             request_end_of_commands=ports.look_at_command.commands.request_end,
             want_title=title_sessions.want,
             mcp_tools=McpServers(
@@ -185,12 +176,11 @@ def known_tools(modules: Sequence[Module] = MODULES) -> list[ToolSpec]:
     local = _local_tools(lambda: datetime.now(UTC), _no_links, known_web_tools())
     own = (
         *local,
-        *_main_agent_tools(None),
+        *_main_agent_tools(),
         task_tool(),
         *todo_tools(),
         *task_tools(),
         *team_tools(),
-        *skill_tools(NO_SKILLS),
         *(tool for module in modules for tool in module.tools),
         *port_tools(),
     )
@@ -209,8 +199,8 @@ def _local_tools(now: Callable[[], datetime], sign: LinkSigner, web: Sequence[To
     ]
 
 
-def _main_agent_tools(install: InstallSkill | None) -> list[Tool]:
-    return [*plan_mode_tools(), PLAN_UPDATE, COMPACT, install_skill(install)]
+def _main_agent_tools() -> list[Tool]:
+    return [*plan_mode_tools(), PLAN_UPDATE, COMPACT]
 
 
 async def _no_links(session_id: str, user_id: str, path: str, *, expires_s: int) -> SignedLink:

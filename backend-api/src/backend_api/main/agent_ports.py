@@ -22,8 +22,6 @@ from backend_api.mcp.ports import McpConnector
 from backend_api.module import Parts
 from backend_api.previews.application.open_port import ClosePort, OpenPort
 from backend_api.settings.application.effective_settings import OpenEffectiveSettings
-from backend_api.skills.application.install_skill import InstallSkill
-from backend_api.skills.application.own_skills import OwnSkills
 from backend_api.web.fetch.guarded_client import GuardedClient
 
 
@@ -47,8 +45,6 @@ class OfUsers:
 
     effective_settings: OpenEffectiveSettings
     kinds: KindsOfUsers
-    skills: OwnSkills
-    install_skill: InstallSkill
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,7 +45,6 @@ from backend_api.identity.application.log_out import LogOut
 from backend_api.identity.application.refresh import Refresh
 from backend_api.identity.application.register import Register
 from backend_api.main.gateway_ports import Policy, Ports
-from backend_api.main.skills import skill_installer
 from backend_api.main.use_cases import UseCases
 from backend_api.mcp.application.change_servers import ChangeMcpServers
 from backend_api.mcp.application.list_tools import ListMcpTools
@@ -62,7 +61,6 @@ from backend_api.settings.application.try_key import TryKey
 from backend_api.settings.application.try_search_key import TrySearchKey
 from backend_api.settings.application.user_rules import UserRules
 from backend_api.settings.domain.table import DEFAULT_MODEL
-from backend_api.skills.application.delete_skill import DeleteSkill
 
 
 def assemble(ports: Ports, policy: Policy) -> UseCases:
@@ -83,7 +81,6 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
     remembered_for = policy.refresh_lifetime + timedelta(seconds=ports.access_tokens.lifetime_s)
     log_out = LogOut(ports.users, ports.refresh_tokens, remembered_for, ports.notifier)
     own = ports.own
-    install_skill = skill_installer(ports.own_skills, ports.skill_downloads)
     rules_of = UserRules(own.open_effective_settings, rules)
     return UseCases(
         register=Register(ports.users, ports.passwords, issue_grant, limiter, limits, policy.has_registration),
@@ -219,10 +216,6 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
             limiter=limiter,
             limits=limits,
         ),
-        own_skills=ports.own_skills,
-        add_skill=install_skill.add,
-        install_skill=install_skill,
-        delete_skill=DeleteSkill(ports.own_skills.store, ports.own_skills.library),
         read_kinds=ReadKinds(own.kinds_of_users),
         change_kind=ChangeKind(
             kinds=own.kinds_of_users,

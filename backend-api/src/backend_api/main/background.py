@@ -11,8 +11,7 @@ from backend_api.background.mongo.background_commands import MongoBackgroundComm
 from backend_api.background.tools import NAMES, BackgroundCalls, BackgroundToolSource, background_specs
 from backend_api.main.sandboxes import SandboxPorts
 from backend_api.main.stores import Stores
-from backend_api.sandboxes.tools import SandboxToolSource
-from backend_api.skills.application.place_skills import PlaceSkills
+from backend_api.sandboxes.tools import PlaceSkills, SandboxToolSource
 
 
 def look_at_commands(stores: Stores, sandboxes: SandboxPorts, clock: Callable[[], float]) -> LookAtCommand:

@@ -17,14 +17,12 @@ from backend_api.kit.mongo.database import Database
 from backend_api.mcp.mongo.documents import DOCUMENTS as MCP
 from backend_api.previews.mongo.documents import DOCUMENTS as PREVIEWS
 from backend_api.settings.mongo.documents import DOCUMENTS as SETTINGS
-from backend_api.skills.mongo.documents import DOCUMENTS as SKILLS
 
 DOCUMENTS: list[type[Document]] = [
     *IDENTITY,
     *CONVERSATIONS,
     *MCP,
     *SETTINGS,
-    *SKILLS,
     *AGENTS,
     *BACKGROUND,
     *PREVIEWS,

@@ -47,8 +47,6 @@ from backend_api.previews.ports import OpenedPorts, PreviewTokens, RunningSandbo
 from backend_api.sandboxes.domain.snapshots import Snapshots
 from backend_api.sandboxes.ports import Sandboxes, Screens, Workspace
 from backend_api.settings.ports import SearchKeyTrials
-from backend_api.skills.application.own_skills import OwnSkills
-from backend_api.skills.ports import SkillDownloads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +83,6 @@ class Ports:
     running_sandboxes: RunningSandboxes
     sandbox_apps: SandboxApps
     own: UserSettingsParts
-    own_skills: OwnSkills
-    skill_downloads: SkillDownloads
     search_trials: SearchKeyTrials
     modules: Mapping[str, object]
     """What modules have for their own routes, by name."""

@@ -29,7 +29,6 @@ from backend_api.previews.http import ports
 from backend_api.previews.proxy.app import PreviewHosts
 from backend_api.session_state.http import session_state
 from backend_api.settings import http as settings
-from backend_api.skills import http as skills
 from service_kit.problems import install_problems
 from service_kit.requests import NO_TELEMETRY, RequestMiddleware
 
@@ -68,7 +67,6 @@ _TAGS: list[dict[str, Any]] = [
     {"name": "computer", "description": "The desktop, live."},
     {"name": "usage", "description": "Tokens and what they cost."},
     {"name": "catalogue", "description": "Tools, models, presets."},
-    {"name": "skills", "description": "Instructions for kinds of work, which agents read when there is such work."},
     {"name": "mcp", "description": "MCP servers, of everybody and of the caller."},
     {"name": "agents", "description": "Kinds of sub-agents, of everybody and of the caller."},
     {"name": "settings", "description": "What each user has set, over what the deployment has."},
@@ -112,7 +110,6 @@ def build_app(
         background.router,
         catalogue.router,
         settings.router,
-        skills.router,
         agents.router,
         mcp.router,
         mcp_sign_in.router,

@@ -63,10 +63,6 @@ from backend_api.settings.application.effective_settings import OpenEffectiveSet
 from backend_api.settings.application.read_settings import ReadSettings
 from backend_api.settings.application.try_key import TryKey
 from backend_api.settings.application.try_search_key import TrySearchKey
-from backend_api.skills.application.add_skill import AddSkill
-from backend_api.skills.application.delete_skill import DeleteSkill
-from backend_api.skills.application.install_skill import InstallSkill
-from backend_api.skills.application.own_skills import OwnSkills
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,10 +123,6 @@ class UseCases:
     change_setting: ChangeSetting
     try_key: TryKey
     try_search_key: TrySearchKey
-    own_skills: OwnSkills
-    add_skill: AddSkill
-    install_skill: InstallSkill
-    delete_skill: DeleteSkill
     ports: Mapping[str, object]
     """Of the modules, by which their routes know them."""
     change_mcp_servers: ChangeMcpServers

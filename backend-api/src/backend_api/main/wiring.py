@@ -162,8 +162,6 @@ def _ports(runtime: Runtime, feed: SessionFeed, planned: Plan, access_tokens: Jw
         preview_tokens=JwtPreviewTokens(planned.secret, algorithm=settings.jwt_algorithm, clock=planned.clock),
         clock=planned.clock,
         own=runtime.own,
-        own_skills=runtime.own_skills,
-        skill_downloads=runtime.skill_downloads,
         search_trials=runtime.search_trials,
         modules=runtime.modules.ports,
         mcp_servers=runtime.mcp_servers,

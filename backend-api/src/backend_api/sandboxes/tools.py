@@ -64,7 +64,8 @@ PlaceSkills = Callable[[Sandbox, str, Sequence[str]], Awaitable[Sequence[str]]]
 """Sees to it that the folders of these skills of a user are there, and answers what to say of those that are not."""
 
 
-async def _no_folders(sandbox: Sandbox, user_id: str, names: Sequence[str]) -> Sequence[str]:
+async def no_folders(sandbox: Sandbox, user_id: str, names: Sequence[str]) -> Sequence[str]:
+    """There are no skills."""
     del sandbox, user_id, names
     return ()
 
@@ -78,7 +79,7 @@ class SandboxToolSource:
         sandboxes: Sandboxes,
         sandbox_tools: SandboxTools,
         *,
-        place_skills: PlaceSkills = _no_folders,
+        place_skills: PlaceSkills = no_folders,
         keep_alive_s: float = 20.0,
         rebuilt_within_s: float = REBUILT_WITHIN_S,
     ) -> None:
