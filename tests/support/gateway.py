@@ -19,8 +19,6 @@ from backend_api.agent.presets.preset_files import read_presets
 from backend_api.agent.tool import ToolSpec
 from backend_api.agent.tools.team import team_tools
 from backend_api.agents.mongo.subagent_kinds import MongoSubagentKinds
-from backend_api.background.application.look_at_command import LookAtCommand
-from backend_api.background.mongo.background_commands import MongoBackgroundCommands
 from backend_api.computers.file_links import JwtFileLinks
 from backend_api.computers.redis import RedisTickets
 from backend_api.conversations.application.session_rules import OptionRules
@@ -86,7 +84,6 @@ from support.memory.sandbox_commands import MemorySandboxCommands
 from support.memory.sandboxes import MemorySandboxes, MemoryScreens, MemoryWorkspace
 from support.memory.skills import MemorySkillDownloads
 from support.memory.snapshots import MemorySnapshots
-from support.memory.store import utc_now
 from support.modules import MODULE_DOCUMENTS, module_settings
 from support.tls import NO_TLS
 from support.user_settings import settings_parts
@@ -209,6 +206,7 @@ async def run_gateway(
     limits = limits or Limits(**dict.fromkeys((field.name for field in fields(Limits)), 0))
     presets = Presets(read_presets(), default="general")
     rules = OptionRules((), (TOOL,), NO_OPTIONS, presets, [tool.spec for tool in team_tools()])
+    sandbox_commands = MemorySandboxCommands()
     redis = connect_redis(redis_uri, connect_s=1, reads_for_s=1)
     sandboxes, workspace = computers or MemorySandboxes(), MemoryWorkspace(max_bytes=options.max_upload_bytes)
     async with (
@@ -235,6 +233,10 @@ async def run_gateway(
                 "fetcher": fetcher,
                 "redis": redis,
                 "endpoints": Endpoints(NoEndpoints()),
+                "sandboxes": sandboxes,
+                "sandbox_tools": sandbox_commands,
+                "ledger": MongoRunLedger(database, unseen_most=unseen_most),
+                "transcripts": MongoTranscripts(database),
                 "skill_library": LIBRARY,
                 "skill_downloads": MemorySkillDownloads(downloads),
             },
@@ -244,16 +246,6 @@ async def run_gateway(
         if mcp_hosts:
             mcp_connections = McpConnections(networks, tokens_of=UserTokens(sign_ins, authorizer).of)
         users = MongoUsers(database)
-        background, stream = MongoBackgroundCommands(database), live.stream
-        sandbox_commands = MemorySandboxCommands()
-        look_at_command = LookAtCommand(
-            commands=background,
-            sandboxes=sandboxes,
-            tools=sandbox_commands,
-            stream=stream,
-            notifier=live.notifier,
-            clock=utc_now,
-        )
         ports = Ports(
             users=users,
             accounts=users,
@@ -265,8 +257,6 @@ async def run_gateway(
             ledger=MongoRunLedger(database, unseen_most=unseen_most),
             run_records=MongoRunRecords(),
             waits=MongoWaits(database),
-            background=background,
-            look_at_command=look_at_command,
             log=MongoEventLog(database),
             transcripts=MongoTranscripts(database),
             spending=MongoSpending(database),
@@ -286,7 +276,7 @@ async def run_gateway(
             preview_tokens=JwtPreviewTokens(SECRET, algorithm="HS256", clock=clock),
             search_trials=SearchKeyTrials(search),
             own=own,
-            modules=dict(opened.ports),
+            modules=opened,
             mcp_servers=ServersOfUsers(MongoMcpServers(), own.box, shared_mcp),
             mcp_connections=mcp_connections or NoMcpServers(),
             mcp_sign_ins=sign_ins,

@@ -9,6 +9,7 @@ from beanie import Document
 from pydantic_settings import BaseSettings
 
 from backend_api.agent.capability import Capability
+from backend_api.background.capability import BACKGROUND
 from backend_api.kit.ids import UserId
 from backend_api.main.modules import MODULES
 from backend_api.memories.capability import memories_capability
@@ -37,5 +38,9 @@ async def nothing_loaded(user_id: UserId) -> Sequence[Any]:
     return ()
 
 
-OF_MODULES: Sequence[Capability] = [skills_capability(nothing_loaded, ()), memories_capability(nothing_loaded)]
+OF_MODULES: Sequence[Capability] = [
+    skills_capability(nothing_loaded, ()),
+    memories_capability(nothing_loaded),
+    BACKGROUND,
+]
 """What modules add to the agent, of a user who has nothing."""

@@ -9,7 +9,6 @@ import httpx
 
 from backend_api.agent.tool import Tool
 from backend_api.agents.application.kinds_of_users import KindsOfUsers
-from backend_api.background.application.look_at_command import LookAtCommand
 from backend_api.computers.application.link_file import LinkFile
 from backend_api.conversations.domain.kept_calls import KeptCalls
 from backend_api.conversations.domain.titles import Titles
@@ -55,8 +54,6 @@ class AgentPorts:
     users: OfUsers
     sandbox: SandboxPorts
     modules: Parts
-    look_at_command: LookAtCommand
-    """At commands in the background."""
     link_file: LinkFile
     open_port: OpenPort
     close_port: ClosePort

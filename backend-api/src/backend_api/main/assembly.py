@@ -6,8 +6,6 @@ from datetime import timedelta
 
 from backend_api.agents.application.change_kind import ChangeKind
 from backend_api.agents.application.read_kinds import ReadKinds
-from backend_api.background.application.read_commands import ReadCommands
-from backend_api.background.application.stop_commands import StopCommands
 from backend_api.computers.application.issue_ticket import IssueTicket
 from backend_api.computers.application.link_file import LinkFile
 from backend_api.computers.application.open_screen import OpenScreen
@@ -31,7 +29,7 @@ from backend_api.conversations.application.read_usage import ReadUsage
 from backend_api.conversations.application.resume_run import ResumeRun
 from backend_api.conversations.application.send_message import SendMessage
 from backend_api.conversations.application.session_heads import SessionHeads
-from backend_api.conversations.application.stop_run import StopRun
+from backend_api.conversations.application.stop_run import NO_BACKGROUND_WORK, StopRun
 from backend_api.conversations.application.stream_slots import StreamSlots
 from backend_api.conversations.application.update_session import UpdateSession
 from backend_api.identity.application.answer_slots import AnswerSlots
@@ -54,7 +52,6 @@ from backend_api.previews.application.issue_address import IssueAddress
 from backend_api.previews.application.open_port import ClosePort, OpenPort
 from backend_api.previews.application.preview_connections import PreviewConnections
 from backend_api.previews.application.reach_port import ReachPort
-from backend_api.session_state.application import ReadState
 from backend_api.settings.application.change_setting import ChangeSetting
 from backend_api.settings.application.read_settings import ReadSettings
 from backend_api.settings.application.try_key import TryKey
@@ -75,7 +72,7 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
     follow_events = FollowEvents(ports.sessions, ports.log, ports.stream, heads, policy.poll_s)
     connections = AuthenticatedConnections(ports.accounts, ports.notifier, ports.clock)
     slots = StreamSlots(policy.streams_per_user, connections)
-    stop_commands = StopCommands(ports.sessions, ports.background, ports.look_at_command)
+    stop_commands = ports.modules.port("stop_commands", NO_BACKGROUND_WORK)
     stop_run = StopRun(ports.sessions, ports.ledger, ports.log, ports.stream, ports.notifier, stop_commands)
     get_job = GetJob(ports.ledger)
     remembered_for = policy.refresh_lifetime + timedelta(seconds=ports.access_tokens.lifetime_s)
@@ -102,19 +99,9 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         update_session=UpdateSession(ports.sessions, ports.stream, rules_of, limiter, limits),
         delete_session=DeleteSession(ports.sessions, ports.ledger, ports.notifier, ports.sandboxes),
         sessions=ports.sessions,
-        read_state=ReadState(
-            ports.sessions,
-            ports.transcripts,
-            ports.ledger,
-            ports.sandboxes,
-            ports.background,
-            ports.opened_ports,
-        ),
         mark_read=MarkRead(ports.markers),
         send_message=send_message,
         stop_run=stop_run,
-        read_commands=ReadCommands(ports.sessions, ports.background, ports.look_at_command),
-        stop_commands=stop_commands,
         resume_run=ResumeRun(ports.ledger, ports.stream, ports.notifier, limiter, limits),
         compact_session=CompactSession(ports.ledger, ports.stream, ports.notifier, limiter, limits),
         answer_wait=AnswerWait(ports.waits, ports.stream, ports.notifier),
@@ -180,7 +167,7 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
             limiter=limiter,
             limits=limits,
         ),
-        ports=ports.modules,
+        ports=ports.modules.ports,
         change_mcp_servers=ChangeMcpServers(
             servers=ports.mcp_servers,
             connector=ports.mcp_connections,

@@ -29,7 +29,6 @@ from backend_api.agent.capabilities.turn_limit import TURN_LIMIT
 from backend_api.agent.capabilities.verification import VERIFICATION
 from backend_api.agent.capability import Capability, ToolSource
 from backend_api.agent.model import MAX_OUTPUT_TOKENS
-from backend_api.background.capability import BACKGROUND
 
 # The defaults of the settings of these names.
 MAX_TOKEN_BUDGET = 200_000
@@ -66,7 +65,6 @@ def capabilities(
         PLAN_STEPS,
         TODOS,
         TASKS,
-        BACKGROUND,
         PICTURES,
         old_results(min_tokens=micro_compact_min_tokens),
         CURRENT_DATE,

@@ -14,7 +14,6 @@ from backend_api.agent.tool import Tool, ToolSpec
 from backend_api.agent.tools.custom_tools import read_custom_tools
 from backend_api.agent.tools.team import team_tools
 from backend_api.agents.mongo.subagent_kinds import MongoSubagentKinds
-from backend_api.background.application.look_at_command import LookAtCommand
 from backend_api.computers.application.link_file import LinkFile
 from backend_api.computers.file_links import JwtFileLinks
 from backend_api.conversations.application.finish_deletions import FinishDeletions
@@ -34,7 +33,6 @@ from backend_api.kit.metrics import ProcessMetrics
 from backend_api.kit.mongo.clock import DatabaseClock
 from backend_api.main.agent import Agent, known_tools, open_agent
 from backend_api.main.agent_ports import AgentPorts, Conversations, OfUsers
-from backend_api.main.background import look_at_commands
 from backend_api.main.background_tasks import background_task
 from backend_api.main.limits import limits_of
 from backend_api.main.mcp import McpParts, deployment_servers, open_mcp_connections
@@ -111,7 +109,6 @@ class Runtime:
     waits: MongoWaits
     limiter: RedisRateLimiter
     rules: OptionRules
-    look_at_command: LookAtCommand
     agent: Agent
     own: UserSettingsParts
     search_trials: SearchKeyTrials
@@ -199,6 +196,10 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
         limiter, tools = RedisRateLimiter(stores.redis), list[ToolSpec]()
         of_team = [tool.spec for tool in team_tools()]
         rules = OptionRules((), tools, settings.session_defaults, planned.presets, of_team)
+        ledger = MongoRunLedger(
+            database, runs_per_user=settings.max_runs_per_user, unseen_most=settings.max_waiting_messages
+        )
+        transcripts = MongoTranscripts(database)
         given = {
             **planned.of_modules.ports,
             "mask": Mask(secrets),
@@ -214,6 +215,10 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
             "fetcher": fetcher,
             "redis": stores.redis,
             "endpoints": sandboxes.endpoints,
+            "sandboxes": sandboxes.sandboxes,
+            "sandbox_tools": sandboxes.tools,
+            "ledger": ledger,
+            "transcripts": transcripts,
         }
         async with (
             open_modules(planned.modules, planned.module_settings, given) as modules,
@@ -221,11 +226,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 settings, planned.mcp_servers, SignInsOfUsers(MongoSignIns(), own.box), sandboxes.mcp_programs
             ) as mcp,
         ):
-            ledger = MongoRunLedger(
-                database, runs_per_user=settings.max_runs_per_user, unseen_most=settings.max_waiting_messages
-            )
             waits = MongoWaits(database)
-            look_at_command = look_at_commands(stores, sandboxes, planned.clock)
             mcp_store, opened_ports = MongoMcpServers(), MongoOpenedPorts(database)
             mcp_servers = ServersOfUsers(mcp_store, planned.box, planned.mcp_servers)
             ports = AgentPorts(
@@ -236,7 +237,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     notifier=stores.notifier,
                     sessions=sessions,
                     titles=MongoTitles(database),
-                    transcripts=MongoTranscripts(database),
+                    transcripts=transcripts,
                     kept_calls=MongoKeptCalls(database, most=settings.max_model_calls_mb_per_user * 1024**2),
                 ),
                 users=OfUsers(
@@ -245,7 +246,6 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 ),
                 sandbox=sandboxes,
                 modules=modules,
-                look_at_command=look_at_command,
                 link_file=LinkFile(
                     OwnSandbox(sessions, sandboxes.sandboxes, queue_s=None), sandboxes.workspace, planned.links
                 ),
@@ -273,7 +273,6 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     ExpireWaits(waits=waits, stream=stores.stream, notifier=stores.notifier).expire_until_cancelled(),
                     "waits",
                 ),
-                background_task(agent.watch_commands.watch_until_cancelled(), "background"),
                 _running(modules.tasks),
                 background_task(ResealSecrets(own.store, own.box)(), "secrets"),
                 background_task(ResealMcpServers(mcp_store, own.box)(), "MCP secrets"),
@@ -290,7 +289,6 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     waits=waits,
                     limiter=limiter,
                     rules=rules,
-                    look_at_command=look_at_command,
                     agent=agent,
                     own=own,
                     search_trials=SearchKeyTrials(search),

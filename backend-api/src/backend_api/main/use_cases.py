@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, fields
 from backend_api.agent.tool import ToolSpec
 from backend_api.agents.application.change_kind import ChangeKind
 from backend_api.agents.application.read_kinds import ReadKinds
-from backend_api.background.application.read_commands import ReadCommands
-from backend_api.background.application.stop_commands import StopCommands
 from backend_api.computers.application.issue_ticket import IssueTicket
 from backend_api.computers.application.link_file import LinkFile
 from backend_api.computers.application.open_screen import OpenScreen
@@ -57,7 +55,6 @@ from backend_api.previews.application.reach_port import ReachPort
 from backend_api.previews.ports import OpenedPorts
 from backend_api.sandboxes.domain.snapshots import Snapshots
 from backend_api.sandboxes.ports import Sandboxes, Workspace
-from backend_api.session_state.application import ReadState
 from backend_api.settings.application.change_setting import ChangeSetting
 from backend_api.settings.application.effective_settings import OpenEffectiveSettings
 from backend_api.settings.application.read_settings import ReadSettings
@@ -81,12 +78,9 @@ class UseCases:
     update_session: UpdateSession
     delete_session: DeleteSession
     sessions: SessionRepository
-    read_state: ReadState
     mark_read: MarkRead
     send_message: SendMessage
     stop_run: StopRun
-    read_commands: ReadCommands
-    stop_commands: StopCommands
     resume_run: ResumeRun
     compact_session: CompactSession
     answer_wait: AnswerWait

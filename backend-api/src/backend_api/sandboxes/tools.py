@@ -55,6 +55,15 @@ def manifest_tools() -> list[ToolSpec]:
     ]
 
 
+RECORDED = frozenset({"background_run", "check_background", "background_stop"})
+"""Those that are nothing to be called without a record of what they start: who keeps it offers them."""
+
+
+def foreground_tools() -> list[ToolSpec]:
+    """All others."""
+    return [spec for spec in manifest_tools() if spec.name not in RECORDED]
+
+
 def shell_of(agent_id: str) -> str:
     """The name of a sub-agent's own shell. Sandboxes close such ones again where there are too many."""
     return f"agent-{sha256(agent_id.encode()).hexdigest()[:8]}"
