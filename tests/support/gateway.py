@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, fields, replace
 
@@ -19,8 +19,6 @@ from backend_api.agent.presets.preset_files import read_presets
 from backend_api.agent.tool import ToolSpec
 from backend_api.agent.tools.team import team_tools
 from backend_api.agents.mongo.subagent_kinds import MongoSubagentKinds
-from backend_api.background.application.look_at_command import LookAtCommand
-from backend_api.background.mongo.background_commands import MongoBackgroundCommands
 from backend_api.computers.file_links import JwtFileLinks
 from backend_api.computers.redis import RedisTickets
 from backend_api.conversations.application.session_rules import OptionRules
@@ -69,23 +67,23 @@ from backend_api.previews.ports import AppAnswer, AppRequest, AppSocket, Sandbox
 from backend_api.previews.preview_tokens import JwtPreviewTokens
 from backend_api.runs.mongo.run_ledger import MongoRunLedger
 from backend_api.runs.mongo.run_waits import MongoWaits
-from backend_api.sandboxes.domain.entity import Sandbox
+from backend_api.sandboxes.domain.entity import Sandbox, Scope
+from backend_api.sandboxes.domain.errors import SandboxUnavailableError
 from backend_api.sandboxes.ports import Workspace
+from backend_api.sandboxes.tool_api.endpoints import Endpoints
 from backend_api.settings.application.user_rules import UserRules
 from backend_api.settings.mongo.user_settings import MongoSettingsStore
-from backend_api.skills.application.own_skills import OwnSkills
 from backend_api.skills.library.library import read_library
-from backend_api.skills.mongo.skills import MongoSkillStore
 from backend_api.web.fetch.guarded_client import guarded_client, guarded_transport
 from backend_api.web.fetch.rules import FetchRules, allowed_hosts
 from backend_api.web.search.own_search import SearchKeyTrials
+from contracts.sandboxes import EndpointToken
 from support.backend_stores import redis_channels
 from support.listening import on_loopback
 from support.memory.sandbox_commands import MemorySandboxCommands
 from support.memory.sandboxes import MemorySandboxes, MemoryScreens, MemoryWorkspace
 from support.memory.skills import MemorySkillDownloads
 from support.memory.snapshots import MemorySnapshots
-from support.memory.store import utc_now
 from support.modules import MODULE_DOCUMENTS, module_settings
 from support.tls import NO_TLS
 from support.user_settings import settings_parts
@@ -121,6 +119,16 @@ class NoApps:
     ) -> AsyncGenerator[AppSocket]:
         raise NothingListensError(f"Nothing listens at port {port} yet.")
         yield
+
+
+class NoEndpoints:
+    """`EndpointTokens` of computers in memory, which have no endpoints."""
+
+    async def token(self, sandbox: Sandbox, scopes: Iterable[Scope]) -> EndpointToken:
+        raise SandboxUnavailableError("Computers in memory have no endpoint.")
+
+    def forget(self, sandbox: Sandbox) -> None:
+        pass
 
 
 _idle: defaultdict[tuple[WebOptions, tuple[str, ...]], list[tuple[FastAPI, list[Wire]]]] = defaultdict(list)
@@ -198,6 +206,7 @@ async def run_gateway(
     limits = limits or Limits(**dict.fromkeys((field.name for field in fields(Limits)), 0))
     presets = Presets(read_presets(), default="general")
     rules = OptionRules((), (TOOL,), NO_OPTIONS, presets, [tool.spec for tool in team_tools()])
+    sandbox_commands = MemorySandboxCommands()
     redis = connect_redis(redis_uri, connect_s=1, reads_for_s=1)
     sandboxes, workspace = computers or MemorySandboxes(), MemoryWorkspace(max_bytes=options.max_upload_bytes)
     async with (
@@ -223,6 +232,13 @@ async def run_gateway(
                 "clock": clock,
                 "fetcher": fetcher,
                 "redis": redis,
+                "endpoints": Endpoints(NoEndpoints()),
+                "sandboxes": sandboxes,
+                "sandbox_tools": sandbox_commands,
+                "ledger": MongoRunLedger(database, unseen_most=unseen_most),
+                "transcripts": MongoTranscripts(database),
+                "skill_library": LIBRARY,
+                "skill_downloads": MemorySkillDownloads(downloads),
             },
         ) as opened,
     ):
@@ -230,16 +246,6 @@ async def run_gateway(
         if mcp_hosts:
             mcp_connections = McpConnections(networks, tokens_of=UserTokens(sign_ins, authorizer).of)
         users = MongoUsers(database)
-        background, stream = MongoBackgroundCommands(database), live.stream
-        sandbox_commands = MemorySandboxCommands()
-        look_at_command = LookAtCommand(
-            commands=background,
-            sandboxes=sandboxes,
-            tools=sandbox_commands,
-            stream=stream,
-            notifier=live.notifier,
-            clock=utc_now,
-        )
         ports = Ports(
             users=users,
             accounts=users,
@@ -251,8 +257,6 @@ async def run_gateway(
             ledger=MongoRunLedger(database, unseen_most=unseen_most),
             run_records=MongoRunRecords(),
             waits=MongoWaits(database),
-            background=background,
-            look_at_command=look_at_command,
             log=MongoEventLog(database),
             transcripts=MongoTranscripts(database),
             spending=MongoSpending(database),
@@ -270,11 +274,9 @@ async def run_gateway(
             running_sandboxes=sandboxes,
             sandbox_apps=apps or NoApps(),
             preview_tokens=JwtPreviewTokens(SECRET, algorithm="HS256", clock=clock),
-            own_skills=OwnSkills(MongoSkillStore(database), LIBRARY),
-            skill_downloads=MemorySkillDownloads(downloads),
             search_trials=SearchKeyTrials(search),
             own=own,
-            modules=dict(opened.ports),
+            modules=opened,
             mcp_servers=ServersOfUsers(MongoMcpServers(), own.box, shared_mcp),
             mcp_connections=mcp_connections or NoMcpServers(),
             mcp_sign_ins=sign_ins,

@@ -8,9 +8,13 @@ from typing import Any
 from beanie import Document
 from pydantic_settings import BaseSettings
 
+from backend_api.agent.capability import Capability
+from backend_api.background.capability import BACKGROUND
 from backend_api.kit.ids import UserId
 from backend_api.main.modules import MODULES
+from backend_api.memories.capability import memories_capability
 from backend_api.module import Module
+from backend_api.skills.capability import skills_capability
 
 MODULE_DOCUMENTS: Sequence[type[Document]] = [one for module in MODULES for one in module.documents]
 
@@ -28,7 +32,15 @@ def module_settings(modules: Sequence[Module], source_urls: Mapping[str, str] | 
     return {module.name: module.settings(**own.get(module.name, {})) for module in modules}
 
 
-async def nothing_loaded(user_id: UserId) -> Sequence[object]:
+async def nothing_loaded(user_id: UserId) -> Sequence[Any]:
     """What a capability loads of a user who has nothing."""
     del user_id
     return ()
+
+
+OF_MODULES: Sequence[Capability] = [
+    skills_capability(nothing_loaded, ()),
+    memories_capability(nothing_loaded),
+    BACKGROUND,
+]
+"""What modules add to the agent, of a user who has nothing."""

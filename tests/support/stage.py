@@ -48,6 +48,7 @@ from support.memory.sandboxes import MemorySandboxes, MemoryWorkspace
 from support.memory.session_stream import MemorySessionStream
 from support.memory.sessions import MemoryEventLog, MemorySessionRepository
 from support.memory.store import MemoryStore, utc_now
+from support.modules import OF_MODULES
 from support.scripted import SCRIPTED, HandlerBox, OneModel
 
 USER = UserId("user_1")
@@ -227,7 +228,7 @@ def worker_for(
     secrets: Sequence[str] = (),
     keep_sandbox: KeepSandbox = no_sandbox,
     kept_calls: KeptCalls | None = None,
-    of_modules: Sequence[Capability] = (),
+    of_modules: Sequence[Capability] = OF_MODULES,
     kinds: KindsOfUsers | None = None,
     mcp: McpServers | None = None,
     **bounds: int,

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from backend_api.main import capabilities as module
+from backend_api.main.modules import MODULES
 
 WITHOUT = os.environ["WITHOUT"]
 PROGRAMS = (
@@ -32,7 +33,7 @@ _names = WITHOUT.split(",")
 _whole = module.capabilities
 _begin = subprocess.Popen.__init__
 
-if unknown := {*_names} - {one.name for one in _whole()}:
+if unknown := {*_names} - {*(one.name for one in _whole()), *(one.name for one in MODULES)}:
     raise SystemExit(f"WITHOUT: there is no capability called {', '.join(sorted(unknown))}")
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from inspect import signature
-from typing import Any
+from inspect import Parameter, signature
+from typing import Any, TypeVar, cast
 
 from beanie import Document
 from fastapi import APIRouter
@@ -15,6 +15,7 @@ from pydantic_settings import BaseSettings
 from backend_api.agent.capability import Capability, ToolSource
 from backend_api.agent.tool import Tool
 
+T = TypeVar("T")
 Task = Callable[[], Coroutine[None, None, None]]
 """Work beside the requests, that goes on until it is cancelled."""
 
@@ -29,6 +30,28 @@ class Parts:
     capabilities: Sequence[Capability] = ()
     tasks: Mapping[str, Task] = field(default_factory=dict[str, Task])
 
+    def port(self, name: str, default: T) -> T:
+        """The port of this name, or the default where no module has it: what the gateway itself would like to know of
+        a feature that it may be without."""
+        return cast("T", self.ports.get(name, default))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """What was made of settings before anything is open: `ports` for what is opened later, and `secrets`, which must
+    not be read in anything that is kept."""
+
+    ports: Mapping[str, object] = field(default_factory=dict[str, object])
+    secrets: Sequence[str] = ()
+
+
+def _nothing_planned() -> Planned:
+    return Planned()
+
+
+class NoSettings(BaseSettings):
+    """Of a module that has none."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Module:
@@ -36,21 +59,37 @@ class Module:
     environment, the `documents` it stores, its `routes` and what is said of them in the API document, and the `tools`
     that may be named in presets and kinds of agents.
 
-    `open` makes the rest. It is called with keyword arguments: its parameters name the ports that it stands on, those
-    of the gateway and those of modules before it in the list, and `settings` are its own.
+    `plan` looks at its settings, and at what they name, so that a start with wrong ones is refused before anything is
+    opened: it raises `ValueError`. `open` makes the rest. Both are called with keyword arguments: their parameters name
+    the ports that they stand on, those of the gateway and those of modules before it in the list, and `settings` are
+    its own. A parameter with a default is a port that may be missing.
     """
 
     name: str
     description: str
-    settings: type[BaseSettings]
+    settings: type[BaseSettings] = NoSettings
     documents: Sequence[type[Document]] = ()
     routes: Sequence[APIRouter] = ()
     tools: Sequence[Tool] = ()
+    plan: Callable[..., Planned] = _nothing_planned
     open: Callable[..., AbstractAsyncContextManager[Parts]]
 
 
 class UnknownPortError(Exception):
     """A module names a port that no module before it has."""
+
+
+def plan_modules(
+    modules: Sequence[Module], settings: Mapping[str, BaseSettings], ports: Mapping[str, object]
+) -> Planned:
+    """What all of them make of their settings, in their order. Raises `ValueError` and `UnknownPortError`."""
+    known: dict[str, object] = {**ports}
+    secrets: list[str] = []
+    for module in modules:
+        planned = module.plan(**_arguments(module, module.plan, known | {"settings": settings[module.name]}))
+        known |= planned.ports
+        secrets += planned.secrets
+    return Planned(ports={name: port for name, port in known.items() if name not in ports}, secrets=secrets)
 
 
 @asynccontextmanager
@@ -65,7 +104,7 @@ async def open_modules(
     tasks: dict[str, Task] = {}
     async with AsyncExitStack() as stack:
         for module in modules:
-            wanted = _arguments(module, known | {"settings": settings[module.name]})
+            wanted = _arguments(module, module.open, known | {"settings": settings[module.name]})
             parts = await stack.enter_async_context(module.open(**wanted))
             known |= parts.ports
             tools += parts.tools
@@ -74,8 +113,8 @@ async def open_modules(
         yield Parts(ports=known, tools=tools, capabilities=capabilities, tasks=tasks)
 
 
-def _arguments(module: Module, known: Mapping[str, object]) -> dict[str, Any]:
-    names = signature(module.open).parameters
-    if missing := [name for name in names if name not in known]:
+def _arguments(module: Module, made_by: Callable[..., object], known: Mapping[str, object]) -> dict[str, Any]:
+    wanted = signature(made_by).parameters
+    if missing := [name for name, one in wanted.items() if name not in known and one.default is Parameter.empty]:
         raise UnknownPortError(f"The module {module.name} stands on {', '.join(missing)}, which none before it has.")
-    return {name: known[name] for name in names}
+    return {name: known[name] for name in wanted if name in known}

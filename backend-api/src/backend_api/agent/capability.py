@@ -19,7 +19,6 @@ from backend_api.agent.model import CONTEXT_WINDOW
 from backend_api.agent.options import JUDGED_BY, NO_OPTIONS, AgentMode, Options, merged, session_options
 from backend_api.agent.preset import NO_PRESET, Preset
 from backend_api.agent.sizes import CountTokens, count_estimated
-from backend_api.agent.skills import SkillOffer
 from backend_api.agent.subagent_kinds import BUILT_IN, MAIN, SubagentKind
 from backend_api.agent.team import Membership
 from backend_api.agent.tool import Tool, ToolSpec
@@ -32,7 +31,7 @@ class Setup:
     """What an agent works with. `options` are those of all layers together, `below` those below the session's, and
     `preset` is the one among these layers; `tools` are all that it may use, empty while they are asked for, and
     `tool_set` what it is told of them; `context_window` is that of its model, in tokens, and `count_tokens` counts as
-    that does; `kinds` are those that sub-agents may be of, and `kind` names its own; `skills` are its user's;
+    that does; `kinds` are those that sub-agents may be of, and `kind` names its own;
     `loaded` is what each capability, by its name, loaded of the user as the run began; `mcp_tools` are those that its
     MCP servers offer; `membership` is who it is in
     the run's team, where it has one."""
@@ -48,7 +47,6 @@ class Setup:
     context_window: int = CONTEXT_WINDOW
     count_tokens: CountTokens = count_estimated
     tool_set: ToolSet | None = None
-    skills: Sequence[SkillOffer] = ()
     loaded: Mapping[str, object] = field(default_factory=dict[str, object])
     mcp_tools: Sequence[Tool] = ()
     membership: Membership | None = None
@@ -216,9 +214,11 @@ class Capability:
     an opening; which of all tools it `offers` the model; `notes` told before an answer; `projections` of the history;
     what of it is `kept` with a summary, word for word; a `gate` that judges each call; a `brake` that may end the run
     before a turn, make that the last one, or put it off; a `closing` that may go on with an answer. What it has none of
-    is None. The order of capabilities is that of what they say, and of two tools of one name the first one's counts."""
+    is None. The order of capabilities is that of what they say, and of two tools of one name the first one's counts:
+    one of a module stands behind the one that it names as `after`."""
 
     name: str
+    after: str | None = None
     load: Callable[[UserId], Awaitable[object]] | None = None
     tools: Callable[[Setup], Awaitable[Sequence[Tool]]] | None = None
     offers: Callable[[Setup, Sequence[ToolSpec]], Sequence[ToolSpec]] | None = None

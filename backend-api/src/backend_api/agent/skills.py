@@ -1,22 +1,13 @@
-"""Skills as an agent knows them: which there are for it, and which it has read."""
+"""Which skills an agent has read."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from backend_api.agent.events import ToolCalled, ToolFinished
 
 READ_TOOL = "read_skill"
 LIST_TOOL = "list_skills"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SkillOffer:
-    """A skill that an agent may read."""
-
-    name: str
-    description: str
 
 
 def read_by(called: ToolCalled, finished: ToolFinished) -> str | None:

@@ -29,18 +29,17 @@ from backend_api.kit.ids import SessionId, UserId
 from backend_api.sandboxes.domain.entity import Sandbox
 from backend_api.sandboxes.domain.errors import SandboxUnavailableError
 from backend_api.sandboxes.ports import SandboxTools
-from backend_api.sandboxes.tools import SandboxToolSource
+from backend_api.sandboxes.tools import RECORDED, SandboxToolSource
 from contracts.tools import BACKGROUND_TIMEOUT_S, MAX_BACKGROUND_TIMEOUT_S
 
 logger = logging.getLogger(__name__)
 
 RUN, CHECK, STOP = "background_run", "check_background", "background_stop"
-NAMES = frozenset({RUN, CHECK, STOP})
 
 
 def background_specs(specs: Sequence[ToolSpec], timeout_s: int) -> list[ToolSpec]:
     """Those of the manifest as an agent is told of them: the id is given, and the time-out is the deployment's."""
-    return [_without_id(spec, timeout_s) if spec.name == RUN else spec for spec in specs if spec.name in NAMES]
+    return [_without_id(spec, timeout_s) if spec.name == RUN else spec for spec in specs if spec.name in RECORDED]
 
 
 def _without_id(spec: ToolSpec, timeout_s: int) -> ToolSpec:

@@ -25,7 +25,6 @@ from backend_api.agent.tools.think import THINK
 from backend_api.agent.tools.todos import todo_tools
 from backend_api.agent.tools.tool_families import LOAD_TOOLS, USE_TOOL_OF_FAMILY
 from backend_api.agent.tools.utc_now import utc_now
-from backend_api.background.application.watch_commands import WatchCommands
 from backend_api.computers.application.link_file import LinkFile
 from backend_api.computers.tools import LinkSigner, SignedLink, generate_download_url
 from backend_api.conversations.application.agent_files import AgentFiles
@@ -37,11 +36,9 @@ from backend_api.conversations.application.write_transcript import WriteTranscri
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.masking import Mask
 from backend_api.main.agent_ports import AgentPorts
-from backend_api.main.background import background_tools, foreground_specs
 from backend_api.main.capabilities import capabilities
 from backend_api.main.modules import MODULES
 from backend_api.main.settings import Settings
-from backend_api.main.skills import NO_SKILLS, skill_reading
 from backend_api.main.web import known_web_tools, search_settings, web_tools
 from backend_api.mcp.application.run_servers import McpServers
 from backend_api.mcp.tools import McpTools
@@ -49,17 +46,11 @@ from backend_api.models.catalogue import Catalogue
 from backend_api.module import Module
 from backend_api.previews.tools import PortTools, port_tools
 from backend_api.runs.application.histories import Histories
-from backend_api.runs.application.run_services import RunOptions, RunServices
+from backend_api.runs.application.run_services import RunOptions, RunServices, no_commands
 from backend_api.runs.application.session_traces import SessionTraces
 from backend_api.runs.application.title_sessions import TitleSessions
 from backend_api.runs.application.worker import Worker
-from backend_api.sandboxes.tools import SandboxToolSource, manifest_tools
-from backend_api.skills.application.install_skill import InstallSkill
-from backend_api.skills.application.place_skills import PlaceSkills
-from backend_api.skills.application.skill_offers import SkillOffers
-from backend_api.skills.library.archives import ZipArchives
-from backend_api.skills.tools.install_skill import install_skill
-from backend_api.skills.tools.skills import skill_tools
+from backend_api.sandboxes.tools import SandboxToolSource, foreground_tools, no_folders
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +59,6 @@ class Agent:
 
     worker: Worker
     title_sessions: TitleSessions
-    watch_commands: WatchCommands
     tools: tuple[ToolSpec, ...]
 
 
@@ -90,19 +80,16 @@ async def open_agent(
         files = AgentFiles(sandbox.sandboxes, sandbox.workspace)
         mirrored = AgentFiles(sandbox.sandboxes, sandbox.workspace, within_s=MIRROR_WITHIN_S)
         mirror_tasks = MirrorTasks(mirrored)
-        place_skills = PlaceSkills(users.skills, ZipArchives(), sandbox.skill_folders)
-        specs = manifest_tools()
+        place_skills = ports.modules.port("place_skills", no_folders)
         table = capabilities(
             LocalTools(local),
-            MainAgentTools(_main_agent_tools(users.install_skill)),
+            MainAgentTools(_main_agent_tools()),
             TaskTool(),
-            LocalTools(skill_tools(skill_reading(users.skills, place_skills))),
             LocalTools(todo_tools()),
             LocalTools(task_tools(mirror_tasks)),
             TeamTools(settings.max_teammates),
             *ports.modules.tools,
-            SandboxToolSource(foreground_specs(specs), sandbox.sandboxes, sandbox.tools, place_skills=place_skills),
-            background_tools(ports.look_at_command, specs, settings.background_timeout, place_skills),
+            SandboxToolSource(foreground_tools(), sandbox.sandboxes, sandbox.tools, place_skills=place_skills),
             PortTools(ports.open_port, ports.close_port),
             LocalTools(ports.custom_tools),
             McpTools(),
@@ -150,8 +137,7 @@ async def open_agent(
             write_result=WriteResult(files),
             mirror_tasks=mirror_tasks,
             mirror_team=MirrorTeam(mirrored),
-            skills=SkillOffers(users.skills),
-            request_end_of_commands=ports.look_at_command.commands.request_end,
+            request_end_of_commands=ports.modules.port("request_end_of_commands", no_commands),
             want_title=title_sessions.want,
             mcp_tools=McpServers(
                 connector=ports.mcp_connections,
@@ -175,7 +161,6 @@ async def open_agent(
         yield Agent(
             worker=worker,
             title_sessions=title_sessions,
-            watch_commands=WatchCommands(commands=ports.look_at_command.commands, look=ports.look_at_command),
             tools=tuple(tool.spec for tool in tools),
         )
 
@@ -185,16 +170,15 @@ def known_tools(modules: Sequence[Module] = MODULES) -> list[ToolSpec]:
     local = _local_tools(lambda: datetime.now(UTC), _no_links, known_web_tools())
     own = (
         *local,
-        *_main_agent_tools(None),
+        *_main_agent_tools(),
         task_tool(),
         *todo_tools(),
         *task_tools(),
         *team_tools(),
-        *skill_tools(NO_SKILLS),
         *(tool for module in modules for tool in module.tools),
         *port_tools(),
     )
-    return [*(tool.spec for tool in own), *manifest_tools()]
+    return [*(tool.spec for tool in own), *foreground_tools()]
 
 
 def _local_tools(now: Callable[[], datetime], sign: LinkSigner, web: Sequence[Tool]) -> list[Tool]:
@@ -209,8 +193,8 @@ def _local_tools(now: Callable[[], datetime], sign: LinkSigner, web: Sequence[To
     ]
 
 
-def _main_agent_tools(install: InstallSkill | None) -> list[Tool]:
-    return [*plan_mode_tools(), PLAN_UPDATE, COMPACT, install_skill(install)]
+def _main_agent_tools() -> list[Tool]:
+    return [*plan_mode_tools(), PLAN_UPDATE, COMPACT]
 
 
 async def _no_links(session_id: str, user_id: str, path: str, *, expires_s: int) -> SignedLink:

@@ -9,7 +9,6 @@ import httpx
 
 from backend_api.agent.tool import Tool
 from backend_api.agents.application.kinds_of_users import KindsOfUsers
-from backend_api.background.application.look_at_command import LookAtCommand
 from backend_api.computers.application.link_file import LinkFile
 from backend_api.conversations.domain.kept_calls import KeptCalls
 from backend_api.conversations.domain.titles import Titles
@@ -22,8 +21,6 @@ from backend_api.mcp.ports import McpConnector
 from backend_api.module import Parts
 from backend_api.previews.application.open_port import ClosePort, OpenPort
 from backend_api.settings.application.effective_settings import OpenEffectiveSettings
-from backend_api.skills.application.install_skill import InstallSkill
-from backend_api.skills.application.own_skills import OwnSkills
 from backend_api.web.fetch.guarded_client import GuardedClient
 
 
@@ -47,8 +44,6 @@ class OfUsers:
 
     effective_settings: OpenEffectiveSettings
     kinds: KindsOfUsers
-    skills: OwnSkills
-    install_skill: InstallSkill
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +54,6 @@ class AgentPorts:
     users: OfUsers
     sandbox: SandboxPorts
     modules: Parts
-    look_at_command: LookAtCommand
-    """At commands in the background."""
     link_file: LinkFile
     open_port: OpenPort
     close_port: ClosePort

@@ -35,5 +35,6 @@ def describe_app(options: WebOptions, modules: Sequence[Module] = MODULES) -> Fa
 
 def _with_modules(options: WebOptions, modules: Sequence[Module], lifespan: Lifespan | None) -> FastAPI:
     routers = [router for module in modules for router in module.routes]
-    tags = [{"name": module.name, "description": module.description} for module in modules if module.routes]
+    used = {tag for router in routers for tag in router.tags}
+    tags = [{"name": module.name, "description": module.description} for module in modules if module.name in used]
     return build_app(options, lifespan, routers, tags)

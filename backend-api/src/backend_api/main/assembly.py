@@ -6,8 +6,6 @@ from datetime import timedelta
 
 from backend_api.agents.application.change_kind import ChangeKind
 from backend_api.agents.application.read_kinds import ReadKinds
-from backend_api.background.application.read_commands import ReadCommands
-from backend_api.background.application.stop_commands import StopCommands
 from backend_api.computers.application.issue_ticket import IssueTicket
 from backend_api.computers.application.link_file import LinkFile
 from backend_api.computers.application.open_screen import OpenScreen
@@ -31,7 +29,7 @@ from backend_api.conversations.application.read_usage import ReadUsage
 from backend_api.conversations.application.resume_run import ResumeRun
 from backend_api.conversations.application.send_message import SendMessage
 from backend_api.conversations.application.session_heads import SessionHeads
-from backend_api.conversations.application.stop_run import StopRun
+from backend_api.conversations.application.stop_run import NO_BACKGROUND_WORK, StopRun
 from backend_api.conversations.application.stream_slots import StreamSlots
 from backend_api.conversations.application.update_session import UpdateSession
 from backend_api.identity.application.answer_slots import AnswerSlots
@@ -45,7 +43,6 @@ from backend_api.identity.application.log_out import LogOut
 from backend_api.identity.application.refresh import Refresh
 from backend_api.identity.application.register import Register
 from backend_api.main.gateway_ports import Policy, Ports
-from backend_api.main.skills import skill_installer
 from backend_api.main.use_cases import UseCases
 from backend_api.mcp.application.change_servers import ChangeMcpServers
 from backend_api.mcp.application.list_tools import ListMcpTools
@@ -55,14 +52,12 @@ from backend_api.previews.application.issue_address import IssueAddress
 from backend_api.previews.application.open_port import ClosePort, OpenPort
 from backend_api.previews.application.preview_connections import PreviewConnections
 from backend_api.previews.application.reach_port import ReachPort
-from backend_api.session_state.application import ReadState
 from backend_api.settings.application.change_setting import ChangeSetting
 from backend_api.settings.application.read_settings import ReadSettings
 from backend_api.settings.application.try_key import TryKey
 from backend_api.settings.application.try_search_key import TrySearchKey
 from backend_api.settings.application.user_rules import UserRules
 from backend_api.settings.domain.table import DEFAULT_MODEL
-from backend_api.skills.application.delete_skill import DeleteSkill
 
 
 def assemble(ports: Ports, policy: Policy) -> UseCases:
@@ -77,13 +72,12 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
     follow_events = FollowEvents(ports.sessions, ports.log, ports.stream, heads, policy.poll_s)
     connections = AuthenticatedConnections(ports.accounts, ports.notifier, ports.clock)
     slots = StreamSlots(policy.streams_per_user, connections)
-    stop_commands = StopCommands(ports.sessions, ports.background, ports.look_at_command)
+    stop_commands = ports.modules.port("stop_commands", NO_BACKGROUND_WORK)
     stop_run = StopRun(ports.sessions, ports.ledger, ports.log, ports.stream, ports.notifier, stop_commands)
     get_job = GetJob(ports.ledger)
     remembered_for = policy.refresh_lifetime + timedelta(seconds=ports.access_tokens.lifetime_s)
     log_out = LogOut(ports.users, ports.refresh_tokens, remembered_for, ports.notifier)
     own = ports.own
-    install_skill = skill_installer(ports.own_skills, ports.skill_downloads)
     rules_of = UserRules(own.open_effective_settings, rules)
     return UseCases(
         register=Register(ports.users, ports.passwords, issue_grant, limiter, limits, policy.has_registration),
@@ -105,19 +99,9 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         update_session=UpdateSession(ports.sessions, ports.stream, rules_of, limiter, limits),
         delete_session=DeleteSession(ports.sessions, ports.ledger, ports.notifier, ports.sandboxes),
         sessions=ports.sessions,
-        read_state=ReadState(
-            ports.sessions,
-            ports.transcripts,
-            ports.ledger,
-            ports.sandboxes,
-            ports.background,
-            ports.opened_ports,
-        ),
         mark_read=MarkRead(ports.markers),
         send_message=send_message,
         stop_run=stop_run,
-        read_commands=ReadCommands(ports.sessions, ports.background, ports.look_at_command),
-        stop_commands=stop_commands,
         resume_run=ResumeRun(ports.ledger, ports.stream, ports.notifier, limiter, limits),
         compact_session=CompactSession(ports.ledger, ports.stream, ports.notifier, limiter, limits),
         answer_wait=AnswerWait(ports.waits, ports.stream, ports.notifier),
@@ -183,7 +167,7 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
             limiter=limiter,
             limits=limits,
         ),
-        ports=ports.modules,
+        ports=ports.modules.ports,
         change_mcp_servers=ChangeMcpServers(
             servers=ports.mcp_servers,
             connector=ports.mcp_connections,
@@ -219,10 +203,6 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
             limiter=limiter,
             limits=limits,
         ),
-        own_skills=ports.own_skills,
-        add_skill=install_skill.add,
-        install_skill=install_skill,
-        delete_skill=DeleteSkill(ports.own_skills.store, ports.own_skills.library),
         read_kinds=ReadKinds(own.kinds_of_users),
         change_kind=ChangeKind(
             kinds=own.kinds_of_users,

@@ -29,8 +29,6 @@ from backend_api.agent.capabilities.turn_limit import TURN_LIMIT
 from backend_api.agent.capabilities.verification import VERIFICATION
 from backend_api.agent.capability import Capability, ToolSource
 from backend_api.agent.model import MAX_OUTPUT_TOKENS
-from backend_api.background.capability import BACKGROUND
-from backend_api.skills.capability import SKILLS
 
 # The defaults of the settings of these names.
 MAX_TOKEN_BUDGET = 200_000
@@ -53,14 +51,13 @@ def capabilities(
     approval_timeout_s: float = APPROVAL_TIMEOUT_S,
 ) -> tuple[Capability, ...]:
     """The deployment's, with the tools of these sources and the capabilities of modules."""
-    return (
+    own = (
         IDENTITY,
         SANDBOX,
         *(Capability(name="tools", tools=source.tools) for source in sources),
         INSTRUCTIONS,
         PRESET,
         TOOL_FAMILIES,
-        SKILLS,
         VERIFICATION,
         SUBAGENT,
         TEAMS,
@@ -68,12 +65,10 @@ def capabilities(
         PLAN_STEPS,
         TODOS,
         TASKS,
-        BACKGROUND,
         PICTURES,
         old_results(min_tokens=micro_compact_min_tokens),
         CURRENT_DATE,
         FOLDER_INSTRUCTIONS,
-        *of_modules,
         DENIED_TOOLS,
         approval(expires_s=approval_timeout_s),
         compaction(threshold=compact_threshold),
@@ -82,3 +77,12 @@ def capabilities(
         REPETITION,
         CONTINUATION,
     )
+    return _with(own, of_modules)
+
+
+def _with(own: Sequence[Capability], of_modules: Sequence[Capability]) -> tuple[Capability, ...]:
+    """Each behind the one that it names, or else behind the last one that tells of something."""
+    names = {one.name for one in own}
+    place = {one.name: one.after if one.after in names else FOLDER_INSTRUCTIONS.name for one in of_modules}
+    behind = {name: [one for one in of_modules if place[one.name] == name] for name in names}
+    return tuple(one for first in own for one in (first, *behind[first.name]))

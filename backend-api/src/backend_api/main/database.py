@@ -8,7 +8,6 @@ from contextlib import AbstractAsyncContextManager
 from beanie import Document
 
 from backend_api.agents.mongo.documents import DOCUMENTS as AGENTS
-from backend_api.background.mongo.documents import DOCUMENTS as BACKGROUND
 from backend_api.conversations.mongo.documents import DOCUMENTS as CONVERSATIONS
 from backend_api.conversations.mongo.migrations import migrate
 from backend_api.identity.mongo.documents import DOCUMENTS as IDENTITY
@@ -17,16 +16,13 @@ from backend_api.kit.mongo.database import Database
 from backend_api.mcp.mongo.documents import DOCUMENTS as MCP
 from backend_api.previews.mongo.documents import DOCUMENTS as PREVIEWS
 from backend_api.settings.mongo.documents import DOCUMENTS as SETTINGS
-from backend_api.skills.mongo.documents import DOCUMENTS as SKILLS
 
 DOCUMENTS: list[type[Document]] = [
     *IDENTITY,
     *CONVERSATIONS,
     *MCP,
     *SETTINGS,
-    *SKILLS,
     *AGENTS,
-    *BACKGROUND,
     *PREVIEWS,
 ]
 

@@ -10,8 +10,6 @@ from datetime import timedelta
 from backend_api.agent.options import NO_OPTIONS, Options
 from backend_api.agent.preset import Presets
 from backend_api.agent.tool import ToolSpec
-from backend_api.background.application.look_at_command import LookAtCommand
-from backend_api.background.domain import BackgroundCommands
 from backend_api.computers.domain import FileLinks, Tickets
 from backend_api.conversations.application.session_rules import OptionRules
 from backend_api.conversations.domain.feed import ReadMarkers, SessionFeed
@@ -42,13 +40,12 @@ from backend_api.mcp.application.own_servers import ServersOfUsers
 from backend_api.mcp.application.user_sign_ins import SignInsOfUsers
 from backend_api.mcp.domain.sign_in import Authorizer, PendingSignIns
 from backend_api.mcp.ports import McpConnector
+from backend_api.module import Parts
 from backend_api.previews.application.open_port import PreviewPolicy
 from backend_api.previews.ports import OpenedPorts, PreviewTokens, RunningSandboxes, SandboxApps
 from backend_api.sandboxes.domain.snapshots import Snapshots
 from backend_api.sandboxes.ports import Sandboxes, Screens, Workspace
 from backend_api.settings.ports import SearchKeyTrials
-from backend_api.skills.application.own_skills import OwnSkills
-from backend_api.skills.ports import SkillDownloads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +61,6 @@ class Ports:
     sessions: SessionRepository
     ledger: RunLedger
     waits: Waits
-    background: BackgroundCommands
-    look_at_command: LookAtCommand
     run_records: RunRecords
     log: EventLog
     transcripts: Transcripts
@@ -85,11 +80,9 @@ class Ports:
     running_sandboxes: RunningSandboxes
     sandbox_apps: SandboxApps
     own: UserSettingsParts
-    own_skills: OwnSkills
-    skill_downloads: SkillDownloads
     search_trials: SearchKeyTrials
-    modules: Mapping[str, object]
-    """What modules have for their own routes, by name."""
+    modules: Parts
+    """What modules have for their own routes, and for others."""
     mcp_servers: ServersOfUsers
     mcp_connections: McpConnector
     mcp_sign_ins: SignInsOfUsers

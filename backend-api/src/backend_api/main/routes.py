@@ -10,7 +10,6 @@ from fastapi import APIRouter, FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
 from backend_api.agents import http as agents
-from backend_api.background.http import background
 from backend_api.catalogue import http as catalogue
 from backend_api.computers.http import files, sandbox, screen, snapshots
 from backend_api.conversations.http import events, jobs, messages, session_socket, sessions, usage
@@ -27,9 +26,7 @@ from backend_api.kit.http.request_rules import request_rules
 from backend_api.mcp.http import mcp, mcp_sign_in
 from backend_api.previews.http import ports
 from backend_api.previews.proxy.app import PreviewHosts
-from backend_api.session_state.http import session_state
 from backend_api.settings import http as settings
-from backend_api.skills import http as skills
 from service_kit.problems import install_problems
 from service_kit.requests import NO_TELEMETRY, RequestMiddleware
 
@@ -68,7 +65,6 @@ _TAGS: list[dict[str, Any]] = [
     {"name": "computer", "description": "The desktop, live."},
     {"name": "usage", "description": "Tokens and what they cost."},
     {"name": "catalogue", "description": "Tools, models, presets."},
-    {"name": "skills", "description": "Instructions for kinds of work, which agents read when there is such work."},
     {"name": "mcp", "description": "MCP servers, of everybody and of the caller."},
     {"name": "agents", "description": "Kinds of sub-agents, of everybody and of the caller."},
     {"name": "settings", "description": "What each user has set, over what the deployment has."},
@@ -102,17 +98,14 @@ def build_app(
     for router in (
         messages.router,
         sessions.router,
-        session_state.router,
         events.router,
         auth.router,
         files.router,
         snapshots.router,
         sandbox.router,
         ports.router,
-        background.router,
         catalogue.router,
         settings.router,
-        skills.router,
         agents.router,
         mcp.router,
         mcp_sign_in.router,

@@ -14,7 +14,6 @@ from backend_api.agent.tool import Tool, ToolSpec
 from backend_api.agent.tools.custom_tools import read_custom_tools
 from backend_api.agent.tools.team import team_tools
 from backend_api.agents.mongo.subagent_kinds import MongoSubagentKinds
-from backend_api.background.application.look_at_command import LookAtCommand
 from backend_api.computers.application.link_file import LinkFile
 from backend_api.computers.file_links import JwtFileLinks
 from backend_api.conversations.application.finish_deletions import FinishDeletions
@@ -34,7 +33,6 @@ from backend_api.kit.metrics import ProcessMetrics
 from backend_api.kit.mongo.clock import DatabaseClock
 from backend_api.main.agent import Agent, known_tools, open_agent
 from backend_api.main.agent_ports import AgentPorts, Conversations, OfUsers
-from backend_api.main.background import look_at_commands
 from backend_api.main.background_tasks import background_task
 from backend_api.main.limits import limits_of
 from backend_api.main.mcp import McpParts, deployment_servers, open_mcp_connections
@@ -51,7 +49,6 @@ from backend_api.main.settings import (
     secrets_of,
     signing_secret,
 )
-from backend_api.main.skills import skill_installer
 from backend_api.main.stores import Stores, open_stores
 from backend_api.main.subagent_kinds import build_kinds
 from backend_api.main.user_settings import UserSettingsParts, base_urls, deployment_values
@@ -64,7 +61,7 @@ from backend_api.mcp.domain.entity import McpTarget
 from backend_api.mcp.mongo.mcp_servers import MongoMcpServers
 from backend_api.mcp.mongo.mcp_sign_ins import MongoSignIns
 from backend_api.models.catalogue import Catalogue
-from backend_api.module import Module, Parts, Task, open_modules
+from backend_api.module import Module, Parts, Planned, Task, open_modules, plan_modules
 from backend_api.previews.application.open_port import ClosePort, OpenPort
 from backend_api.previews.mongo.opened_ports import MongoOpenedPorts
 from backend_api.runs.application.expire_waits import ExpireWaits
@@ -76,10 +73,6 @@ from backend_api.settings.domain.table import SEARCH_KEYS
 from backend_api.settings.mongo.user_settings import MongoSettingsStore
 from backend_api.settings.secret_box import AesSecretBox
 from backend_api.settings.user_catalogues import UserCatalogues
-from backend_api.skills.application.own_skills import OwnSkills
-from backend_api.skills.library.downloads import FetchedSkills
-from backend_api.skills.library.library import FolderLibrary, read_library
-from backend_api.skills.mongo.skills import MongoSkillStore
 from backend_api.web.search.bounded_search import search_http
 from backend_api.web.search.own_search import SearchKeyTrials
 from backend_api.web.search.registry import check_search, own_keys
@@ -92,12 +85,12 @@ class Plan:
     settings: Settings
     modules: Sequence[Module]
     module_settings: Mapping[str, BaseSettings]
+    of_modules: Planned
     secret: str
     catalogue: Catalogue
     presets: Presets
     custom_tools: Sequence[Tool]
     mcp_servers: Sequence[McpTarget]
-    library: FolderLibrary
     kinds: Sequence[SubagentKind]
     box: AesSecretBox
     links: JwtFileLinks
@@ -116,11 +109,8 @@ class Runtime:
     waits: MongoWaits
     limiter: RedisRateLimiter
     rules: OptionRules
-    look_at_command: LookAtCommand
     agent: Agent
     own: UserSettingsParts
-    own_skills: OwnSkills
-    skill_downloads: FetchedSkills
     search_trials: SearchKeyTrials
     modules: Parts
     mcp_servers: ServersOfUsers
@@ -150,7 +140,7 @@ def plan(settings: Settings, modules: Sequence[Module] = MODULES) -> Plan:
         custom = read_custom_tools(settings.tools_dir, [tool.name for tool in product])
         presets = build_presets(settings, catalogue.models(), [*product, *(tool.spec for tool in custom)])
         mcp_servers = deployment_servers(settings)
-        library = read_library(settings.skills_dir)
+        of_modules = plan_modules(modules, module_settings, {})
         kinds = build_kinds(settings.agents_dir, catalogue.models(), [*product, *(tool.spec for tool in custom)])
     except ValueError as error:
         raise SettingsError(str(error)) from error
@@ -160,12 +150,12 @@ def plan(settings: Settings, modules: Sequence[Module] = MODULES) -> Plan:
         settings=settings,
         modules=modules,
         module_settings=module_settings,
+        of_modules=of_modules,
         secret=secret,
         catalogue=catalogue,
         presets=presets,
         custom_tools=custom,
         mcp_servers=mcp_servers,
-        library=library,
         kinds=kinds,
         box=box,
         links=links,
@@ -196,16 +186,22 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
         build_user_catalogues(settings, planned.catalogue) as catalogues,
         open_fetcher(settings) as fetcher,
         search_http() as search,
+        open_sandboxes(settings, MongoChangeCursor(), MongoEventLog(stores.database), stores.stream) as sandboxes,
     ):
         database, own = stores.database, _user_settings(planned, catalogues)
-        own_skills, downloads = OwnSkills(MongoSkillStore(database), planned.library), FetchedSkills(fetcher)
         sessions, log = MongoSessionRepository(database), MongoEventLog(database)
         shared = (secret for target in planned.mcp_servers for secret in target.secrets())
-        secrets = (*secrets_of(settings, planned.module_settings.values()), planned.secret, *shared)
+        own_secrets = secrets_of(settings, planned.module_settings.values())
+        secrets = (*own_secrets, planned.secret, *planned.of_modules.secrets, *shared)
         limiter, tools = RedisRateLimiter(stores.redis), list[ToolSpec]()
         of_team = [tool.spec for tool in team_tools()]
         rules = OptionRules((), tools, settings.session_defaults, planned.presets, of_team)
+        ledger = MongoRunLedger(
+            database, runs_per_user=settings.max_runs_per_user, unseen_most=settings.max_waiting_messages
+        )
+        transcripts = MongoTranscripts(database)
         given = {
+            **planned.of_modules.ports,
             "mask": Mask(secrets),
             "open_settings": own.open_settings,
             "database": database,
@@ -218,19 +214,19 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
             "clock": planned.clock,
             "fetcher": fetcher,
             "redis": stores.redis,
+            "endpoints": sandboxes.endpoints,
+            "sandboxes": sandboxes.sandboxes,
+            "sandbox_tools": sandboxes.tools,
+            "ledger": ledger,
+            "transcripts": transcripts,
         }
         async with (
             open_modules(planned.modules, planned.module_settings, given) as modules,
-            open_sandboxes(settings, MongoChangeCursor(), log, stores.stream) as sandboxes,
             open_mcp_connections(
                 settings, planned.mcp_servers, SignInsOfUsers(MongoSignIns(), own.box), sandboxes.mcp_programs
             ) as mcp,
         ):
-            ledger = MongoRunLedger(
-                database, runs_per_user=settings.max_runs_per_user, unseen_most=settings.max_waiting_messages
-            )
             waits = MongoWaits(database)
-            look_at_command = look_at_commands(stores, sandboxes, planned.clock)
             mcp_store, opened_ports = MongoMcpServers(), MongoOpenedPorts(database)
             mcp_servers = ServersOfUsers(mcp_store, planned.box, planned.mcp_servers)
             ports = AgentPorts(
@@ -241,18 +237,15 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     notifier=stores.notifier,
                     sessions=sessions,
                     titles=MongoTitles(database),
-                    transcripts=MongoTranscripts(database),
+                    transcripts=transcripts,
                     kept_calls=MongoKeptCalls(database, most=settings.max_model_calls_mb_per_user * 1024**2),
                 ),
                 users=OfUsers(
                     effective_settings=own.open_effective_settings,
                     kinds=own.kinds_of_users,
-                    skills=own_skills,
-                    install_skill=skill_installer(own_skills, downloads),
                 ),
                 sandbox=sandboxes,
                 modules=modules,
-                look_at_command=look_at_command,
                 link_file=LinkFile(
                     OwnSandbox(sessions, sandboxes.sandboxes, queue_s=None), sandboxes.workspace, planned.links
                 ),
@@ -280,7 +273,6 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     ExpireWaits(waits=waits, stream=stores.stream, notifier=stores.notifier).expire_until_cancelled(),
                     "waits",
                 ),
-                background_task(agent.watch_commands.watch_until_cancelled(), "background"),
                 _running(modules.tasks),
                 background_task(ResealSecrets(own.store, own.box)(), "secrets"),
                 background_task(ResealMcpServers(mcp_store, own.box)(), "MCP secrets"),
@@ -297,11 +289,8 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     waits=waits,
                     limiter=limiter,
                     rules=rules,
-                    look_at_command=look_at_command,
                     agent=agent,
                     own=own,
-                    own_skills=own_skills,
-                    skill_downloads=downloads,
                     search_trials=SearchKeyTrials(search),
                     modules=modules,
                     mcp_servers=mcp_servers,

@@ -26,8 +26,6 @@ from backend_api.sandboxes.tool_api.endpoints import Endpoints
 from backend_api.sandboxes.tool_api.sandbox_tools import ToolApiSandboxTools
 from backend_api.sandboxes.tool_api.screens import ToolApiScreens
 from backend_api.sandboxes.tool_api.workspace import ToolApiWorkspace
-from backend_api.skills.ports import SkillFolders
-from backend_api.skills.skill_folders import ToolApiSkillFolders
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +37,7 @@ class SandboxPorts:
     snapshots: Snapshots
     screens: Screens
     tools: SandboxTools
-    skill_folders: SkillFolders
+    endpoints: Endpoints
     mcp_programs: McpPrograms
     running: RunningSandboxes
     apps: SandboxApps
@@ -71,7 +69,7 @@ async def open_sandboxes(
                 snapshots=ManagerSnapshots(http, client.forget_session),
                 screens=ToolApiScreens(endpoints),
                 tools=ToolApiSandboxTools(endpoints),
-                skill_folders=ToolApiSkillFolders(endpoints),
+                endpoints=endpoints,
                 mcp_programs=McpPrograms(client, endpoints),
                 running=client,
                 apps=ToolApiSandboxApps(PortTunnels(endpoints)),

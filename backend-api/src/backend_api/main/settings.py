@@ -29,7 +29,6 @@ from backend_api.models.wire.calls import RetryPolicy
 from backend_api.previews.application.open_port import ADDRESS_TTL_S, COOKIE_TTL_S
 from backend_api.previews.domain.entity import MAX_OPENED_PORTS_PER_SESSION
 from backend_api.web.fetch.rules import allowed_hosts
-from contracts.tools import BACKGROUND_TIMEOUT_S, MAX_BACKGROUND_TIMEOUT_S
 from service_kit.loopback import is_loopback
 
 _DEFAULT_LOOKING = ("change", "secret", "default", "example", "your-", "your_", "password", "insecure", "xxx", "todo")
@@ -131,7 +130,6 @@ class Settings(BaseSettings):
     vision_models: Names = ()
     demo_delay_ms: int = Field(default=20, ge=0)
     prompts_dir: Path | None = None
-    skills_dir: Path | None = None
     agents_dir: Path | None = None
     default_preset: str = "general"
     tools_dir: Path | None = None
@@ -147,7 +145,6 @@ class Settings(BaseSettings):
     micro_compact_min_tokens: int = Field(default=MICRO_COMPACT_MIN_TOKENS, ge=1)
     max_output_tokens: int = Field(default=MAX_OUTPUT_TOKENS, ge=1)
     max_teammates: int = Field(default=MAX_TEAMMATES, ge=1, le=20)
-    background_timeout: int = Field(default=BACKGROUND_TIMEOUT_S, ge=1, le=MAX_BACKGROUND_TIMEOUT_S)
     approval_timeout: float = Field(default=APPROVAL_TIMEOUT_S, ge=1.0, le=31_536_000.0)
     context_window: int = Field(default=CONTEXT_WINDOW, ge=1)
     llm_max_retries: int = Field(default=_RETRY.max_retries, ge=0)

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, fields
 from backend_api.agent.tool import ToolSpec
 from backend_api.agents.application.change_kind import ChangeKind
 from backend_api.agents.application.read_kinds import ReadKinds
-from backend_api.background.application.read_commands import ReadCommands
-from backend_api.background.application.stop_commands import StopCommands
 from backend_api.computers.application.issue_ticket import IssueTicket
 from backend_api.computers.application.link_file import LinkFile
 from backend_api.computers.application.open_screen import OpenScreen
@@ -57,16 +55,11 @@ from backend_api.previews.application.reach_port import ReachPort
 from backend_api.previews.ports import OpenedPorts
 from backend_api.sandboxes.domain.snapshots import Snapshots
 from backend_api.sandboxes.ports import Sandboxes, Workspace
-from backend_api.session_state.application import ReadState
 from backend_api.settings.application.change_setting import ChangeSetting
 from backend_api.settings.application.effective_settings import OpenEffectiveSettings
 from backend_api.settings.application.read_settings import ReadSettings
 from backend_api.settings.application.try_key import TryKey
 from backend_api.settings.application.try_search_key import TrySearchKey
-from backend_api.skills.application.add_skill import AddSkill
-from backend_api.skills.application.delete_skill import DeleteSkill
-from backend_api.skills.application.install_skill import InstallSkill
-from backend_api.skills.application.own_skills import OwnSkills
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,12 +78,9 @@ class UseCases:
     update_session: UpdateSession
     delete_session: DeleteSession
     sessions: SessionRepository
-    read_state: ReadState
     mark_read: MarkRead
     send_message: SendMessage
     stop_run: StopRun
-    read_commands: ReadCommands
-    stop_commands: StopCommands
     resume_run: ResumeRun
     compact_session: CompactSession
     answer_wait: AnswerWait
@@ -127,10 +117,6 @@ class UseCases:
     change_setting: ChangeSetting
     try_key: TryKey
     try_search_key: TrySearchKey
-    own_skills: OwnSkills
-    add_skill: AddSkill
-    install_skill: InstallSkill
-    delete_skill: DeleteSkill
     ports: Mapping[str, object]
     """Of the modules, by which their routes know them."""
     change_mcp_servers: ChangeMcpServers

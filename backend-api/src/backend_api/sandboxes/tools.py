@@ -55,6 +55,15 @@ def manifest_tools() -> list[ToolSpec]:
     ]
 
 
+RECORDED = frozenset({"background_run", "check_background", "background_stop"})
+"""Those that are nothing to be called without a record of what they start: who keeps it offers them."""
+
+
+def foreground_tools() -> list[ToolSpec]:
+    """All others."""
+    return [spec for spec in manifest_tools() if spec.name not in RECORDED]
+
+
 def shell_of(agent_id: str) -> str:
     """The name of a sub-agent's own shell. Sandboxes close such ones again where there are too many."""
     return f"agent-{sha256(agent_id.encode()).hexdigest()[:8]}"
@@ -64,7 +73,8 @@ PlaceSkills = Callable[[Sandbox, str, Sequence[str]], Awaitable[Sequence[str]]]
 """Sees to it that the folders of these skills of a user are there, and answers what to say of those that are not."""
 
 
-async def _no_folders(sandbox: Sandbox, user_id: str, names: Sequence[str]) -> Sequence[str]:
+async def no_folders(sandbox: Sandbox, user_id: str, names: Sequence[str]) -> Sequence[str]:
+    """There are no skills."""
     del sandbox, user_id, names
     return ()
 
@@ -78,7 +88,7 @@ class SandboxToolSource:
         sandboxes: Sandboxes,
         sandbox_tools: SandboxTools,
         *,
-        place_skills: PlaceSkills = _no_folders,
+        place_skills: PlaceSkills = no_folders,
         keep_alive_s: float = 20.0,
         rebuilt_within_s: float = REBUILT_WITHIN_S,
     ) -> None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 from backend_api.agent.events import Event, PlanUpdated, Task, Todo, Usage
-from backend_api.background.domain import BackgroundCommand, BackgroundCommands
+from backend_api.background.domain import BackgroundCommand
 from backend_api.conversations.domain.entity import Run, Session
 from backend_api.conversations.ports import RunLedger, SessionRepository, Transcripts
 from backend_api.kit.errors import UnavailableError
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.previews.domain.entity import OpenedPort
-from backend_api.previews.ports import OpenedPorts
 from backend_api.sandboxes.domain.entity import SandboxStatus
 from backend_api.sandboxes.ports import Sandboxes
 
@@ -39,6 +39,32 @@ class State:
     sandbox: SandboxStatus
 
 
+class CommandsOfSession(Protocol):
+    """What runs in the background."""
+
+    async def of_session(self, session_id: SessionId, *, ended: int) -> list[BackgroundCommand]:
+        """The running ones first, then so many of those that ended last."""
+        ...
+
+
+class PortsOfSession(Protocol):
+    """What is open to the user's browser."""
+
+    async def of_session(self, session_id: SessionId) -> list[OpenedPort]:
+        """The one opened last comes last."""
+        ...
+
+
+class _None:
+    async def of_session(self, session_id: SessionId, *, ended: int = 0) -> list[Any]:
+        del session_id, ended
+        return []
+
+
+NONE = _None()
+"""Of a gateway without such things."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReadState:
     """Raises `SessionNotFoundError`. A manager that does not answer is a status, not an error."""
@@ -47,8 +73,8 @@ class ReadState:
     transcripts: Transcripts
     ledger: RunLedger
     sandboxes: Sandboxes
-    commands: BackgroundCommands
-    ports: OpenedPorts
+    commands: CommandsOfSession
+    ports: PortsOfSession
 
     async def __call__(self, session_id: SessionId, user_id: UserId) -> State:
         session = await self.sessions.get(session_id, user_id)

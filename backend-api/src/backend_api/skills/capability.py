@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import cast
 
 from backend_api.agent.capability import Capability, Setup
 from backend_api.agent.conversation import Conversation
 from backend_api.agent.skills import LIST_TOOL, READ_TOOL
+from backend_api.kit.ids import UserId
+from backend_api.skills.application.skill_offers import SkillOffer
 
+NAME = "skills"
 MAX_CHARACTERS = 3_000
 """Of the list. What is beyond it is told by `list_skills`."""
 _TEXT = f"""\
@@ -22,11 +26,11 @@ Skills that were read so far: {names}. What they say is no longer in this conver
 again before you go on with work of their kind."""
 
 
-def _sections(setup: Setup) -> Sequence[str]:
-    if not setup.skills or not setup.has_tool(READ_TOOL):
+def _render(skills: Sequence[SkillOffer], setup: Setup) -> Sequence[str]:
+    if not skills or not setup.has_tool(READ_TOOL):
         return []
     lines, left = [_TEXT], MAX_CHARACTERS
-    for skill in setup.skills:
+    for skill in skills:
         line = f"- {skill.name}: {skill.description}"
         left -= len(line)
         if left < 0:
@@ -41,4 +45,12 @@ def _notes_after_compaction(setup: Setup, conversation: Conversation) -> Sequenc
     return [_KEPT.format(names=", ".join(names))] if names and setup.has_tool(READ_TOOL) else []
 
 
-SKILLS = Capability(name="skills", sections=_sections, kept=_notes_after_compaction)
+def skills_capability(
+    load: Callable[[UserId], Awaitable[Sequence[SkillOffer]]], shared: Sequence[SkillOffer]
+) -> Capability:
+    """`load` tells which there are for a user now; `shared` are there for one who has none of their own."""
+
+    def sections(setup: Setup) -> Sequence[str]:
+        return _render(cast("Sequence[SkillOffer]", setup.loaded.get(NAME, shared)), setup)
+
+    return Capability(name=NAME, after="tool families", load=load, sections=sections, kept=_notes_after_compaction)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from fastapi.routing import APIRoute
 
+from backend_api.agent.capability import Setup
 from backend_api.kit.http.ports import WebOptions
 from backend_api.main.app import describe_app
 from backend_api.main.modules import MODULES
@@ -22,6 +25,7 @@ async def test_its_routes_answer_404_and_all_others_go_on(
     module: Module, mongo_server: Server, redis_server: Server, mongo_database_name: str
 ) -> None:
     left = [one for one in MODULES if one is not module]
+    own_tools, others = ({tool.spec.name for one in group for tool in one.tools} for group in ([module], left))
     async with run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri, modules=left) as gateway:
         anna = await gateway.user("anna")
         await gateway.session(anna)
@@ -29,7 +33,11 @@ async def test_its_routes_answer_404_and_all_others_go_on(
             for method in route.methods:
                 answer = await gateway.client.request(method, route.path.replace("{path:path}", "x"), headers=anna)
                 assert answer.status_code == 404, (method, route.path)
+        parts = gateway.ports.modules
+        setup = Setup(now=lambda: datetime.now(UTC))
+        offered = {tool.spec.name for source in parts.tools for tool in await source.tools(setup)}
+        assert offered == others - own_tools
     whole, rest = (describe_app(WebOptions(), modules).openapi()["paths"] for modules in (MODULES, left))
     own = {route.path_format for route in routes_of(module)}
-    assert own
+    assert own or own_tools
     assert rest == {path: operations for path, operations in whole.items() if path not in own}

@@ -12,7 +12,7 @@ from backend_api.agent.events import BackgroundFinished, MessageUser, PlanStep, 
 from backend_api.agent.plans import Plan
 from backend_api.agent.recorded import Recorded
 from backend_api.agent.waits import Wait
-from backend_api.background.domain import BackgroundCommand
+from backend_api.background.domain import BackgroundCommand, BackgroundCommands
 from backend_api.kit.ids import SessionId
 from support.gateway import Gateway
 
@@ -68,6 +68,7 @@ async def test_the_state_has_the_commands_that_run_in_the_background(gateway: Ga
     anna = await gateway.user("anna")
     session_id = await proposed(gateway, anna)
     user_id = (await gateway.client.get("/api/auth/me", headers=anna)).json()["id"]
+    commands: BackgroundCommands = gateway.ports.modules.ports["background_commands"]  # type: ignore[assignment]
     for name in ("bg_1", "bg_2"):
         command = BackgroundCommand(
             id=name,
@@ -79,13 +80,11 @@ async def test_the_state_has_the_commands_that_run_in_the_background(gateway: Ga
             timeout_s=300,
             began_at=datetime.now(UTC),
         )
-        await gateway.ports.background.begin(command)
+        await commands.begin(command)
     told = Recorded(
         payload=BackgroundFinished(background_id="bg_1", command="make", exit_code=0, preview="", state="ended")
     )
-    assert await gateway.ports.background.settle(
-        await gateway.ports.background.get(session_id, "bg_1"), told, wakes=False
-    )
+    assert await commands.settle(await commands.get(session_id, "bg_1"), told, wakes=False)
     state = (await gateway.client.get(f"/api/sessions/{session_id}/state", headers=anna)).json()
     running = [(one["background_id"], one["command"], one["state"]) for one in state["background"]]
     assert running == [("bg_2", "make", "running")]

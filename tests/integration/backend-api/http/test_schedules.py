@@ -43,7 +43,7 @@ async def one(gateway: Gateway, headers: dict[str, str]) -> dict[str, Any]:
 @asynccontextmanager
 async def firing(gateway: Gateway) -> AsyncGenerator[None]:
     """As every process of a deployment does."""
-    fire: FireSchedules = gateway.ports.modules["fire_schedules"]  # type: ignore[assignment]
+    fire: FireSchedules = gateway.ports.modules.ports["fire_schedules"]  # type: ignore[assignment]
     task = asyncio.create_task(fire.fire_until_cancelled())
     yield
     task.cancel()

@@ -30,7 +30,7 @@ async def upload(
 
 def publish(gateway: Gateway, name: str, content: bytes) -> str:
     """Its address."""
-    downloads = gateway.ports.skill_downloads
+    downloads = gateway.ports.modules.ports["skill_downloads"]
     assert isinstance(downloads, MemorySkillDownloads)
     downloads.files[f"https://a.example/{name}"] = content
     return f"https://a.example/{name}"

@@ -36,6 +36,7 @@ from backend_api.runs.application.worker import Worker
 from backend_api.settings.mongo.user_settings import MongoSettingsStore
 from backend_api.skills.application.own_skills import OwnSkills
 from backend_api.skills.application.skill_offers import SkillOffers
+from backend_api.skills.capability import skills_capability
 from backend_api.skills.library.library import read_library
 from support.backend_stores import ANNA, ConversationStores, mongo_stores
 from support.memory.sandboxes import MemorySandboxes, MemoryWorkspace
@@ -119,10 +120,12 @@ async def conversation(
     said = [TextPart("Hello."), until_beaten, FinishPart("stop")]
     called = [[call, FinishPart("tool_calls")] for call in calls]
     async with mongo_stores(server.uri, database_name) as stores:
+        offers = SkillOffers(OwnSkills(stores.skills, read_library()))
 
         async def memories_of(user_id: UserId) -> list[MemoryFile]:
             return (await stores.memories.get(user_id)).files
 
+        of_modules = [skills_capability(offers, offers.shared), memories_capability(memories_of)]
         services = RunServices(
             ledger=stores.ledger,
             log=stores.log,
@@ -130,13 +133,12 @@ async def conversation(
             notifier=notifier,
             sessions=stores.sessions,
             catalogue=OneModel(chat=ScriptedModel(said, *called, said)),
-            capabilities=capabilities(tools, of_modules=[memories_capability(memories_of)]),
+            capabilities=capabilities(tools, of_modules=of_modules),
             options=RunOptions(heartbeat_s=30),
             clock=lambda: datetime.now(UTC),
             new_id=lambda kind: f"{kind}_{next(ids)}",
             effective_settings=settings_parts(MongoSettingsStore(), SCRIPTED).open_effective_settings,
             kinds=KindsOfUsers(own=stores.kinds),
-            skills=SkillOffers(OwnSkills(stores.skills, read_library())),
         )
         worker = Worker(name="worker", services=services, poll_s=600, announces=announces)
         announced = AnnouncedSlots(notifier, stores.ledger, model="m")

@@ -31,7 +31,6 @@ from backend_api.agent.model import (
     UsagePart,
 )
 from backend_api.agent.preset import NO_PRESET
-from backend_api.agent.skills import SkillOffer
 from backend_api.agent.team import Membership, Team
 from backend_api.agent.tool import Done
 from backend_api.agent.tool_families import ToolSet, families_of
@@ -40,11 +39,11 @@ from backend_api.conversations.domain.entity import RunStatus
 from backend_api.kit.ids import SessionId
 from backend_api.main.agent import known_tools
 from backend_api.main.capabilities import capabilities
-from backend_api.memories.capability import memories_capability
 from backend_api.memories.domain import MemoryFile
 from backend_api.memories.tools import memory_tools
 from backend_api.models.providers import PROVIDERS
-from support.modules import nothing_loaded
+from backend_api.skills.application.skill_offers import SkillOffer
+from support.modules import OF_MODULES
 from support.photographs import png
 from support.scripted import ANY, SCRIPTED, HandlerBox, Script, ScriptedModel
 from support.stage import Stage, until, worker_for, working
@@ -59,9 +58,6 @@ def call(tool: str, used: int = 0, **arguments: Any) -> Script:
     return [*usage, ToolCallPart(ToolRequest(call_id="c", name=tool, arguments=arguments)), CALLS]
 
 
-OF_MODULES = [memories_capability(nothing_loaded)]
-
-
 @dataclass(frozen=True, slots=True)
 class Table:
     """The deployment's, or what is left of it without one."""
@@ -69,9 +65,8 @@ class Table:
     without: str = ""
 
     def __call__(self, *sources: Any, **bounds: Any) -> Sequence[Capability]:
-        return [
-            one for one in capabilities(*sources, **(bounds | {"of_modules": OF_MODULES})) if one.name != self.without
-        ]
+        given: dict[str, Any] = bounds | {"of_modules": OF_MODULES}
+        return [one for one in capabilities(*sources, **given) if one.name != self.without]
 
     def prompt(self, setup: Setup = ANY) -> str:
         return Capabilities(self(), setup).system_prompt()
@@ -169,7 +164,7 @@ async def todos(table: Table) -> None:
 
 async def skills(table: Table) -> None:
     offers = [SkillOffer(name="knots", description="How to tie.")]
-    setup = replace(ANY, tools=[replace(THINK.spec, name="read_skill")], skills=offers)
+    setup = replace(ANY, tools=[replace(THINK.spec, name="read_skill")], loaded={"skills": offers})
     assert "knots: How to tie." in table.prompt(setup)
 
 

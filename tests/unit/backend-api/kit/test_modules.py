@@ -8,9 +8,11 @@ from contextlib import asynccontextmanager
 import pytest
 from pydantic_settings import BaseSettings
 
+from backend_api.agent.capability import Capability
 from backend_api.main.agent import known_tools
+from backend_api.main.capabilities import capabilities
 from backend_api.main.modules import MODULES
-from backend_api.module import Module, Parts, UnknownPortError, open_modules
+from backend_api.module import Module, Parts, Planned, UnknownPortError, open_modules, plan_modules
 
 closed: list[str] = []
 
@@ -47,6 +49,47 @@ async def test_one_that_stands_on_what_is_not_there_is_named() -> None:
     with pytest.raises(UnknownPortError, match="The module two stands on first, which none before it has"):
         async with open_modules([SECOND, FIRST], SETTINGS, {"given": "at"}):
             pass
+
+
+async def test_what_it_can_be_without_is_asked_for_by_a_parameter_with_a_default() -> None:
+    @asynccontextmanager
+    async def open_third(first: int = 0) -> AsyncGenerator[Parts]:
+        yield Parts(ports={"third": first})
+
+    third = Module(name="three", description="", open=open_third)
+    settings = {**SETTINGS, "three": third.settings()}
+    async with open_modules([third], settings, {}) as alone, open_modules([FIRST, third], settings, {}) as both:
+        assert (alone.port("third", -1), both.port("third", -1)) == (0, 7)
+        assert alone.port("first", -1) == -1
+
+
+def test_what_it_makes_of_its_settings_is_there_before_anything_is_open() -> None:
+    def plan_first(settings: Plain, given: str) -> Planned:
+        if settings.size > 7:
+            raise ValueError("SIZE is too large")
+        return Planned(ports={"planned": f"{given} {settings.size}"}, secrets=["of first"])
+
+    def plan_second(planned: str) -> Planned:
+        return Planned(ports={"then": planned}, secrets=["of second"])
+
+    first = Module(name="one", description="", settings=Plain, plan=plan_first, open=open_first)
+    second = Module(name="two", description="", plan=plan_second, open=open_second)
+    planned = plan_modules([first, second], SETTINGS, {"given": "at"})
+    assert planned == Planned(ports={"planned": "at 7", "then": "at 7"}, secrets=["of first", "of second"])
+    with pytest.raises(ValueError, match="SIZE is too large"):
+        plan_modules([first], {"one": Plain(size=8)}, {"given": "at"})
+
+
+def test_a_capability_stands_behind_the_one_it_names_or_behind_all_that_tell_of_something() -> None:
+    ours = [
+        Capability(name="of one", after="sandbox"),
+        Capability(name="of another"),
+        Capability(name="last", after="?"),
+    ]
+    names = [one.name for one in capabilities(of_modules=ours)]
+    assert names[names.index("sandbox") + 1] == "of one"
+    behind = names.index("of another")
+    assert names[behind - 1 : behind + 3] == ["folder instructions", "of another", "last", "denied tools"]
 
 
 WITH_TOOLS = [module for module in MODULES if module.tools]

@@ -16,7 +16,6 @@ from backend_api.agent.conversation import Conversation
 from backend_api.agent.model import ModelRequest, NoteTurn, UserTurn
 from backend_api.agent.preset import NO_PRESET, Preset
 from backend_api.agent.presets.preset_files import read_presets
-from backend_api.agent.skills import SkillOffer
 from backend_api.agent.subagent_kinds import BUILT_IN, MAIN, SubagentKind
 from backend_api.agent.team import LEAD, TEAMMATE, Membership, Team
 from backend_api.agent.tool import Done, Tool, ToolCall, ToolSpec
@@ -25,12 +24,12 @@ from backend_api.agent.tools.task import TaskTool, task_tool
 from backend_api.agent.tools.team import TeamTools, team_tools
 from backend_api.main.agent import known_tools
 from backend_api.main.capabilities import capabilities
-from backend_api.memories.capability import memories_capability
 from backend_api.memories.domain import MemoryFile
 from backend_api.models.anthropic import computer as anthropic_computer
 from backend_api.models.openai import chat_messages
 from backend_api.models.openai import computer as openai_computer
-from support.modules import nothing_loaded
+from backend_api.skills.application.skill_offers import SkillOffer
+from support.modules import OF_MODULES
 
 MOST_BYTES, MOST_TOOLS = 24_000, 30
 PRESETS = {preset.id: preset for preset in read_presets()}
@@ -70,7 +69,7 @@ class Shipped:
         return [*own, *await TaskTool().tools(setup), *await TeamTools(5).tools(setup), *setup.mcp_tools]
 
 
-TABLE = capabilities(Shipped(), of_modules=[memories_capability(nothing_loaded)])
+TABLE = capabilities(Shipped(), of_modules=OF_MODULES)
 
 
 def agents(preset: Preset) -> Iterator[tuple[str, Setup]]:
@@ -126,7 +125,7 @@ async def test_what_a_person_has_of_their_own_makes_it_no_larger() -> None:
     memories = [MemoryFile(path=f"note-{number}.md", content="What they like. " * 10) for number in range(60)]
     for preset in PRESETS.values():
         setup = Setup(now=lambda: datetime(2026, 1, 1, tzinfo=UTC), preset=preset)
-        setup = replace(setup, skills=skills, kinds=kinds, loaded={"memories": memories}, mcp_tools=SERVERS)
+        setup = replace(setup, kinds=kinds, loaded={"memories": memories, "skills": skills}, mcp_tools=SERVERS)
         request = await first_request(setup)
         assert len(request.tools) <= MOST_TOOLS
         assert max(sizes(request).values()) <= MOST_BYTES, (preset.id, sizes(request))

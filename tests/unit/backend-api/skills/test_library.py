@@ -54,7 +54,9 @@ def test_a_folder_adds_others_and_has_its_own_of_the_same_name(tmp_path: Path) -
     assert list(entries) == sorted(entries)
 
 
-def test_what_is_wrong_refuses_the_start_with_the_folder_and_the_reason(tmp_path: Path) -> None:
+def test_what_is_wrong_refuses_the_start_with_the_folder_and_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     skills = tmp_path / "skills"
     skills.mkdir()
     place = add(skills, "knots")
@@ -66,8 +68,9 @@ def test_what_is_wrong_refuses_the_start_with_the_folder_and_the_reason(tmp_path
         read_library(skills)
     (place / "SKILL.md").write_text(TEXT.format(name="knots", description="x"))
     os.symlink("/etc/passwd", place / "x")
+    monkeypatch.setenv("SKILLS_DIR", str(skills))
     with pytest.raises(SettingsError, match="neither a file nor a folder"):
-        plan(Settings(auth_mode="local", data_dir=tmp_path, skills_dir=skills, llm_provider="demo"))
+        plan(Settings(auth_mode="local", data_dir=tmp_path, llm_provider="demo"))
     (place / "x").unlink()
     (place / "big").write_bytes(bytes(9 * 1024 * 1024))
     with pytest.raises(SkillFolderError, match="more than 100 files or"):

@@ -10,6 +10,15 @@ from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.notifier import Notifier, Topic
 
 
+class _NoBackgroundWork:
+    async def all(self, session_id: SessionId, user_id: UserId) -> None:
+        del session_id, user_id
+
+
+NO_BACKGROUND_WORK = _NoBackgroundWork()
+"""Of a gateway that does none."""
+
+
 @dataclass(frozen=True, slots=True)
 class StopRun:
     """Left in the run's inbox first; the worker that holds it is then woken. None when the session is idle, or does

@@ -50,7 +50,7 @@ async def agent_loop(services: RunServices, lease: Lease, journal: RunJournal) -
         preset, options, below = services.presets.layered(defaults, lease.options)
         model = await _choose(options.model, journal, effective)
         tools = await stack.enter_async_context(services.mcp_tools(lease, journal, preset, model.info.context_window))
-        # Who has skills, kinds of sub-agents or anything that is loaded has settings, too: nobody else costs the store
+        # Who has kinds of sub-agents or anything that is loaded has settings, too: nobody else costs the store
         # a look.
         user_id, has_own = lease.run.user_id, lease.has_settings
         setup = Setup(
@@ -60,7 +60,6 @@ async def agent_loop(services: RunServices, lease: Lease, journal: RunJournal) -
             preset=preset,
             mode=options.mode,
             kinds=await services.kinds(user_id) if has_own else services.kinds.shared,
-            skills=await services.skills(user_id) if has_own else services.skills.shared,
             loaded=await _loaded(services.capabilities, user_id) if has_own else {},
             mcp_tools=tools,
         )

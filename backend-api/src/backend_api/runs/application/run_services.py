@@ -29,7 +29,6 @@ from backend_api.runs.application.run_stream import RunStream
 from backend_api.runs.application.sandbox_keeper import EVERY_S, KeepSandbox, no_sandbox
 from backend_api.runs.application.team_run import MirrorTeam, TeamTiming, no_mirror
 from backend_api.settings.application.effective_settings import OpenEffectiveSettings
-from backend_api.skills.application.skill_offers import SkillOffers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +65,7 @@ async def no_mcp_tools(
     yield ()
 
 
-async def _no_commands(session_id: SessionId) -> None:
+async def no_commands(session_id: SessionId) -> None:
     """Nothing runs in the background."""
     del session_id
 
@@ -103,8 +102,7 @@ class RunServices:
     mirror_tasks: Callable[[SessionId, UserId, TaskBoard], Awaitable[None]] = _no_tasks
     mirror_team: MirrorTeam = no_mirror
     """Both write into the workspace of a session of a user what has changed, as far as that can be done."""
-    skills: SkillOffers = field(default_factory=SkillOffers)
-    request_end_of_commands: Callable[[SessionId], Awaitable[object]] = _no_commands
+    request_end_of_commands: Callable[[SessionId], Awaitable[object]] = no_commands
     """Asked for as a run ends that was stopped: what it began in the background after the stop came ends, too."""
     want_title: Callable[[SessionId], None] = _no_title
     """Told where a run ended whose session is to have a better title."""

@@ -5,26 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from backend_api.agent.skills import SkillOffer
 from backend_api.kit.ids import UserId
 from backend_api.skills.application.own_skills import OwnSkills
 from backend_api.skills.domain.entity import SkillEntry
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillOffer:
+    """A skill that an agent may read."""
+
+    name: str
+    description: str
+
+
 @dataclass(frozen=True, slots=True)
 class SkillOffers:
-    """Those of everybody, `shared`, and over them the user's own. None where there are no skills at all."""
+    """Those of everybody, `shared`, and over them the user's own."""
 
-    own: OwnSkills | None = None
+    own: OwnSkills
     shared: Sequence[SkillOffer] = field(init=False)
 
     def __post_init__(self) -> None:
         # Read once, as the library is.
-        object.__setattr__(self, "shared", _to_offers(self.own.library.entries()) if self.own is not None else ())
+        object.__setattr__(self, "shared", _to_offers(self.own.library.entries()))
 
     async def __call__(self, user_id: UserId) -> Sequence[SkillOffer]:
         """By their names. Raises `StoreUnavailableError`."""
-        return _to_offers(await self.own.entries(user_id)) if self.own is not None else ()
+        return _to_offers(await self.own.entries(user_id))
 
 
 def _to_offers(entries: Iterable[SkillEntry]) -> list[SkillOffer]:

@@ -32,6 +32,18 @@ class SkillReading:
     forget: Callable[[str, str], None]
 
 
+async def _no_entries(user_id: str) -> Sequence[SkillEntry]:
+    raise NotImplementedError
+
+
+async def _no_skill(user_id: str, name: str) -> Skill:
+    raise NotImplementedError
+
+
+NO_READING = SkillReading(entries=_no_entries, get=_no_skill, forget=lambda _session, _name: None)
+"""Of tools that nobody calls."""
+
+
 class ListSkillsArguments(Arguments):
     pass
 
