@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Usage } from '@/api/generated/events'
 import { useSettingsPage } from '@/features/settings'
 import { i18n, setLanguage } from '@/i18n'
+import { face } from '@/shared/lib/face'
 import RunEndLine from './RunEndLine.vue'
 import type { EndItem } from './transcript'
 
@@ -22,7 +23,10 @@ const nothing: Usage = {
   costs: {},
 }
 
-beforeEach(() => setActivePinia(createPinia()))
+beforeEach(() => {
+  setActivePinia(createPinia())
+  face.value = 'developer'
+})
 
 const completed: EndItem = {
   kind: 'end',
@@ -48,6 +52,10 @@ function shown(usage: Partial<Usage>): string {
 describe('the cost of a run', () => {
   afterEach(() => setLanguage('en'))
 
+  it('is shown to who looks at every step', () => {
+    face.value = 'user'
+    expect(shown({ cost: 1.234, known_cost: 1.234 })).toBe('')
+  })
   it('is shown beside its tokens, also where it is less than a cent', () => {
     expect(shown({ cost: 1.234, known_cost: 1.234 })).toMatch(/1,000 tokens· 1\.23 US\$/)
     expect(shown({ cost: 0.0042, known_cost: 0.0042 })).toMatch(/ 0\.0042 US\$/)

@@ -7,6 +7,7 @@ import type { SandboxState, SessionState, WireEvent } from '@/api/types'
 import { useAuth } from '@/features/auth'
 import { useSessions } from '@/features/sessions'
 import { createId } from '@/shared/lib/ids'
+import { passFrame } from '@/shared/lib/frames'
 import { createPaintSoon } from '@/shared/lib/paintSoon'
 import { isAwaited, withSandboxAnswer } from './computerState'
 import { createHistory } from './history'
@@ -99,6 +100,7 @@ export const useConversation = defineStore('conversation', () => {
 
   function take(event: WireEvent): void {
     if (event.session_id !== sessionId.value) return
+    passFrame(event)
     const before = state
     state = reduce(state, event)
     if (state === before) return

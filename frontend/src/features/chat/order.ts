@@ -1,3 +1,4 @@
+import type { WorkItem } from './fold'
 import type { Item, ToolItem, Transcript } from './transcript'
 
 /** Whether the person said it after event `seq`. */
@@ -43,9 +44,13 @@ function withApproved<T extends Item>(item: T, approved: ReadonlySet<string>): T
 }
 
 /** Where in `items` the work at hand begins; what the person says after it waits for its turn. */
-export function activeFrom(items: readonly Item[]): number {
-  const at = items.findIndex((item) => (item.kind === 'tool' ? item.outcome === 'running' : isBeingWritten(item)))
-  return at < 0 ? items.length : at
+export function activeFrom(rows: readonly (Item | WorkItem)[]): number {
+  const at = rows.findIndex((row) => (row.kind === 'work' ? row.steps : [row]).some(isUnderWay))
+  return at < 0 ? rows.length : at
+}
+
+function isUnderWay(item: Item): boolean {
+  return item.kind === 'tool' ? item.outcome === 'running' : isBeingWritten(item)
 }
 
 /** Calls that look at something and do nothing else. */

@@ -1,5 +1,6 @@
 import { computed, onScopeDispose, ref, watch, type Ref } from 'vue'
 import { useConversation } from './conversation'
+import type { Row } from './fold'
 import type { Item } from './transcript'
 
 const AGAIN_MS = 250
@@ -8,7 +9,7 @@ const AGAIN_MS = 250
  * Finds words in a long conversation, most of which is not on the page, so that the browser can't: Ctrl+F opens it where
  * `isLong`. What is older than what is loaded is asked for page by page.
  */
-export function useFind(items: Ref<readonly Item[]>, jump: (index: number) => void, isLong: () => boolean) {
+export function useFind(items: Ref<readonly Row[]>, jump: (index: number) => void, isLong: () => boolean) {
   const conversation = useConversation()
   const isOpen = ref(false)
   const words = ref('')
@@ -45,8 +46,9 @@ export function useFind(items: Ref<readonly Item[]>, jump: (index: number) => vo
   }
   /** Shows the message that a link leads to, also where it is not loaded yet. */
   async function reach(messageId: string): Promise<void> {
+    const isIt = (item: Item): boolean => 'messageId' in item && item.messageId === messageId
     while (!isOver) {
-      const index = items.value.findIndex((item) => 'messageId' in item && item.messageId === messageId)
+      const index = items.value.findIndex((row) => (row.kind === 'work' ? row.steps.some(isIt) : isIt(row)))
       if (index >= 0) return show(index)
       if (!conversation.hasEarlier) return
       await loadMore()
@@ -82,16 +84,17 @@ export function useFind(items: Ref<readonly Item[]>, jump: (index: number) => vo
   return { isOpen, words, found, matches, place, isLooking, go, close, reach }
 }
 
-const texts = new WeakMap<Item, string>()
+const texts = new WeakMap<Row, string>()
 /** What is said in it, and what stands in its calls. */
-function textOf(item: Item): string {
+function textOf(item: Row): string {
   const known = texts.get(item)
   if (known !== undefined) return known
   const text = partsOf(item).join('\n').toLowerCase()
   texts.set(item, text)
   return text
 }
-function partsOf(item: Item): readonly string[] {
+function partsOf(item: Row): readonly string[] {
+  if (item.kind === 'work') return item.steps.flatMap(partsOf)
   if (item.kind === 'tool')
     return [item.phrase, ...Object.values(item.arguments).map(String), item.preview, ...item.inner.flatMap(partsOf)]
   if (item.kind === 'plan') return [item.plan]

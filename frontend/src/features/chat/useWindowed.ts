@@ -1,7 +1,7 @@
 import { useEventListener } from '@vueuse/core'
 import { computed, nextTick, shallowReactive, shallowRef, watch, type Ref } from 'vue'
 import { useConversation } from './conversation'
-import type { Item } from './transcript'
+import { itemsIn, type Row } from './fold'
 import { openWaits } from './waits'
 import { nothingWindowed, windowed } from './windowed'
 
@@ -9,11 +9,11 @@ import { nothingWindowed, windowed } from './windowed'
  * Of a long conversation only what is near to what is seen stands on the page, and its last items. What a person opened, what
  * has the focus and what waits for them stays there wherever it is.
  */
-export function useWindowed(all: Ref<readonly Item[]>, log: Ref<HTMLElement | null>) {
+export function useWindowed(all: Ref<readonly Row[]>, log: Ref<HTMLElement | null>) {
   const conversation = useConversation()
   const opened = shallowReactive(new Set<string>())
   const focused = shallowRef('')
-  const holds = ({ key }: Item): boolean => opened.has(key) || focused.value === key
+  const holds = ({ key }: Row): boolean => opened.has(key) || focused.value === key
   const shown = shallowRef(nothingWindowed)
   watch(all, (items) => (shown.value = windowed(items, shown.value, holds)), { immediate: true })
 
@@ -29,7 +29,7 @@ export function useWindowed(all: Ref<readonly Item[]>, log: Ref<HTMLElement | nu
     },
   )
   const keptAt = computed(() =>
-    head.value.flatMap((item, index) => (holds(item) || openWaits([item]) > 0 ? [index] : [])),
+    head.value.flatMap((item, index) => (holds(item) || openWaits(itemsIn([item])) > 0 ? [index] : [])),
   )
 
   function keyOf(target: EventTarget | null): string {

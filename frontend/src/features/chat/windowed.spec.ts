@@ -27,7 +27,7 @@ describe('a conversation on the page', () => {
   })
   it('parts nothing that the person opened from the page, as long as there is not far too much', () => {
     const first = windowed(items(0, 200), nothingWindowed, nothingHeld)
-    const holds = ({ key }: Item): boolean => key === 'k175'
+    const holds = ({ key }: { key: string }): boolean => key === 'k175'
     expect(windowed(items(0, 240), first, holds).cut).toBe(175)
     expect(windowed(items(0, 500), first, holds).cut).toBe(470)
   })

@@ -1,4 +1,4 @@
-import type { Item } from './transcript'
+import type { Row } from './fold'
 
 /** So many of the last items always stand on the page, if there are more than `MOST`: the turn at work is among them. */
 const LAST = 24
@@ -7,7 +7,7 @@ const MOST = 60
 const TURN = 16
 
 export interface Windowed {
-  readonly items: readonly Item[]
+  readonly items: readonly Row[]
   /** Where those begin that always stand on the page; the ones before do while they are near what is seen. */
   readonly cut: number
   /** What changed came before all else. */
@@ -16,7 +16,7 @@ export interface Windowed {
 export const nothingWindowed: Windowed = { items: [], cut: 0, isLonger: false }
 
 /** Where to part `items`, as they were parted `before`: what stands on the page stays there until there is too much of it. */
-export function windowed(items: readonly Item[], before: Windowed, holds: (item: Item) => boolean): Windowed {
+export function windowed(items: readonly Row[], before: Windowed, holds: (item: Row) => boolean): Windowed {
   const held = before.items[before.cut]?.key
   const at = held === undefined ? -1 : items.findLastIndex(({ key }) => key === held)
   const isLonger = at >= 0 && at !== before.cut
@@ -26,7 +26,7 @@ export function windowed(items: readonly Item[], before: Windowed, holds: (item:
 }
 
 /** At the begin of a turn where one is near, and before what is `held` as it is, while there is not far too much. */
-function cutOf(items: readonly Item[], from: number, holds: (item: Item) => boolean): number {
+function cutOf(items: readonly Row[], from: number, holds: (item: Row) => boolean): number {
   const last = items.length - LAST
   const turn = items.findLastIndex(({ kind }, at) => kind === 'user' && at <= last)
   const cut = turn >= last - TURN && turn >= from ? turn : last

@@ -5,7 +5,7 @@ import { BackgroundPanel } from '@/features/background'
 import { FilesPanel } from '@/features/files'
 import { PortsPanel } from '@/features/ports'
 import type { ToolCard } from '@/features/tools'
-import { ModelCallsPanel, type ModelCall } from '@/features/traces'
+import { EventsPanel, ModelCallsPanel, type ModelCall } from '@/features/traces'
 import AgentsView from './AgentsView.vue'
 import DesktopView from './DesktopView.vue'
 import type { Offering, PanelId } from './panels'
@@ -73,5 +73,6 @@ export const panelParts: Readonly<Record<PanelId, Part>> = {
     told: ports,
     isComputerReady: computer.status === 'ready',
   })),
+  events: part(EventsPanel, ({ sessionId }) => ({ sessionId })),
   'model-calls': part(ModelCallsPanel, ({ sessionId, modelCalls }) => ({ sessionId, calls: modelCalls })),
 }

@@ -1,4 +1,5 @@
 import {
+  Activity,
   AppWindow,
   ArrowLeftRight,
   Bot,
@@ -12,6 +13,7 @@ import {
 import type { Component } from 'vue'
 import type { BackgroundCommand } from '@/features/background'
 import type en from '@/i18n/en'
+import { face } from '@/shared/lib/face'
 import type { AgentAtWork } from './agents'
 import type { Computer } from './computer'
 
@@ -93,6 +95,12 @@ export const panels = [
     title: 'computer.tab.model-calls',
     icon: ArrowLeftRight,
     isOffered: ({ hasModelCalls }) => hasModelCalls,
+  }),
+  panel({
+    id: 'events',
+    title: 'computer.tab.events',
+    icon: Activity,
+    isOffered: () => face.value === 'developer',
   }),
 ] as const
 

@@ -1,10 +1,11 @@
 import { watch } from 'vue'
 import { useI18n } from 'vue-i18n'
 import { setLanguage } from '@/i18n'
+import { face, type Face } from '@/shared/lib/face'
 import { themeChoice, type ThemeChoice } from '@/shared/lib/theme'
 import { useUserSettings } from './userSettings'
 
-/** Theme and language follow the person into every browser: what was chosen in another one is taken over when the page
+/** Theme, language and face follow the person into every browser: what was chosen in another one is taken over when the page
  * begins, and what is chosen here is told to the server. Without it the choice holds in this browser alone. */
 export function useAppearance(): void {
   const settings = useUserSettings()
@@ -17,12 +18,14 @@ export function useAppearance(): void {
     if (settings.isLoaded && own(name) !== value) settings.change(name, value).catch(() => undefined)
   }
   watch(themeChoice, (theme) => keep('appearance/theme', theme))
+  watch(face, (shown) => keep('appearance/face', shown))
   watch(locale, (language) => keep('appearance/language', language))
   settings
     .load()
     .then(() => {
-      const [theme, language] = [own('appearance/theme'), own('appearance/language')]
-      if (theme !== null) themeChoice.value = theme as ThemeChoice
+      const [theme, language, shown] = ['theme', 'language', 'face'].map((name) => own(`appearance/${name}`))
+      if (shown) face.value = shown as Face
+      if (theme) themeChoice.value = theme as ThemeChoice
       if (typeof language === 'string') setLanguage(language)
     })
     .catch(() => undefined)

@@ -146,6 +146,13 @@ describe('ToolCardView', () => {
     await rerender({ card: { ...card, output: 'one\ntwo\n' } })
     expect(screen.getByText(/two/)).toBeTruthy()
   })
+  it.each([
+    ['Error: there is no file a.md\nLook again.', 'there is no file a.md'],
+    ['', 'It gave no reason.'],
+  ])('says beside that it failed why: %s', (preview, reason) => {
+    const { container } = show({ name: 'file_read', outcome: 'failed', preview })
+    expect(container.querySelector('[data-reason]')?.textContent).toBe(reason)
+  })
   it('tells the exit code of a command that failed', async () => {
     show({
       outcome: 'failed',

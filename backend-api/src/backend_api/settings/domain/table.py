@@ -90,6 +90,7 @@ SEARCH_KEYS: Mapping[KeyedSearch, Setting] = {
 """Providers of web search that people have keys of their own for; of several the first is asked."""
 THEME = Setting(category="appearance", key="theme", check=values.one_of("system", "light", "dark"))
 LANGUAGE = Setting(category="appearance", key="language", check=values.one_of("en", "zh"))
+FACE = Setting(category="appearance", key="face", check=values.one_of("user", "developer"))
 NOTIFY_WAITING = Setting(category="notifications", key="waiting", check=values.flag)
 NOTIFY_FINISHED = Setting(category="notifications", key="finished", check=values.flag)
 
@@ -111,6 +112,7 @@ SETTINGS: tuple[Setting, ...] = (
     *SEARCH_KEYS.values(),
     THEME,
     LANGUAGE,
+    FACE,
     NOTIFY_WAITING,
     NOTIFY_FINISHED,
 )
