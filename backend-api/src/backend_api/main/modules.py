@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from backend_api.control.module import CONTROL
 from backend_api.memories.module import MEMORIES
 from backend_api.module import Module
 from backend_api.research.module import RESEARCH
 from backend_api.schedules.module import SCHEDULES
 
-MODULES: tuple[Module, ...] = (SCHEDULES, MEMORIES, RESEARCH)
+MODULES: tuple[Module, ...] = (SCHEDULES, MEMORIES, RESEARCH, CONTROL)
