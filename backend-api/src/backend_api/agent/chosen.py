@@ -17,6 +17,8 @@ class Chosen:
 
     mode: AgentMode | None = None
     options: Mapping[str, Any] | None = None
+    driver: str | None = None
+    """Who controls the computer by now; no call starts meanwhile."""
 
 
 NOTHING_CHOSEN = Chosen()

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from backend_api.agent.options import AgentMode, ThinkingLevel
 
-VOCABULARY_VERSION = 27
+VOCABULARY_VERSION = 28
 MAX_PREVIEW_CHARACTERS = 2_000
 """Of a call's output, or of what an agent said last, in the event itself."""
 
@@ -809,6 +809,26 @@ class SandboxUpdated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ControlTaken:
+    """A person controls the computer from here on, and no call of the agents starts. `holder` is who, in words;
+    `client` the window or program that has the lease. A second one of another client took the lease over."""
+
+    type: Literal["control.taken"] = "control.taken"
+    holder: str
+    client: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlReturned:
+    """Nobody controls the computer any more: the person handed it back, with or without a `note` that the model reads
+    before all else, or the lease expired as its client was heard no more."""
+
+    type: Literal["control.returned"] = "control.returned"
+    by: Literal["user", "timeout"]
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UsageUpdated(OfAgent):
     """`usage` is always the whole run's; `agent_usage` what the agent used of it, None for the main one. `context` are
     the tokens that the agent's last model call read and wrote, 0 where the provider did not tell."""
@@ -943,6 +963,8 @@ StoredPayload = (
     | ResourcesUpdated
     | SessionUpdated
     | SandboxUpdated
+    | ControlTaken
+    | ControlReturned
     | UsageUpdated
     | LlmRequest
     | LlmResponse

@@ -69,6 +69,11 @@ class Journal(Protocol):
         """What the session chose by now."""
         ...
 
+    async def undriven(self) -> Chosen:
+        """What the session chose by then, once no person controls the computer. Raises `DrainedError` where the run is
+        to be given back first."""
+        ...
+
     async def record(self, payloads: Sequence[StoredPayload]) -> None:
         """Store payloads in one step. A message recorded as completed is no longer open."""
         ...

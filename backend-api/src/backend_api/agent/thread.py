@@ -24,6 +24,8 @@ from backend_api.agent.events import (
     ContextCompacted,
     ContextNote,
     ContextOpened,
+    ControlReturned,
+    ControlTaken,
     Event,
     InstructionsFound,
     MessageCompleted,
@@ -66,6 +68,8 @@ where you can.{transcript}
 {summary}"""
 WHOLE = " All of it stands in the file {path}."
 COMPACTION_FAILED = "compaction_failed"
+RETURNED = "A person controlled the computer until now. What is on the screen and in files may have changed."
+RETURNED_WITH_NOTE = f"{RETURNED} They handed it back with this note:\n\n{{note}}"
 
 
 class Thread:
@@ -99,6 +103,7 @@ class Thread:
         self._known: dict[str, str] = {}
         self._mode = ModeFold()
         self._options: Mapping[str, Any] | None = None
+        self._driver: str | None = None
         self._plan = PlanFold()
         self.todos: Sequence[Todo] = ()
         """The agent's own working list."""
@@ -204,6 +209,10 @@ class Thread:
                     self._background[background_id] = started
             case BackgroundFinished() as finished:
                 self._apply_background(event.seq or 0, finished, output)
+            case ControlTaken(holder=holder):
+                self._driver = holder
+            case ControlReturned() as returned:
+                self._apply_return(event.seq or 0, returned)
             case UsageUpdated() as used:
                 self._context_tokens = used.context
             case RunFinished():
@@ -217,7 +226,7 @@ class Thread:
     @property
     def chosen(self) -> Chosen:
         """As in `Conversation`."""
-        return Chosen(mode=self._mode.mode, options=self._options)
+        return Chosen(mode=self._mode.mode, options=self._options, driver=self._driver)
 
     @property
     def read_seq(self) -> int:
@@ -334,6 +343,12 @@ class Thread:
         if finished.read_by is None:
             read = shorten(finished.preview if output is None else output, MAX_RESULT_CHARACTERS)
             self._append_turn(seq, NoteTurn(text=describe_finished(finished, read)))
+
+    def _apply_return(self, seq: int, returned: ControlReturned) -> None:
+        """It is read like a message that arrives."""
+        self._driver = None
+        text = RETURNED_WITH_NOTE.format(note=returned.note) if returned.note else RETURNED
+        self._append_turn(seq, NoteTurn(text=text))
 
     def _apply_attachment(self, seq: int, read: AttachmentRead) -> None:
         for at, attached in [*self._attached.items()]:

@@ -66,8 +66,8 @@ FAMILIES = (
     ),
     FamilyKind(
         name="desktop",
-        line="the screen, mouse, keyboard and windows of the computer",
-        tools=("desktop_*",),
+        line="the screen, mouse, keyboard and windows of the computer; a person logs in or solves a captcha there",
+        tools=("desktop_*", "ask_to_drive"),
         words=("desktop", "桌面"),
     ),
     FamilyKind(

@@ -52,6 +52,10 @@ NOT_ASKED = "Nothing was asked: {name} is not marked as a tool that asks the per
 NEVER_BEGUN = "Nothing was run: the computer was not available {late}."
 FAULTY = "The tool failed by a fault of its own. Part of it may have happened; don't try the same again."
 NOT_BEGUN = "Nothing was run: the tool failed by a fault of its own. Don't try the same again."
+OUTDATED = (
+    "Nothing was run: before this call could start a person controlled the computer, and has handed it back by now. "
+    "What is on the screen and in files may have changed. Look first, then decide anew."
+)
 MAX_OUTPUT_CHARACTERS = 1_000_000
 """Of a result, as of those of the sandbox; of a longer one head and tail are kept."""
 
@@ -283,8 +287,11 @@ class ToolRunner:
     ) -> list[Announced]:
         """Those that may start. Mode and rules may have changed since the model was asked, by a call before these or by
         the person: what is denied by now has its result, and what is to be asked for by now, or comes after that, is
-        added to `asking`."""
+        added to `asking`. While a person controls the computer nothing starts; what would act on it then has a result
+        that says so, as it was asked for before."""
         chosen = await self.journal.chosen()
+        if was_driven := chosen.driver is not None:
+            chosen = await self.journal.undriven()
         may_start: list[Announced] = []
         for call in calls:
             if call.tool is None:
@@ -292,6 +299,8 @@ class ToolRunner:
             verdict = self.judge(_proposed(call.tool, call.called.arguments, call.called.safety_checks), chosen)
             before = _ask_of_previous(call.called, asking) if asking else None
             denial = NOT_REACHED if call.called.after in chain.failed else _denial(verdict)
+            if denial is None and was_driven and _is_outdated(call):
+                denial = OUTDATED
             if denial is not None:
                 chain.failed.add(call.called.call_id)
                 await self._finish(call.called, Done(success=False, output=denial))
@@ -342,6 +351,11 @@ def _deadline_result(call: ToolCall, tool: Tool) -> Done:
     """The result of a call that was cut at its deadline."""
     text = TOO_LONG if call.has_begun else NEVER_BEGUN
     return Done(success=False, output=text.format(late=f"within {duration_text(tool.spec.deadline_ms / 1000)}"))
+
+
+def _is_outdated(call: Announced) -> bool:
+    """Whether it would act on a computer that a person used since the model asked for it."""
+    return call.called.needs_computer and not call.called.read_only
 
 
 def _ask_of_previous(called: ToolCalled, asking: Sequence[Announced]) -> Ask | None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from backend_api.kit.errors import NotFoundError, UnauthenticatedError
+from backend_api.kit.errors import ConflictError, NotFoundError, UnauthenticatedError
+from backend_api.kit.ids import SessionId, UserId
 
 ScreenMode = Literal["view", "control"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScreenTicket:
-    """Bound to user, session and mode, and to the log-in that asked for it (as `AccessClaims` says it)."""
+    """Bound to user, session and mode, to the log-in that asked for it (as `AccessClaims` says it), and one that
+    controls to the `client` that has the lease, where it named itself."""
 
     user_id: str
     session_id: str
@@ -20,12 +24,28 @@ class ScreenTicket:
     family: str = ""
     token_version: int = 0
     expires_at: float | None = None
+    client: str = ""
 
 
 class TicketInvalidError(UnauthenticatedError):
     """A ticket that is unknown, used, expired, or of another session."""
 
     code = "ticket_invalid"
+
+
+class ControlLostError(ConflictError):
+    """Another client controls the computer, or nobody does any more."""
+
+    code = "control_lost"
+
+
+class Controls(Protocol):
+    """Who may control the computer of a session: one client at a time."""
+
+    def watch(self, session_id: SessionId, user_id: UserId, client: str) -> AbstractAsyncContextManager[asyncio.Event]:
+        """Set once the client has lost control. One without a name gets a lease for as long as the block lasts. Raises
+        `ControlLostError` where it does not have it at first."""
+        ...
 
 
 class Tickets(Protocol):

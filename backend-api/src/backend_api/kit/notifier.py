@@ -22,6 +22,8 @@ class Topic(StrEnum):
     """A schedule may be due sooner than was known. Whoever sends their messages looks every fifteen seconds."""
     PORT_CLOSED = "port.closed"
     """An opened port was closed: its id. Gateways look at those in use every two seconds."""
+    CONTROL_CHANGED = "control.changed"
+    """Somebody took or lost control of a session's computer: the session's id. Sockets look once a second."""
     LOG_IN_ENDED = "log_in.ended"
     """Log-ins of a user ended: the user's id. Gateways look at what is open every two seconds."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import cast
 
 from backend_api.agents.application.change_kind import ChangeKind
 from backend_api.agents.application.read_kinds import ReadKinds
@@ -12,6 +13,7 @@ from backend_api.computers.application.open_screen import OpenScreen
 from backend_api.computers.application.restore_snapshot import RestoreSnapshot
 from backend_api.computers.application.take_snapshot import TakeSnapshot
 from backend_api.computers.application.upload_files import UploadFiles
+from backend_api.computers.domain import Controls
 from backend_api.conversations.application.answer_wait import AnswerWait
 from backend_api.conversations.application.cancel_job import CancelJob
 from backend_api.conversations.application.check_attachments import CheckAttachments
@@ -126,7 +128,14 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         link_file=LinkFile(own_sandbox, ports.workspace, ports.links),
         links=ports.links,
         issue_ticket=IssueTicket(ports.sessions, ports.tickets, limiter, limits),
-        open_screen=OpenScreen(ports.tickets, connections, slots, own_sandbox, ports.screens),
+        open_screen=OpenScreen(
+            ports.tickets,
+            connections,
+            slots,
+            own_sandbox,
+            ports.screens,
+            cast("Controls | None", ports.modules.get("controls")),
+        ),
         opened_ports=ports.opened_ports,
         open_port=OpenPort(
             sessions=ports.sessions, ports=ports.opened_ports, stream=ports.stream, policy=policy.previews

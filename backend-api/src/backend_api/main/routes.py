@@ -53,6 +53,7 @@ refused with 403. A socket is closed with
 | 4403 | this is not allowed | don't come again so |
 | 4404 | no such session, no desktop | it is gone |
 | 4408 | too slow: what was sent was not taken | resume |
+| 4409 | another client controls the computer | view it, or take control |
 | 4429 | too many streams open | close one |
 """
 
@@ -62,7 +63,7 @@ _TAGS: list[dict[str, Any]] = [
     {"name": "runs", "description": "Messages and the work that answers them."},
     {"name": "events", "description": "One ordered stream per session: live, paged, resumable."},
     {"name": "files", "description": "The workspace of a session."},
-    {"name": "computer", "description": "The desktop, live."},
+    {"name": "computer", "description": "The desktop, live, and who controls it."},
     {"name": "usage", "description": "Tokens and what they cost."},
     {"name": "catalogue", "description": "Tools, models, presets."},
     {"name": "mcp", "description": "MCP servers, of everybody and of the caller."},

@@ -323,6 +323,15 @@ export interface CompactingBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ControlBody".
+ */
+export interface ControlBody {
+  holder: string
+  client: string
+  expires_at: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "CreateScheduleBody".
  */
 export interface CreateScheduleBody {
@@ -544,6 +553,20 @@ export interface GrantedUser {
   id: string
   username: string
   is_admin: boolean
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "HandBackBody".
+ */
+export interface HandBackBody {
+  /**
+   * Only the lease of this client; without one, whoever has it.
+   */
+  client?: string | null
+  /**
+   * What the model reads next.
+   */
+  note?: string | null
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -1058,6 +1081,13 @@ export interface RegisterBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "RenewControlBody".
+ */
+export interface RenewControlBody {
+  client: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "ResumedBody".
  */
 export interface ResumedBody {
@@ -1429,6 +1459,24 @@ export interface TagBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "TakeControlBody".
+ */
+export interface TakeControlBody {
+  /**
+   * The window or program that takes control: a random name of its own.
+   */
+  client: string
+  /**
+   * Who that is, in words; else the user's name.
+   */
+  holder?: string
+  /**
+   * Whether to take control from another client.
+   */
+  take_over?: boolean
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "TakeSnapshotBody".
  */
 export interface TakeSnapshotBody {
@@ -1440,6 +1488,10 @@ export interface TakeSnapshotBody {
  */
 export interface TicketBody {
   mode?: 'view' | 'control'
+  /**
+   * Who has the lease of control; without one the socket takes its own.
+   */
+  client?: string
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema

@@ -32,7 +32,9 @@ class IssueTicket:
     limiter: RateLimiter
     limits: Limits
 
-    async def __call__(self, session_id: SessionId, claims: AccessClaims, mode: ScreenMode) -> IssuedTicket:
+    async def __call__(
+        self, session_id: SessionId, claims: AccessClaims, mode: ScreenMode, client: str = ""
+    ) -> IssuedTicket:
         user_id = claims.user_id
         await self.sessions.get(session_id, user_id)
         await self.limiter.hit(f"tickets:{user_id}", limit=self.limits.tickets_per_minute, window_s=60)
@@ -44,5 +46,6 @@ class IssueTicket:
             family=claims.family,
             token_version=claims.token_version,
             expires_at=claims.expires_at,
+            client=client,
         )
         return IssuedTicket(secret=await self.tickets.issue(ticket, ttl_s=TICKET_S), expires_at=expires_at)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
-from backend_api.computers.domain import TicketInvalidError, Tickets
+from backend_api.computers.domain import Controls, TicketInvalidError, Tickets
 from backend_api.conversations.application.own_sandbox import OwnSandbox
 from backend_api.conversations.application.stream_slots import StreamSlots
 from backend_api.identity.application.connection_auth import AuthenticatedConnections, ConnectionAuth
@@ -22,11 +23,13 @@ class OpenedScreen:
 
     screen: Screen
     auth: ConnectionAuth
+    lost: asyncio.Event
+    """Set once its viewer has lost control."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenScreen:
-    """Raises `TicketInvalidError`, `TokenInvalidError`, `TooManyStreamsError`, `NoDesktopError`,
+    """Raises `TicketInvalidError`, `TokenInvalidError`, `TooManyStreamsError`, `NoDesktopError`, `ControlLostError`,
     `SandboxUnavailableError`, `SessionNotFoundError`."""
 
     tickets: Tickets
@@ -34,6 +37,8 @@ class OpenScreen:
     slots: StreamSlots
     own_sandbox: OwnSandbox
     screens: Screens
+    controls: Controls | None = None
+    """None: whoever has a ticket for it controls."""
 
     @asynccontextmanager
     async def __call__(self, session_id: SessionId, secret: str) -> AsyncGenerator[OpenedScreen]:
@@ -51,5 +56,11 @@ class OpenScreen:
             sandbox = await self.own_sandbox(session_id, claims.user_id)
             if not sandbox.has_desktop:
                 raise NoDesktopError("This computer has no desktop.")
-            async with self.screens.open(sandbox, control=ticket.mode == "control") as screen:
-                yield OpenedScreen(screen=screen, auth=auth)
+            controls = ticket.mode == "control"
+            async with AsyncExitStack() as stack:
+                lost = asyncio.Event()
+                if controls and self.controls is not None:
+                    watch = self.controls.watch(session_id, claims.user_id, ticket.client)
+                    lost = await stack.enter_async_context(watch)
+                screen = await stack.enter_async_context(self.screens.open(sandbox, control=controls))
+                yield OpenedScreen(screen=screen, auth=auth, lost=lost)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Request
+from pydantic import Field
 
 from backend_api.computers.application.issue_ticket import IssueTicket
 from backend_api.computers.domain import ScreenMode
@@ -22,6 +23,9 @@ router = APIRouter(prefix="/api/sessions/{session_id}", tags=["computer"])
 
 class TicketBody(RequestBody):
     mode: ScreenMode = "view"
+    client: str = Field(
+        default="", max_length=64, description="Who has the lease of control; without one the socket takes its own."
+    )
 
 
 class IssuedTicketBody(AnswerBody):
@@ -77,7 +81,8 @@ async def issue_ticket(
 ) -> IssuedTicketBody:
     """Issue a one-time ticket to view or control the screen. It is valid for 60 s."""
     mode = body.mode if body else "view"
-    issued = await issue_ticket(SessionId(session_id), caller.claims, mode)
+    client = body.client if body else ""
+    issued = await issue_ticket(SessionId(session_id), caller.claims, mode, client)
     prefix = request.scope.get("root_path", "")
     url = f"{prefix}/api/sessions/{session_id}/vnc?ticket={issued.secret}"
     return IssuedTicketBody(ticket=issued.secret, url=url, expires_at=issued.expires_at)

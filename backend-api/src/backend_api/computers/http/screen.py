@@ -9,9 +9,10 @@ from typing import Annotated
 from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 
 from backend_api.computers.application.open_screen import OpenedScreen, OpenScreen
+from backend_api.computers.domain import ControlLostError
 from backend_api.kit import measures
 from backend_api.kit.errors import DomainError, UnavailableError
-from backend_api.kit.http.close_codes import TOO_SLOW, close_code, end_code
+from backend_api.kit.http.close_codes import CONTROL_LOST, TOO_SLOW, close_code, end_code
 from backend_api.kit.http.ports import port
 from backend_api.kit.http.trust import trust_peer
 from backend_api.kit.ids import SessionId
@@ -42,6 +43,8 @@ async def screen(
             trust_peer(socket)
             with measures.SCREENS.track_inprogress():
                 code = await _proxy(socket, opened, sandboxes, session_id)
+    except ControlLostError:
+        code = CONTROL_LOST
     except DomainError as error:
         logger.info("screen closed", extra={"session_id": session_id, "code": error.code})
         code = close_code(error)
@@ -56,6 +59,7 @@ async def _proxy(socket: WebSocket, opened: OpenedScreen, sandboxes: Sandboxes, 
         asyncio.create_task(_relay_to_viewer(socket, opened.screen)),
         asyncio.create_task(_relay_to_screen(socket, opened.screen)),
         asyncio.create_task(_keep_alive(sandboxes, session_id)),
+        asyncio.create_task(_until_lost(opened)),
     }
     try:
         await asyncio.wait({*tasks, ended}, return_when=asyncio.FIRST_COMPLETED)
@@ -86,6 +90,11 @@ async def _relay_to_screen(socket: WebSocket, opened: Screen) -> None:
         if data := message.get("bytes"):
             async with asyncio.timeout(SEND_DEADLINE_S):
                 await opened.send(data)
+
+
+async def _until_lost(opened: OpenedScreen) -> None:
+    await opened.lost.wait()
+    raise ControlLostError("Another client controls the computer by now, or the lease expired.")
 
 
 async def _keep_alive(sandboxes: Sandboxes, session_id: str) -> None:

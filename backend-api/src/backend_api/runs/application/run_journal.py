@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
@@ -63,6 +63,8 @@ from service_kit.terminal.screen import screen_text
 logger = logging.getLogger(__name__)
 
 WRITE_GRACE_S = 0.3
+LOOK_AGAIN_S = 0.25
+"""Whether the person still controls the computer."""
 NOT_BEGUN = "Not begun."
 MAY_HAVE_HAPPENED = "Part of it may have happened."
 P = ParamSpec("P")
@@ -178,6 +180,15 @@ class RunJournal:
     async def chosen(self) -> Chosen:
         await self._read()
         return self.known_choices()
+
+    async def undriven(self) -> Chosen:
+        while (chosen := await self.chosen()).driver is not None:
+            if self.draining.is_set():
+                raise DrainedError
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_AGAIN_S):
+                    await self.draining.wait()
+        return chosen
 
     @property
     def has_unread_messages(self) -> bool:

@@ -88,6 +88,9 @@ class SubagentJournal:
     async def chosen(self) -> Chosen:
         return await self._run.chosen()
 
+    async def undriven(self) -> Chosen:
+        return await self._run.undriven()
+
     async def started(self) -> SubagentStarted | None:
         """How it began; None where no worker began it."""
         return (await self._run.thread(self.agent_id)).started
