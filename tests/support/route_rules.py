@@ -138,6 +138,7 @@ GATEWAY: dict[str, Rule] = _DOCS | {
     "DELETE /api/schedules/{schedule_id}": owner(hidden_as="schedule_not_found"),
     "POST /api/schedules/{schedule_id}/run": owner(hidden_as="schedule_not_found"),
     "GET /api/presets": USER,
+    "GET /api/search": USER,
     "GET /api/shares": USER,
     "DELETE /api/shares/{share_id}": owner(hidden_as="share_not_found"),
     f"GET {_SESSION}/shares": owner(),

@@ -23,7 +23,7 @@ async def picture(page: Page, name: str) -> None:
 @pytest.mark.timeout(240)
 async def test_a_stranger_reads_what_was_shared_until_the_link_is_revoked(stack: Stack) -> None:
     async with chromium() as browser, ApiClient(stack.base_url) as api:
-        session = await api.json("POST", "/sessions", json={"title": "Tea"})
+        session = await api.json("POST", "/sessions", expect=201, json={"title": "Tea"})
         await api.json("POST", f"/sessions/{session['id']}/runs", json={"text": "Say hello to the reader"})
         page = await browser.new_page(viewport=WIDE)
         await page.goto(f"{stack.base_url}/s/{session['id']}")

@@ -526,6 +526,33 @@ export interface FilePreviewBody {
   encoding: string | null
 }
 /**
+ * `kind` is `title`, or who wrote the message, `user` or `agent`; of a title `message_id` and `seq` are null. The
+ * page shows a message at `/s/{session_id}#m-{message_id}`.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "FoundBody".
+ */
+export interface FoundBody {
+  session_id: string
+  title: string
+  message_id: string | null
+  seq: number | null
+  at: string
+  kind: 'title' | 'user' | 'agent'
+  snippet: string
+}
+/**
+ * Best first. `is_complete` is false while older messages are being indexed: ask again to find more.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "FoundPageBody".
+ */
+export interface FoundPageBody {
+  items: FoundBody[]
+  next_cursor: string | null
+  is_complete: boolean
+}
+/**
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "GrantBody".
  */
