@@ -1,5 +1,5 @@
 import type { SandboxUpdatedEvent } from './generated/events'
-import type { SandboxBody, SessionBody, SessionPageBody, StateBody } from './generated/openapi'
+import type { MadeShareBody, SandboxBody, SessionBody, SessionPageBody, StateBody } from './generated/openapi'
 
 export type * from './generated/events'
 export type {
@@ -17,6 +17,7 @@ export type {
   GrantedUser as AuthUser,
   ImportedBody as CorpusImport,
   IssuedTicketBody as VncTicket,
+  MadeShareBody as MadeShare,
   McpServerBody as McpServer,
   MemoryBody as MemoryFile,
   MemoryListBody as MemoryList,
@@ -35,6 +36,10 @@ export type {
   SearchTrialBody,
   SearchTrialResultBody as SearchTrialResult,
   SettingBody,
+  ShareBody as Share,
+  SharedBody as SharedConversation,
+  ShareListBody as ShareList,
+  UnlockedBody as SharedUnlocked,
   SkillBody as Skill,
   TrialResultBody as TrialResult,
   SignedLinkBody as FileLink,
@@ -49,6 +54,9 @@ export type {
   UploadedBody as Uploaded,
   WholeSkillBody as WholeSkill,
 } from './generated/openapi'
+
+/** What goes along with a conversation that is shared. */
+export type SharePart = MadeShareBody['include'][number]
 
 export interface FieldError {
   field: string

@@ -24,6 +24,12 @@ export const router = createRouter({
       meta: { open: true },
     },
     {
+      path: '/share/:id',
+      component: () => import('@/features/sharing/SharePage.vue'),
+      props: true,
+      meta: { open: true, forStrangers: true },
+    },
+    {
       path: '/unreachable',
       component: UnreachablePage,
       props: (route) => ({ next: route.query['next'] }),
@@ -35,7 +41,7 @@ export const router = createRouter({
 
 letBackClose(router)
 router.beforeEach(async (to) => {
-  if (to.path === '/unreachable') return true
+  if (to.path === '/unreachable' || to.meta['forStrangers']) return true
   const auth = useAuth()
   try {
     await auth.start()

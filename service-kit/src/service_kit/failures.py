@@ -2,6 +2,7 @@
 
 DomainError
 ├── NotFoundError          what was asked for does not exist, or belongs to someone else
+├── GoneError              it was there, for a time that is over
 ├── ConflictError          the present state does not allow it
 │   └── PreconditionError  it is not as whoever changes it read it
 ├── InvalidError           the input is wrong; says which field
@@ -42,6 +43,12 @@ class NotFoundError(DomainError):
     """What was asked for does not exist, or belongs to someone else."""
 
     code = "not_found"
+
+
+class GoneError(DomainError):
+    """What was asked for was there for a time that is over."""
+
+    code = "gone"
 
 
 class ConflictError(DomainError):

@@ -17,6 +17,7 @@ from service_kit.failures import (
     ConflictError,
     DomainError,
     ForbiddenError,
+    GoneError,
     InvalidError,
     LimitError,
     NotFoundError,
@@ -32,6 +33,7 @@ from service_kit.problem_responses import document_problems
 
 STATUS: dict[type[DomainError], HTTPStatus] = {
     NotFoundError: HTTPStatus.NOT_FOUND,
+    GoneError: HTTPStatus.GONE,
     ConflictError: HTTPStatus.CONFLICT,
     PreconditionError: HTTPStatus.PRECONDITION_FAILED,
     InvalidError: HTTPStatus.UNPROCESSABLE_ENTITY,

@@ -66,9 +66,13 @@ class House:
         )
         daily = {"text": "hello", "cron": "0 9 * * *", "timezone": "UTC"}
         schedule = await self.gateway.client.post("/api/schedules", json=daily, headers=headers)
+        share = await self.gateway.client.post(
+            f"/api/sessions/{session_id}/shares", json={"mode": "snapshot"}, headers=headers
+        )
         return {
             "session_id": session_id,
             "schedule_id": schedule.json()["id"],
+            "share_id": share.json()["id"],
             "job_id": said.json()["run_id"],
             "run_id": said.json()["run_id"],
             "seq": "1",

@@ -8,7 +8,9 @@ from backend_api.memories.module import MEMORIES
 from backend_api.module import Module
 from backend_api.research.module import RESEARCH
 from backend_api.schedules.module import SCHEDULES
+from backend_api.search.module import SEARCH
 from backend_api.session_state.module import SESSION_STATE
+from backend_api.sharing.module import SHARING
 from backend_api.skills.module import SKILLS
 
 MODULES: tuple[Module, ...] = (
@@ -16,6 +18,8 @@ MODULES: tuple[Module, ...] = (
     SCHEDULES,
     MEMORIES,
     RESEARCH,
+    SHARING,
+    SEARCH,
     CONTROL,
     BACKGROUND,
     SESSION_STATE,

@@ -535,6 +535,33 @@ export interface FilePreviewBody {
   encoding: string | null
 }
 /**
+ * `kind` is `title`, or who wrote the message, `user` or `agent`; of a title `message_id` and `seq` are null. The
+ * page shows a message at `/s/{session_id}#m-{message_id}`.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "FoundBody".
+ */
+export interface FoundBody {
+  session_id: string
+  title: string
+  message_id: string | null
+  seq: number | null
+  at: string
+  kind: 'title' | 'user' | 'agent'
+  snippet: string
+}
+/**
+ * Best first. `is_complete` is false while older messages are being indexed: ask again to find more.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "FoundPageBody".
+ */
+export interface FoundPageBody {
+  items: FoundBody[]
+  next_cursor: string | null
+  is_complete: boolean
+}
+/**
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "GrantBody".
  */
@@ -673,6 +700,55 @@ export interface LogInBody {
  */
 export interface LogOutBody {
   refresh_token?: string | null
+}
+/**
+ * `url` is told this once: only a digest of its token is stored. It begins with a slash where the server does not
+ * know its own address.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "MadeShareBody".
+ */
+export interface MadeShareBody {
+  id: string
+  session_id: string
+  mode: 'snapshot' | 'live'
+  include: ('files' | 'tools' | 'thinking')[]
+  title: string
+  has_passphrase: boolean
+  created_at: string
+  expires_at: string | null
+  is_expired: boolean
+  file_count: number
+  file_bytes: number
+  url: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "MakeShareBody".
+ */
+export interface MakeShareBody {
+  /**
+   * `snapshot`: nothing that is said after now. `live`: also what is said later, as soon as it is whole.
+   */
+  mode: 'snapshot' | 'live'
+  /**
+   * What goes along beside what was written: `files` of the workspace, copied as they are now, `tools` (inputs and outputs), `thinking`. What is left out is never sent.
+   *
+   * @maxItems 3
+   */
+  include?:
+    | []
+    | ['files' | 'tools' | 'thinking']
+    | ['files' | 'tools' | 'thinking', 'files' | 'tools' | 'thinking']
+    | ['files' | 'tools' | 'thinking', 'files' | 'tools' | 'thinking', 'files' | 'tools' | 'thinking']
+  /**
+   * Null: it holds until it is revoked.
+   */
+  expires_at?: string | null
+  /**
+   * Null: none is asked for.
+   */
+  passphrase?: string | null
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -1283,6 +1359,60 @@ export interface SettingBody {
   problem: ('unreadable' | 'not_allowed' | 'not_available' | 'not_asked') | null
 }
 /**
+ * `title` is that of the conversation as it was then; `file_count` and `file_bytes` are of the copies that go
+ * along.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ShareBody".
+ */
+export interface ShareBody {
+  id: string
+  session_id: string
+  mode: 'snapshot' | 'live'
+  include: ('files' | 'tools' | 'thinking')[]
+  title: string
+  has_passphrase: boolean
+  created_at: string
+  expires_at: string | null
+  is_expired: boolean
+  file_count: number
+  file_bytes: number
+}
+/**
+ * The newest first.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ShareListBody".
+ */
+export interface ShareListBody {
+  items: ShareBody[]
+}
+/**
+ * `is_running`: the agent is at work in a conversation that is shared live. `last_seq` is the last number that is
+ * shown.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "SharedBody".
+ */
+export interface SharedBody {
+  title: string
+  mode: 'snapshot' | 'live'
+  include: ('files' | 'tools' | 'thinking')[]
+  created_at: string
+  expires_at: string | null
+  is_running: boolean
+  last_seq: number
+  files: SharedFileBody[]
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "SharedFileBody".
+ */
+export interface SharedFileBody {
+  path: string
+  size: number
+}
+/**
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "SignInBody".
  */
@@ -1559,6 +1689,23 @@ export interface TrialResultBody {
   outcome: 'ok' | 'wrong_key' | 'no_such_model' | 'limit' | 'refused' | 'unreachable'
   model: string
   detail: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "UnlockBody".
+ */
+export interface UnlockBody {
+  passphrase: string
+}
+/**
+ * What is sent as `X-Share-Access` until `expires_at`.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "UnlockedBody".
+ */
+export interface UnlockedBody {
+  access: string
+  expires_at: string
 }
 /**
  * What is left out stays. `at` takes the place of `cron`, and the other way round; `session_id` null has each

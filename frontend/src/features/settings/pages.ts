@@ -8,11 +8,13 @@ import {
   NotebookPen,
   Palette,
   Plug,
+  Share2,
   SlidersHorizontal,
   UserRound,
 } from '@lucide/vue'
 import type { Component } from 'vue'
 import { AccountSection, useAuth } from '@/features/auth'
+import { SharesPage } from '@/features/sharing'
 import { SkillsPage } from '@/features/skills'
 import type en from '@/i18n/en'
 import { lazyPart } from '@/shared/ui/lazyPart'
@@ -78,6 +80,7 @@ export const pages = [
     icon: Bell,
     component: lazyPart(() => import('./NotificationsPage.vue')),
   }),
+  page({ id: 'shares', label: 'settings.page.shares', icon: Share2, component: SharesPage }),
   page({
     id: 'usage',
     label: 'settings.page.usage',

@@ -56,6 +56,17 @@ class StreamSlots:
                 if not self._taken[user_id]:
                     del self._taken[user_id]
 
+    @contextmanager
+    def ended_with_gateway(self, auth: ConnectionAuth) -> Generator[None]:
+        """A stream that is nobody's log-in, and takes no user's slot, is told when the gateway ends."""
+        if self._is_closed:
+            auth.end(None)
+        self._open.add(auth)
+        try:
+            yield
+        finally:
+            self._open.discard(auth)
+
     def close(self) -> None:
         """Tell every stream that the gateway ends."""
         self._is_closed = True

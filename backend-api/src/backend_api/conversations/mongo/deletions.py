@@ -26,7 +26,14 @@ from backend_api.kit.mongo.transactions import in_transaction, store_errors
 _REMOVED_S = 300.0
 """All that a session ever said is more than is deleted in a moment."""
 _AT_ONCE = 200
-_OF_OTHER_CONTEXTS = ("background_commands", "opened_ports")
+_OF_OTHER_CONTEXTS = (
+    "background_commands",
+    "opened_ports",
+    "shares",
+    "share_parts",
+    "search_messages",
+    "search_marks",
+)
 _SWEPT_EVERY_S = 900.0
 DUE_S = 30.0
 """Longer than a call to the manager that was on its way when the session was deleted is repeated."""

@@ -1,0 +1,1 @@
+"""Words of own messages and titles, found again."""

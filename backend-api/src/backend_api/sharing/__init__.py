@@ -1,0 +1,1 @@
+"""Conversations that others may read: links, and files to take along."""

@@ -1,0 +1,187 @@
+"""A conversation as a file to keep."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import dataclass
+from typing import BinaryIO, Literal
+
+from backend_api.conversations.domain.entity import Session
+from backend_api.conversations.ports import EventLog, SessionRepository
+from backend_api.kit.ids import SessionId, UserId
+from backend_api.kit.stored_time import format_time
+from backend_api.sharing.application.owner_mask import Hiding, OwnerMask
+from backend_api.sharing.domain.markdown import markdown_of
+from backend_api.sharing.domain.shown import Fields, shown_fields
+from backend_api.sharing.errors import SharedFilesTooLargeError
+from backend_api.sharing.ports import WorkspaceArchive
+
+ExportFormat = Literal["md", "json", "zip"]
+PAGE = 500
+PAGE_BYTES = 1_000_000
+MOST_ZIP_BYTES = 512 * 1024 * 1024
+_PIECE_BYTES = 64 * 1024
+_IN_MEMORY_BYTES = 8 * 1024 * 1024
+_MOST_DIRECTORY_BYTES = 4 * 1024 * 1024
+_END_BYTES = 22
+_END, _LOCATOR = b"PK\x05\x06", b"PK\x06\x07"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Export:
+    """A file as it is made."""
+
+    name: str
+    media_type: str
+    pieces: AsyncGenerator[bytes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportSession:
+    """Secrets are masked as in what is shared. Raises `SessionNotFoundError`, and for a zip what the workspace raises
+    and `SharedFilesTooLargeError`, before its first byte."""
+
+    sessions: SessionRepository
+    log: EventLog
+    owner_mask: OwnerMask
+
+    async def __call__(
+        self,
+        session_id: SessionId,
+        user_id: UserId,
+        wanted: ExportFormat,
+        include: frozenset[str],
+        workspace: WorkspaceArchive,
+    ) -> Export:
+        """The whole conversation as it is now, with what goes along."""
+        session = await self.sessions.get(session_id, user_id)
+        hiding = await self.owner_mask(user_id)
+        name = _file_name(session)
+        if wanted == "md":
+            markdown = self._markdown(session, include, hiding)
+            return Export(name=f"{name}.md", media_type="text/markdown; charset=utf-8", pieces=markdown)
+        if wanted == "json":
+            return Export(
+                name=f"{name}.json", media_type="application/json", pieces=self._json(session, include, hiding)
+            )
+        file = await self._zip(session, include, hiding, workspace)
+        return Export(name=f"{name}.zip", media_type="application/zip", pieces=_sent(file))
+
+    async def _shown(self, session: Session, include: frozenset[str], hiding: Hiding) -> AsyncGenerator[Fields]:
+        after = 0
+        while after < session.last_seq:
+            events = await self.log.read(session.id, after=after, limit=PAGE, most=PAGE_BYTES)
+            if not events:
+                return
+            after = events[-1].seq or 0
+            for event in events:
+                is_within = (event.seq or 0) <= session.last_seq
+                if is_within and (fields := shown_fields(event, include)) is not None:
+                    yield hiding.value(fields)
+
+    async def _markdown(self, session: Session, include: frozenset[str], hiding: Hiding) -> AsyncGenerator[bytes]:
+        yield f"# {hiding.text(session.title).strip() or 'Conversation'}\n".encode()
+        async for fields in self._shown(session, include, hiding):
+            if text := markdown_of(fields):
+                yield f"\n{text}\n".encode("utf-8", "replace")
+
+    async def _json(self, session: Session, include: frozenset[str], hiding: Hiding) -> AsyncGenerator[bytes]:
+        head = {
+            "id": session.id,
+            "title": hiding.text(session.title),
+            "created_at": format_time(session.created_at),
+            "model": session.model,
+        }
+        yield json.dumps({"session": head})[:-1].encode() + b', "events": ['
+        separator = b"\n"
+        async for fields in self._shown(session, include, hiding):
+            yield separator + json.dumps(fields, ensure_ascii=True).encode()
+            separator = b",\n"
+        yield b"\n]}\n"
+
+    async def _zip(
+        self, session: Session, include: frozenset[str], hiding: Hiding, workspace: WorkspaceArchive
+    ) -> BinaryIO:
+        file: BinaryIO = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY_BYTES)  # type: ignore[assignment]  # noqa: SIM115 -- whoever reads it closes it
+        try:
+            if session.sandbox is not None:
+                await _fill(file, workspace.pieces(session.id, session.user_id))
+            texts = {
+                "conversation.md": await _whole(self._markdown(session, include, hiding)),
+                "conversation.json": await _whole(self._json(session, include, hiding)),
+            }
+            return await asyncio.to_thread(_with_texts, file, texts)
+        except BaseException:
+            file.close()
+            raise
+
+
+def _file_name(session: Session) -> str:
+    words = "".join(char if char.isalnum() else " " for char in session.title).split()
+    return "-".join(words)[:80] or "conversation"
+
+
+async def _whole(pieces: AsyncIterator[bytes]) -> bytes:
+    return b"".join([piece async for piece in pieces])
+
+
+async def _fill(file: BinaryIO, pieces: AsyncIterator[bytes]) -> None:
+    size = 0
+    async for piece in pieces:
+        size += len(piece)
+        if size > MOST_ZIP_BYTES:
+            raise SharedFilesTooLargeError(
+                "The files of this conversation are more than 512 MB, compressed. Download them by themselves.",
+                limit_bytes=MOST_ZIP_BYTES,
+            )
+        await asyncio.to_thread(file.write, piece)
+
+
+def _with_texts(file: BinaryIO, texts: dict[str, bytes]) -> BinaryIO:
+    """The archive of the workspace with these beside its files. One that a sandbox made otherwise than is usual goes
+    along as it came: reading its directory could take any amount of memory."""
+    size = file.seek(0, os.SEEK_END)
+    if size and not _is_plain(file, size):
+        whole: BinaryIO = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY_BYTES)  # type: ignore[assignment]  # noqa: SIM115 -- whoever reads it closes it
+        file.seek(0)
+        with zipfile.ZipFile(whole, "w") as archive, archive.open("workspace.zip", "w", force_zip64=True) as inner:
+            while piece := file.read(_PIECE_BYTES):
+                inner.write(piece)
+        file.close()
+        file = whole
+    file.seek(0)
+    with zipfile.ZipFile(file, "a" if file.seek(0, os.SEEK_END) else "w", zipfile.ZIP_DEFLATED) as archive:
+        taken = set(archive.namelist())
+        for name, text in texts.items():
+            archive.writestr(_free_name(name, taken), text)
+    return file
+
+
+def _is_plain(file: BinaryIO, size: int) -> bool:
+    file.seek(max(size - _END_BYTES - 20, 0))
+    tail = file.read()
+    end = tail[-_END_BYTES:]
+    if len(end) < _END_BYTES or not end.startswith(_END) or end[-2:] != b"\0\0" or tail.startswith(_LOCATOR):
+        return False
+    directory, start = int.from_bytes(end[12:16], "little"), int.from_bytes(end[16:20], "little")
+    return directory <= _MOST_DIRECTORY_BYTES and directory + start + _END_BYTES == size
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name = f"_{name}"
+    return name
+
+
+async def _sent(file: BinaryIO) -> AsyncGenerator[bytes]:
+    try:
+        await asyncio.to_thread(file.seek, 0)
+        while piece := await asyncio.to_thread(file.read, _PIECE_BYTES):
+            yield piece
+    finally:
+        file.close()

@@ -1,0 +1,36 @@
+"""What is hidden in all that leaves the account."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from backend_api.kit.ids import UserId
+from backend_api.kit.masking import Mask
+from backend_api.settings.application.open_settings import OpenSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Hiding:
+    """Secrets of the deployment, those of one user, and whatever looks like one."""
+
+    of_deployment: Mask
+    of_owner: Mask
+
+    def text(self, text: str) -> str:
+        return self.of_owner.known(self.of_deployment.text(text))
+
+    def value(self, value: Any) -> Any:
+        """Of all texts in a JSON value."""
+        return self.of_owner.value(self.of_deployment.value(value))
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerMask:
+    """The mask for what a user shares. Raises `StoreUnavailableError`."""
+
+    mask: Mask
+    open_settings: OpenSettings
+
+    async def __call__(self, user_id: UserId) -> Hiding:
+        return Hiding(self.mask, Mask((await self.open_settings(user_id)).secrets.values()))

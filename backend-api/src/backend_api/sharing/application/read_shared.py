@@ -1,0 +1,141 @@
+"""What whoever opened a link reads: events as they are shown, a page at a time or as they come."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass, field
+
+from backend_api.agent.recorded import Body
+from backend_api.conversations.application.follow_events import FollowEvents
+from backend_api.conversations.domain.entity import Session
+from backend_api.conversations.domain.errors import EventBodyNotFoundError, SessionNotFoundError
+from backend_api.conversations.ports import EventLog
+from backend_api.identity.application.connection_auth import ConnectionAuth
+from backend_api.identity.domain.entity import AccessClaims
+from backend_api.kit.ids import UserId
+from backend_api.sharing.application.owner_mask import OwnerMask
+from backend_api.sharing.domain.entity import Share, ShareId
+from backend_api.sharing.domain.shown import Fields, shown_body, shown_fields
+from backend_api.sharing.errors import TooManyReadersError
+from backend_api.sharing.ports import Shares
+
+PAGE_BYTES = 1_000_000
+READERS_OF_A_SHARE = 50
+READERS_IN_ALL = 500
+"""Of live streams in this process."""
+CHECK_S = 0.3
+"""A revoked link is read from no longer than this."""
+MAX_BODY_BYTES = 1_000_000
+"""Of a text that stands beside an event; the rest is cut."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedPage:
+    """Events that are shown, the number of the last one that was looked at, and whether there are more."""
+
+    items: list[Fields]
+    last_seq: int
+    has_more: bool
+
+
+class Readers:
+    """Live streams of links in this process."""
+
+    def __init__(self) -> None:
+        self._of: dict[ShareId, int] = {}
+
+    @contextmanager
+    def place(self, share: Share, clock: Callable[[], float]) -> Generator[ConnectionAuth]:
+        """For the length of the block; it is told to end when the link expires. Raises `TooManyReadersError` on
+        entering."""
+        share_id = share.id
+        mine = self._of.get(share_id, 0)
+        if mine >= READERS_OF_A_SHARE or sum(self._of.values()) >= READERS_IN_ALL:
+            raise TooManyReadersError(
+                "Too many people follow this conversation at the moment. Try again in a while.", retry_after_s=30
+            )
+        self._of[share_id] = mine + 1
+        # Nobody is logged in: the stream itself looks whether the link holds.
+        until = None if share.expires_at is None else share.expires_at.timestamp()
+        claims = AccessClaims(user_id=UserId(f"share:{share_id}"), family="", token_version=0, expires_at=until)
+        auth = ConnectionAuth(claims, clock)
+        try:
+            yield auth
+        finally:
+            auth.release()
+            self._of[share_id] -= 1
+            if not self._of[share_id]:
+                del self._of[share_id]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadShared:
+    """Whoever calls has opened the link (`OpenShare`)."""
+
+    shares: Shares
+    log: EventLog
+    owner_mask: OwnerMask
+    follow: FollowEvents
+    clock: Callable[[], float]
+    readers: Readers = field(default_factory=Readers)
+
+    @staticmethod
+    def last_seq(share: Share, session: Session) -> int:
+        """The last number that is shown."""
+        return share.through_seq if share.mode == "snapshot" else session.last_seq
+
+    async def title(self, share: Share, session: Session) -> str:
+        """As of the snapshot, or as it is now."""
+        if share.mode == "snapshot":
+            return share.title
+        return (await self.owner_mask(share.user_id)).text(session.title)
+
+    async def page(self, share: Share, session: Session, *, after: int, limit: int) -> SharedPage:
+        """The next events after a number."""
+        last = self.last_seq(share, session)
+        events = await self.log.read(session.id, after=after, limit=limit, most=PAGE_BYTES) if after < last else []
+        events = [event for event in events if (event.seq or 0) <= last]
+        shown = [fields for event in events if (fields := shown_fields(event, share.include)) is not None]
+        hiding = await self.owner_mask(share.user_id)
+        items = await asyncio.to_thread(lambda: [hiding.value(fields) for fields in shown])
+        seen = (events[-1].seq or 0) if events else max(after, last)
+        return SharedPage(items=items, last_seq=seen, has_more=seen < last)
+
+    async def body(self, share: Share, session: Session, seq: int) -> Body:
+        """The long output of an event that is shown. Raises `EventBodyNotFoundError`."""
+        is_within = 0 < seq <= self.last_seq(share, session)
+        events = await self.log.read(session.id, after=seq - 1, limit=1) if is_within else []
+        if not events or events[0].seq != seq or shown_body(events[0], share.include) is None:
+            raise EventBodyNotFoundError("This event has no body.")
+        body = await self.log.body(session.id, seq)
+        if not body.media_type.startswith("text/"):
+            return body
+        hiding = await self.owner_mask(share.user_id)
+        text = body.content[:MAX_BODY_BYTES].decode("utf-8", "replace")
+        return Body(content=(await asyncio.to_thread(hiding.text, text)).encode(), media_type=body.media_type)
+
+    async def stream(self, share: Share, session: Session, after: int) -> AsyncGenerator[Fields | None]:
+        """Events of a live link from a number on, as they are stored, and None while nothing happens. Text that is
+        being written comes once it is whole, as a secret in it is only known then. Ends when the link is revoked or
+        expires, or the conversation is deleted; that of a snapshot ends with its last event."""
+        hiding = await self.owner_mask(share.user_id)
+        loop = asyncio.get_running_loop()
+        looked_at = float("-inf")
+        async with aclosing(self.follow(session.id, session.user_id, after)) as followed:
+            try:
+                async for event in followed:
+                    if loop.time() - looked_at >= CHECK_S:
+                        if share.is_over(self.clock()) or not await self.shares.is_there(share.id):
+                            return
+                        looked_at = loop.time()
+                    if event is None:
+                        yield None
+                        continue
+                    if share.mode == "snapshot" and (event.seq or 0) > share.through_seq:
+                        return
+                    fields = shown_fields(event, share.include)
+                    yield None if fields is None else hiding.value(fields)
+            except SessionNotFoundError:
+                return

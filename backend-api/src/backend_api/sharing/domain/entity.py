@@ -1,0 +1,87 @@
+"""A link by which others may read a conversation, without an account."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, NewType, get_args
+
+from backend_api.kit.ids import SessionId, UserId
+
+ShareId = NewType("ShareId", str)
+Mode = Literal["snapshot", "live"]
+Part = Literal["files", "tools", "thinking"]
+"""What goes along beside what was written: files of the workspace, inputs and outputs of tools, thinking."""
+PARTS: tuple[Part, ...] = get_args(Part)
+UNLOCKED_S = 12 * 3600
+"""So long a passphrase that was given once opens the link."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedFile:
+    """A file of the archive that goes along."""
+
+    path: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """A snapshot shows nothing after the event `through_seq`, and the `title` of then; a live one shows what is there.
+    `files` are copies as they were when the link was made. Of token and passphrase only hashes are kept."""
+
+    id: ShareId
+    session_id: SessionId
+    user_id: UserId
+    mode: Mode
+    include: frozenset[Part]
+    title: str
+    through_seq: int
+    token_hash: str
+    passphrase_hash: str | None = None
+    created_at: datetime
+    expires_at: datetime | None = None
+    files: tuple[SharedFile, ...] = ()
+    archive_size: int = 0
+
+    @property
+    def has_passphrase(self) -> bool:
+        return self.passphrase_hash is not None
+
+    def is_over(self, now: float) -> bool:
+        """Whether it has expired."""
+        return self.expires_at is not None and self.expires_at.timestamp() <= now
+
+    def is_opened_by(self, token: str) -> bool:
+        """Whether this is its token, by a comparison whose time tells nothing."""
+        return hmac.compare_digest(hash_of(token), self.token_hash)
+
+    def pass_until(self, now: float) -> tuple[str, float]:
+        """What whoever knew the passphrase shows from then on, and until when. It holds no longer than the passphrase
+        and needs no key of the server's: it is signed with the hash of the passphrase."""
+        until = int(now) + UNLOCKED_S
+        return f"{until}.{self._signature(until)}", float(until)
+
+    def is_passed_by(self, shown: str, now: float) -> bool:
+        """Whether it was unlocked with the passphrase, and not too long ago."""
+        until, _, signature = shown.partition(".")
+        if not (until.isascii() and until.isdecimal() and len(until) < 20) or int(until) <= now:
+            return False
+        return hmac.compare_digest(self._signature(int(until)).encode(), signature.encode("utf-8", "replace"))
+
+    def _signature(self, until: int) -> str:
+        key = (self.passphrase_hash or "").encode()
+        return hmac.new(key, f"{self.id}:{until}".encode(), hashlib.sha256).hexdigest()
+
+
+def new_token() -> str:
+    """Of 256 random bits."""
+    return secrets.token_urlsafe(32)
+
+
+def hash_of(token: str) -> str:
+    """What is stored of it: of so many random bits a plain digest tells nothing."""
+    return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()

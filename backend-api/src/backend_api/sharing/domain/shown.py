@@ -1,0 +1,98 @@
+"""What of a stored event a reader of a link gets. Each field that goes along is named here: what a later version adds
+to an event stays with its owner until somebody names it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from backend_api.agent.events import (
+    BodyReference,
+    Event,
+    MessageCompleted,
+    MessageUser,
+    PlanDecided,
+    PlanProposed,
+    QuestionAnswered,
+    QuestionAsked,
+    RunFinished,
+    ThinkingCompleted,
+    ToolCalled,
+    ToolFinished,
+    agent_of,
+)
+from backend_api.kit.stored_time import format_time
+
+Fields = dict[str, Any]
+
+
+def shown_fields(event: Event, include: Collection[str]) -> Fields | None:
+    """The event as one JSON object, None where nothing of it is shown. What sub-agents say is not."""
+    payload = event.payload
+    if event.seq is None or agent_of(payload) is not None:
+        return None
+    fields = _said(event, "files" in include)
+    if fields is None and isinstance(payload, ThinkingCompleted) and "thinking" in include:
+        fields = {"message_id": payload.message_id, "text": payload.text, "duration_ms": payload.duration_ms}
+    if fields is None and "tools" in include:
+        fields = _worked(event)
+    if fields is None:
+        return None
+    return {"seq": event.seq, "type": payload.type, "at": format_time(event.at), **fields}
+
+
+def shown_body(event: Event, include: Collection[str]) -> BodyReference | None:
+    """The long output that stands beside an event, where that is shown."""
+    payload = event.payload
+    if isinstance(payload, ToolFinished) and shown_fields(event, include) is not None:
+        return payload.body
+    return None
+
+
+def _said(event: Event, with_files: bool) -> Fields | None:
+    """What person and agent wrote to each other, and how a run ended."""
+    payload = event.payload
+    if isinstance(payload, MessageUser):
+        return {
+            "message_id": payload.message_id,
+            "text": payload.text,
+            "attachments": list(payload.attachments) if with_files else [],
+        }
+    if isinstance(payload, MessageCompleted):
+        return {"message_id": payload.message_id, "text": payload.text, "partial": payload.partial}
+    if isinstance(payload, QuestionAsked):
+        questions = [{"id": one.id, "text": one.text, "options": list(one.options)} for one in payload.questions]
+        return {"question_id": payload.question_id, "questions": questions}
+    if isinstance(payload, QuestionAnswered):
+        return {"question_id": payload.question_id, "answers": payload.answers}
+    if isinstance(payload, PlanProposed):
+        return {"plan_id": payload.plan_id, "plan": payload.plan}
+    if isinstance(payload, PlanDecided):
+        return {"plan_id": payload.plan_id, "decision": payload.decision, "feedback": payload.feedback}
+    if isinstance(payload, RunFinished):
+        return {"status": payload.status}
+    return None
+
+
+def _worked(event: Event) -> Fields | None:
+    """What a tool was given and what it answered."""
+    payload = event.payload
+    if isinstance(payload, ToolCalled):
+        return {
+            "call_id": payload.call_id,
+            "name": payload.name,
+            "arguments": payload.arguments,
+            "phrase": payload.phrase,
+        }
+    if isinstance(payload, ToolFinished):
+        body = payload.body
+        return {
+            "call_id": payload.call_id,
+            "success": payload.success,
+            "cancelled": payload.cancelled,
+            "preview": payload.preview,
+            "duration_ms": payload.duration_ms,
+            "display": payload.display,
+            "body": None if body is None else {"size": body.size, "media_type": body.media_type},
+        }
+    return None

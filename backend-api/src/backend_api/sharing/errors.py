@@ -1,0 +1,79 @@
+"""What can go wrong with a conversation that is shared."""
+
+from __future__ import annotations
+
+from backend_api.kit.errors import (
+    ConflictError,
+    ForbiddenError,
+    GoneError,
+    LimitError,
+    NotFoundError,
+    TooLargeError,
+    UnauthenticatedError,
+)
+
+
+class SharingDisabledError(ForbiddenError):
+    """This deployment lets nobody share."""
+
+    code = "sharing_disabled"
+
+    def __init__(self) -> None:
+        super().__init__("This server makes no links (ENABLE_SHARING).")
+
+
+class ShareNotFoundError(NotFoundError):
+    """There is no such link: it was never there, was revoked, or its conversation was deleted."""
+
+    code = "share_not_found"
+
+    def __init__(self) -> None:
+        super().__init__("This link does not work: it is incomplete, was revoked, or its conversation was deleted.")
+
+
+class ShareExpiredError(GoneError):
+    """The link was to hold until a time that is over."""
+
+    code = "share_expired"
+
+    def __init__(self) -> None:
+        super().__init__("This link has expired. Ask whoever sent it for a new one.")
+
+
+class PassphraseRequiredError(UnauthenticatedError):
+    """The link has a passphrase, which was not given yet, or too long ago."""
+
+    code = "passphrase_required"
+
+    def __init__(self) -> None:
+        super().__init__("This link has a passphrase. Enter it to read the conversation.")
+
+
+class PassphraseWrongError(ForbiddenError):
+    """It is another one."""
+
+    code = "passphrase_wrong"
+
+    def __init__(self) -> None:
+        super().__init__("The passphrase is wrong.")
+
+
+class TooManySharesError(ConflictError):
+    """A user has as many links as one may have."""
+
+    code = "share_quota"
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"You have {most} links, which is the maximum. Revoke some first.")
+
+
+class SharedFilesTooLargeError(TooLargeError):
+    """The files of the workspace are more than a link may hold."""
+
+    code = "shared_files_too_large"
+
+
+class TooManyReadersError(LimitError):
+    """As many follow the conversation as may."""
+
+    code = "too_many_readers"

@@ -1,0 +1,58 @@
+"""A conversation as a file, for its owner."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Response
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from backend_api.identity.http.caller import ONE_PLACE, CurrentCaller
+from backend_api.kit.http.ports import port
+from backend_api.kit.ids import SessionId
+from backend_api.sandboxes.http.user_content import content_headers
+from backend_api.sharing.application.export_session import ExportFormat, ExportSession
+from backend_api.sharing.http.workspace import OwnWorkspace
+
+router = APIRouter(prefix="/api", tags=["sharing"])
+
+_BYTES: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"*/*": {"schema": {"type": "string", "format": "binary"}}}}
+}
+
+
+@router.get(
+    "/sessions/{session_id}/export", response_class=Response, responses=_BYTES | {413: {}}, dependencies=[ONE_PLACE]
+)
+async def export_session(
+    session_id: str,
+    caller: CurrentCaller,
+    export_session: Annotated[ExportSession, port("export_session")],
+    workspace: OwnWorkspace,
+    format: Annotated[ExportFormat, Query()] = "md",  # noqa: A002 -- the name on the wire
+    tools: bool = False,
+    thinking: bool = False,
+) -> Response:
+    """Download a conversation as Markdown, as JSON, or as a zip archive of both and the files of its workspace; with
+    inputs and outputs of tools, and with thinking, where these are asked for. Secrets that are known are masked."""
+    chosen = (("files", format == "zip"), ("tools", tools), ("thinking", thinking))
+    include = frozenset(name for name, is_chosen in chosen if is_chosen)
+    export = await export_session(SessionId(session_id), caller.user.id, format, include, workspace)
+    headers = content_headers(export.name, b"") | {"Content-Type": export.media_type}
+    return _Closing(export.pieces, headers=headers)
+
+
+class _Closing(StreamingResponse):
+    """Closes what it streams, also when the client goes in the middle."""
+
+    def __init__(self, content: AsyncGenerator[bytes], headers: dict[str, str]) -> None:
+        super().__init__(content, headers=headers)
+        self._content = content
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            await self._content.aclose()

@@ -1,0 +1,45 @@
+"""What sharing stands on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Protocol
+
+from backend_api.kit.ids import SessionId, UserId
+from backend_api.sharing.domain.entity import Share, ShareId
+
+
+class Shares(Protocol):
+    """Links and the archives of files that go along. All raise `StoreUnavailableError`."""
+
+    async def add(self, share: Share, archive: bytes = b"") -> None:
+        """Store a link with its archive."""
+        ...
+
+    async def get(self, share_id: ShareId) -> Share:
+        """Raises `ShareNotFoundError`."""
+        ...
+
+    async def of_user(self, user_id: UserId, session_id: SessionId | None = None) -> Sequence[Share]:
+        """All of a user, or those of one session of theirs, the newest first."""
+        ...
+
+    async def revoke(self, share_id: ShareId, user_id: UserId) -> None:
+        """Remove a link with its archive. Raises `ShareNotFoundError`, for a foreign one as well."""
+        ...
+
+    async def is_there(self, share_id: ShareId) -> bool:
+        """Whether it was not revoked."""
+        ...
+
+    def archive(self, share_id: ShareId) -> AsyncIterator[bytes]:
+        """The archive, piece by piece."""
+        ...
+
+
+class WorkspaceArchive(Protocol):
+    """The whole workspace of a session as a zip archive."""
+
+    def pieces(self, session_id: SessionId, user_id: UserId) -> AsyncIterator[bytes]:
+        """Raises what `OwnSandbox` and `Workspace.download` raise."""
+        ...

@@ -1,0 +1,182 @@
+// @vitest-environment happy-dom
+import { cleanup, render, screen, within } from '@testing-library/vue'
+import userEvent from '@testing-library/user-event'
+import { createPinia, setActivePinia } from 'pinia'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { Share } from '@/api/types'
+import { i18n } from '@/i18n'
+import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
+import { useShareDialog } from './shareDialog'
+import ShareDialog from './ShareDialog.vue'
+import SharePage from './SharePage.vue'
+import { sharedItems } from './sharedItems'
+import SharesPage from './SharesPage.vue'
+
+const link: Share = {
+  id: 'l1',
+  session_id: 's1',
+  mode: 'snapshot',
+  include: ['tools'],
+  title: 'Notes',
+  has_passphrase: true,
+  created_at: '2026-11-28T10:00:00Z',
+  expires_at: null,
+  is_expired: false,
+  file_count: 0,
+  file_bytes: 0,
+}
+const said = [
+  {
+    seq: 2,
+    type: 'message.user',
+    at: '2026-11-28T10:00:00Z',
+    message_id: 'm',
+    text: 'What is in it?',
+    attachments: [],
+  },
+  {
+    seq: 4,
+    type: 'tool.called',
+    at: '2026-11-28T10:00:01Z',
+    call_id: 'c',
+    name: 'file_read',
+    arguments: {},
+    phrase: '',
+  },
+  { seq: 5, type: 'tool.finished', at: '2026-11-28T10:00:02Z', call_id: 'c', success: true, preview: 'hi', body: null },
+  { seq: 6, type: 'message.completed', at: '2026-11-28T10:00:03Z', message_id: 'a', text: 'It says **hi**.' },
+]
+const info = {
+  ...{ title: 'Notes', mode: 'snapshot', include: [], created_at: link.created_at, expires_at: null },
+  ...{ is_running: false, last_seq: 6, files: [{ path: 'notes.txt', size: 7 }] },
+}
+const plugins = [i18n]
+const stubs = { RouterLink: { template: '<a><slot /></a>' } }
+
+beforeEach(() => setActivePinia(createPinia()))
+afterEach(() => {
+  cleanup()
+  vi.useRealTimers()
+  vi.unstubAllGlobals()
+})
+
+describe('the dialog that shares', () => {
+  function show(answers: Parameters<typeof startFakeServer>[0] = {}) {
+    const server = startFakeServer({ 'GET /sessions/s1/shares': () => json({ items: [] }), ...answers })
+    useShareDialog().sessionId = 's1'
+    render(ShareDialog, { global: { plugins, stubs } })
+    return server
+  }
+  it('lets nothing go along that was not chosen, and names what the link will be on its button', async () => {
+    const server = show({ 'POST /sessions/s1/shares': () => json({ ...link, url: '/share/l1#secret' }, 201) })
+    await userEvent.click(await screen.findByRole('button', { name: 'Make a link to this snapshot' }))
+    const field = await screen.findByLabelText('The link')
+    expect((field as HTMLInputElement).value).toMatch(/^http.*\/share\/l1#secret$/)
+    const sent = server.calls.find(({ method }) => method === 'POST')?.body as Record<string, unknown>
+    expect(sent).toMatchObject({ mode: 'snapshot', include: [], passphrase: null })
+    expect(Date.parse(String(sent['expires_at']))).toBeGreaterThan(Date.now())
+  })
+  it('makes a live link with what is ticked', async () => {
+    const server = show({ 'POST /sessions/s1/shares': () => json({ ...link, url: '/share/l1#secret' }, 201) })
+    await userEvent.click(await screen.findByRole('checkbox', { name: /thinking/ }))
+    await userEvent.click(screen.getByRole('radio', { name: /live/ }))
+    await userEvent.click(screen.getByRole('button', { name: 'Make a live link' }))
+    await screen.findByLabelText('The link')
+    expect(server.calls.find(({ method }) => method === 'POST')?.body).toMatchObject({
+      mode: 'live',
+      include: ['thinking'],
+    })
+  })
+  it('says what is wrong where no link is made', async () => {
+    show({ 'POST /sessions/s1/shares': () => problem(409, 'share_quota', 'You have 200 links.') })
+    await userEvent.click(await screen.findByRole('button', { name: 'Make a link to this snapshot' }))
+    expect(await screen.findByText(/You have 200 links/)).toBeTruthy()
+  })
+})
+
+describe('the page of links', () => {
+  it('lists what each shows, and revokes one once that is confirmed', async () => {
+    const server = startFakeServer({
+      'GET /shares': () => json({ items: [link] }),
+      'DELETE /shares/l1': () => new Response(null, { status: 204 }),
+    })
+    render(SharesPage, { global: { plugins, stubs } })
+    const row = await screen.findByRole('listitem')
+    expect(row.textContent).toMatch(/Notes.*Snapshot.*until you revoke it.*tools.*with a passphrase/i)
+    await userEvent.click(within(row).getByRole('button', { name: 'Revoke the link to Notes' }))
+    expect(server.calls).toHaveLength(1)
+    await userEvent.click(within(row).getByRole('button', { name: 'Revoke' }))
+    expect(await screen.findByText('The link is revoked.')).toBeTruthy()
+    expect(screen.queryByRole('listitem')).toBeNull()
+  })
+})
+
+describe('what a stranger sees', () => {
+  beforeEach(() => vi.stubGlobal('location', { ...location, hash: '#secret', origin: 'http://here' }))
+  const page = (answers: Parameters<typeof startFakeServer>[0]) => {
+    const server = startFakeServer(answers)
+    render(SharePage, { props: { id: 'l1' }, global: { plugins } })
+    return server
+  }
+  const whole = {
+    'GET /shared/l1': () => json(info),
+    'GET /shared/l1/events': () => json({ items: said, last_seq: 6, has_more: false }),
+  }
+
+  it('is the conversation, asked for with the token and without a log-in', async () => {
+    const server = page(whole)
+    expect(await screen.findByText('What is in it?')).toBeTruthy()
+    expect((await screen.findByText('hi', { selector: 'strong' })).tagName).toBe('STRONG')
+    expect(screen.getByText('1 file')).toBeTruthy()
+    for (const { headers, path } of server.calls) {
+      expect(headers.get('X-Share-Token')).toBe('secret')
+      expect(headers.get('Authorization')).toBeNull()
+      expect(path).not.toContain('secret')
+    }
+  })
+  it('asks for the passphrase, and opens with it', async () => {
+    let isOpen = false
+    page({
+      ...whole,
+      'GET /shared/l1': () => (isOpen ? json(info) : problem(401, 'passphrase_required')),
+      'POST /shared/l1/unlock': ({ body }) => {
+        isOpen = (body as { passphrase: string }).passphrase === 'open sesame'
+        return isOpen
+          ? json({ access: 'a', expires_at: '' })
+          : problem(403, 'passphrase_wrong', 'The passphrase is wrong.')
+      },
+    })
+    await userEvent.type(await screen.findByLabelText('Passphrase'), 'wrong one{Enter}')
+    expect(await screen.findByText('The passphrase is wrong.')).toBeTruthy()
+    await userEvent.clear(screen.getByLabelText('Passphrase'))
+    await userEvent.type(screen.getByLabelText('Passphrase'), 'open sesame{Enter}')
+    expect(await screen.findByText('What is in it?')).toBeTruthy()
+  })
+  it('says so where the link has expired, and shows nothing', async () => {
+    page({ 'GET /shared/l1': () => problem(410, 'share_expired', 'This link has expired.') })
+    expect(await screen.findByText('This link has expired.')).toBeTruthy()
+    expect(screen.queryByRole('button')).toBeNull()
+  })
+  it('replays from the beginning, and jumps to the result', async () => {
+    page(whole)
+    await screen.findByText('What is in it?')
+    vi.useFakeTimers()
+    const press = (name: string): void => screen.getByRole('button', { name }).click()
+    press('Play from here')
+    await vi.advanceTimersByTimeAsync(0)
+    expect(screen.queryByText('What is in it?')).toBeNull()
+    await vi.advanceTimersByTimeAsync(100)
+    expect(screen.getByText('What is in it?')).toBeTruthy()
+    expect(screen.queryByText('It says', { exact: false })).toBeNull()
+    press('Jump to the result')
+    await vi.advanceTimersByTimeAsync(0)
+    expect(screen.getByText('It says', { exact: false })).toBeTruthy()
+  })
+})
+
+it('puts a result with its call, and leaves out what it does not know', () => {
+  const unknown = { seq: 9, type: 'of.tomorrow', at: '2026-11-28T10:00:03Z' }
+  const items = sharedItems([...said, unknown])
+  expect(items.map(({ kind }) => kind)).toEqual(['user', 'call', 'answer'])
+  expect(items[1]).toMatchObject({ output: 'hi', success: true })
+})
