@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any
 
 from beanie import Document
@@ -37,7 +37,8 @@ class Module:
     that may be named in presets and kinds of agents.
 
     `open` makes the rest. It is called with keyword arguments: its parameters name the ports that it stands on, those
-    of the gateway and those of modules before it in the list, and `settings` are its own.
+    of the gateway and those of modules before it in the list, and `settings` are its own. A parameter with a default is
+    a port that it can do without.
     """
 
     name: str
@@ -75,7 +76,7 @@ async def open_modules(
 
 
 def _arguments(module: Module, known: Mapping[str, object]) -> dict[str, Any]:
-    names = signature(module.open).parameters
-    if missing := [name for name in names if name not in known]:
+    wanted = signature(module.open).parameters.values()
+    if missing := [one.name for one in wanted if one.name not in known and one.default is Parameter.empty]:
         raise UnknownPortError(f"The module {module.name} stands on {', '.join(missing)}, which none before it has.")
-    return {name: known[name] for name in names}
+    return {one.name: known[one.name] for one in wanted if one.name in known}

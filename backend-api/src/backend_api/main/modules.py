@@ -6,5 +6,6 @@ from backend_api.memories.module import MEMORIES
 from backend_api.module import Module
 from backend_api.research.module import RESEARCH
 from backend_api.schedules.module import SCHEDULES
+from backend_api.writing.module import WRITING
 
-MODULES: tuple[Module, ...] = (SCHEDULES, MEMORIES, RESEARCH)
+MODULES: tuple[Module, ...] = (SCHEDULES, MEMORIES, RESEARCH, WRITING)
