@@ -135,6 +135,12 @@ FAMILIES = (
         words=("arxiv", "doi", "bibtex", "scientific papers", "semantic scholar", "openalex", "crossref", "学术论文"),
     ),
     FamilyKind(
+        name="writing",
+        line="papers and reports: outline, sections, citations",
+        tools=("project_*", "outline_*", "section_*", "citation_*", "citations_*", "draft_*"),
+        words=("my draft", "the draft", "thesis", "literature review", "bibliography", "论文大纲", "参考文献"),
+    ),
+    FamilyKind(
         name="skills",
         line="list and install skills",
         tools=("list_skills", "install_skill", "read_skill"),

@@ -11,6 +11,16 @@ export type JobStatus = 'queued' | 'running' | 'completed' | 'failed' | 'cancell
 export interface ApiModels {}
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "AcceptBody".
+ */
+export interface AcceptBody {
+  /**
+   * What the person made of it; none: as it is.
+   */
+  text?: string | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "AcceptedBody".
  */
 export interface AcceptedBody {
@@ -159,6 +169,20 @@ export interface MeBody {
   created_at: string
 }
 /**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "AuthorBody".
+ */
+export interface AuthorBody {
+  /**
+   * `person` or `agent`.
+   */
+  kind: string
+  /**
+   * The conversation of the agent.
+   */
+  session_id: string
+}
+/**
  * `state` is running, or how it ended: by itself (ended), at its time-out (timed_out), by somebody (stopped), or
  * with its sandbox (lost). `exit_code` is null unless it ended by itself.
  *
@@ -290,6 +314,42 @@ export interface ChangeSettingBody {
   }
 }
 /**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "CheckBody".
+ */
+export interface CheckBody {
+  findings: FindingBody[]
+  cited: number
+  places: number
+  records: number
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "FindingBody".
+ */
+export interface FindingBody {
+  code: string
+  /**
+   * `error`: it is not exported as if it held. `warning`: it is told alone.
+   */
+  severity: string
+  detail: string
+  key: string
+  record_id: string
+  section_id: string
+  /**
+   * Character of the section's text.
+   */
+  at: number
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "CiteBody".
+ */
+export interface CiteBody {
+  record_id: string
+}
+/**
  * What this server is where users of MCP servers sign in.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -329,6 +389,24 @@ export interface ControlBody {
   holder: string
   client: string
   expires_at: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "CreateBody".
+ */
+export interface CreateBody {
+  title: string
+  kind?: 'paper' | 'report' | 'thesis_chapter' | 'notes'
+  style?: string
+  language?: string
+  /**
+   * @maxItems 50
+   */
+  authors?: string[]
+  /**
+   * A conversation that it belongs to.
+   */
+  session_id?: string | null
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -597,6 +675,19 @@ export interface HandBackBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "HeadingBody".
+ */
+export interface HeadingBody {
+  /**
+   * Of a section that is there; none: a new one.
+   */
+  id?: string | null
+  title: string
+  level?: number
+  brief?: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "ImportedBody".
  */
 export interface ImportedBody {
@@ -684,6 +775,21 @@ export interface ListedModelsBody {
    * What is wrong; empty where nothing is.
    */
   detail: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ListedProjectBody".
+ */
+export interface ListedProjectBody {
+  id: string
+  title: string
+  kind: string
+  style: string
+  language: string
+  sections: number
+  sessions: string[]
+  created_at: string
+  updated_at: string
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -1000,6 +1106,20 @@ export interface OptionsBody2 {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "OutlineBody".
+ */
+export interface OutlineBody {
+  /**
+   * @maxItems 200
+   */
+  outline: HeadingBody[]
+  /**
+   * Sections with a text that are left out may go.
+   */
+  drop?: boolean
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "PasswordBody".
  */
 export interface PasswordBody {
@@ -1070,7 +1190,7 @@ export interface PortResourceBody {
 export interface PresetBody {
   label: string
   description: string
-  suggestions: SuggestionBody[]
+  suggestions: BackendApi_Catalogue_Http__SuggestionBody[]
   id: string
   is_default: boolean
   has_computer: boolean
@@ -1087,9 +1207,9 @@ export interface PresetBody {
  * A message to begin with; `title` says what it is about.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
- * via the `definition` "SuggestionBody".
+ * via the `definition` "backend_api__catalogue__http__SuggestionBody".
  */
-export interface SuggestionBody {
+export interface BackendApi_Catalogue_Http__SuggestionBody {
   title: string
   text: string
 }
@@ -1100,7 +1220,94 @@ export interface SuggestionBody {
 export interface PresetTextBody {
   label: string
   description: string
-  suggestions: SuggestionBody[]
+  suggestions: BackendApi_Catalogue_Http__SuggestionBody[]
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "PreviewBody".
+ */
+export interface PreviewBody {
+  /**
+   * Without a page around it, for a page that cleans it.
+   */
+  html: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ProjectBody".
+ */
+export interface ProjectBody {
+  id: string
+  title: string
+  kind: string
+  style: string
+  language: string
+  authors: string[]
+  /**
+   * Of what stands above.
+   */
+  etag: string
+  sections: SectionBody[]
+  outline_etag: string
+  bibliography: ReferenceBody[]
+  sessions: string[]
+  created_at: string
+  updated_at: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "SectionBody".
+ */
+export interface SectionBody {
+  id: string
+  title: string
+  level: number
+  brief: string
+  text: string
+  etag: string
+  suggestion: BackendApi_Writing_Bodies__SuggestionBody | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "backend_api__writing__bodies__SuggestionBody".
+ */
+export interface BackendApi_Writing_Bodies__SuggestionBody {
+  id: string
+  text: string
+  instruction: string
+  /**
+   * The section was changed after it was made.
+   */
+  is_stale: boolean
+  author: AuthorBody
+  at: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ReferenceBody".
+ */
+export interface ReferenceBody {
+  key: string
+  record_id: string
+  /**
+   * Empty: its record is gone.
+   */
+  title: string
+  authors: string[]
+  year: number | null
+  venue: string
+  url: string
+  is_retracted: boolean
+  is_imported: boolean
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ProjectPageBody".
+ */
+export interface ProjectPageBody {
+  is_enabled: boolean
+  items: ListedProjectBody[]
+  next_cursor: string | null
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -1168,6 +1375,33 @@ export interface RenewControlBody {
  */
 export interface ResumedBody {
   run_id: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "RevisionBody".
+ */
+export interface RevisionBody {
+  id: string
+  /**
+   * The id of a section, `outline` or `project`.
+   */
+  part: string
+  title: string
+  /**
+   * `created`, `settings`, `outline`, `written`, `accepted` or `restored`.
+   */
+  change: string
+  author: AuthorBody
+  at: string
+  etag: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "RevisionPageBody".
+ */
+export interface RevisionPageBody {
+  items: RevisionBody[]
+  next_cursor: string | null
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -1357,6 +1591,17 @@ export interface SettingBody {
    * Why it does not act: the key can't be read with the server's present SECRETS_KEY, the address is not allowed here any more, the model is not on offer, or this server asks nobody with this key.
    */
   problem: ('unreadable' | 'not_allowed' | 'not_available' | 'not_asked') | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "SettingsBody".
+ */
+export interface SettingsBody {
+  title?: string | null
+  kind?: ('paper' | 'report' | 'thesis_chapter' | 'notes') | null
+  style?: string | null
+  language?: string | null
+  authors?: string[] | null
 }
 /**
  * `title` is that of the conversation as it was then; `file_count` and `file_bytes` are of the copies that go
@@ -1581,6 +1826,22 @@ export interface StoppedBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "StyleBody".
+ */
+export interface StyleBody {
+  name: string
+  label: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "SuggestBody".
+ */
+export interface SuggestBody {
+  text: string
+  instruction?: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "TagBody".
  */
 export interface TagBody {
@@ -1611,6 +1872,13 @@ export interface TakeControlBody {
  */
 export interface TakeSnapshotBody {
   name: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "TextBody".
+ */
+export interface TextBody {
+  text: string
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -1770,6 +2038,26 @@ export interface UpdateSessionBody {
  */
 export interface UploadedBody {
   uploaded: string[]
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "WholeRevisionBody".
+ */
+export interface WholeRevisionBody {
+  id: string
+  /**
+   * The id of a section, `outline` or `project`.
+   */
+  part: string
+  title: string
+  /**
+   * `created`, `settings`, `outline`, `written`, `accepted` or `restored`.
+   */
+  change: string
+  author: AuthorBody
+  at: string
+  etag: string
+  text: string
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema

@@ -243,6 +243,8 @@ def test_the_shipped_tools_that_need_no_computer_say_so() -> None:
         *("memory_view", "memory_create", "memory_str_replace", "memory_insert", "memory_delete", "memory_rename"),
         *("papers_search", "paper_details", "paper_read", "paper_citations", "paper_references", "papers_recommend"),
         *("papers_by_author", "paper_code", "paper_data", "corpus_add", "corpus_list", "corpus_read", "corpus_tag"),
+        *("project_create", "project_list", "outline_set", "section_write", "section_refine", "section_read"),
+        *("citation_add", "citations_check", "draft_read"),
         *("corpus_annotate", "corpus_delete"),
         *("spawn_teammate", "list_teammates", "send_message", "read_inbox", "broadcast", "shutdown_request"),
         *("check_protocol", "plan_review", "submit_plan", "answer_shutdown"),

@@ -45,6 +45,18 @@ EXAMPLES: Mapping[str, Document] = {
     "POST /api/skills": {"url": "https://example.org/skills/invoices.zip"},
     "POST /api/corpus": {"id": "10.1038/nature14539", "tags": ["reviews"]},
     "PATCH /api/corpus/{record_id}": {"notes": "The figure on page 4 is what we need.", "tags": ["reviews", "read"]},
+    "POST /api/writing": {"title": "A review of cathodes", "kind": "paper", "style": "ieee", "language": "en"},
+    "PATCH /api/writing/{project_id}": {"style": "nature", "authors": ["Anna Weber"]},
+    "PUT /api/writing/{project_id}/outline": {
+        "outline": [{"id": "s1", "title": "Introduction"}, {"title": "Method", "brief": "How it was measured."}]
+    },
+    "PUT /api/writing/{project_id}/sections/{section_id}": {"text": "Cathodes are old [@volta1800pile]."},
+    "POST /api/writing/{project_id}/sections/{section_id}/suggestion": {
+        "text": "Cathodes are very old [@volta1800pile].",
+        "instruction": "Say how old.",
+    },
+    "POST /api/writing/{project_id}/sections/{section_id}/suggestion/{suggestion_id}": {},
+    "POST /api/writing/{project_id}/bibliography": {"record_id": "rec_3f6c0e0a9d5b4c7e8a1b2c3d4e5f6071"},
     "PUT /api/memories/{path}": {"content": "Answers in British English, and in short."},
     "PUT /api/agents/{name}": {
         "description": "Checks numbers of a report against its sources.",

@@ -1,0 +1,1 @@
+"""Writing with sources: papers and reports of a user, by person and agent, with citations that hold."""

@@ -1,0 +1,152 @@
+"""Citations in a text: `[@key]` as pandoc has them, and the papers that they stand for as items of CSL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from backend_api.research.domain import Paper
+from backend_api.writing.domain import Project, Section
+
+Severity = Literal["error", "warning"]
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_TICKS = re.compile(r"`+")
+_CITED = re.compile(r"(?<![\w@\\./])@(?:\{([^{}\s]{1,200})\}|(\w(?:[:.#$%&+?<>~/-]?\w){0,200}))")
+_FIGURE = re.compile(r"!\[(?:[^\[\]]|\[[^\[\]]{0,200}\]){0,500}\]\(\s{0,5}<?([^()\s<>]{1,500})>?(?:\s[^()]{0,300})?\)")
+_PARTICLES = frozenset(
+    {"van", "von", "der", "den", "de", "del", "della", "di", "da", "dos", "du", "la", "le", "ter", "ten", "zu"}
+)
+_GROUP = re.compile(
+    r"collaboration|consortium|committee|group|team|institute|university|organi[sz]ation|society|association|foundation"
+    r"|agency|ministry|initiative|project|network",
+    re.IGNORECASE,
+)
+_SUFFIXES = frozenset({"jr", "jr.", "sr", "sr.", "ii", "iii", "iv"})
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """A key, and at which character of a section's text it stands."""
+
+    key: str
+    section_id: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What is wrong with a citation: an `error` keeps it from being exported as if it held."""
+
+    code: str
+    severity: Severity
+    detail: str
+    key: str = ""
+    record_id: str = ""
+    section_id: str = ""
+    at: int = 0
+
+
+def cited_in(section: Section) -> Iterator[Cited]:
+    """Each place, in order; what stands in code is none."""
+    for found in _CITED.finditer(_without_code(section.text)):
+        yield Cited(found[1] or found[2], section.id, found.start())
+
+
+def all_cited(project: Project) -> list[Cited]:
+    return [one for section in project.sections for one in cited_in(section)]
+
+
+def figures_in(project: Project) -> list[str]:
+    """Paths of the workspace, each once."""
+    paths = (found[1] for section in project.sections for found in _FIGURE.finditer(section.text))
+    return list(dict.fromkeys(one for one in paths if "://" not in one and not one.startswith(("data:", "#"))))
+
+
+def _without_code(text: str) -> str:
+    """With spaces in its place, so that all else stands where it stood."""
+    lines, blank = text.splitlines(keepends=True), list[str]()
+    fence, opened = "", 0
+    for number, line in enumerate(lines):
+        found = _FENCE.match(line)
+        is_end = bool(fence and found and found[1].startswith(fence))
+        if not fence and found:
+            fence, opened = found[1], number
+        blank.append(" " * len(line) if fence else line)
+        if is_end:
+            fence = ""
+    if fence:  # one that is not closed is no code
+        blank[opened:] = lines[opened:]
+    return _without_inline_code("".join(blank))
+
+
+def _without_inline_code(text: str) -> str:
+    runs = [(found.start(), found.end()) for found in _TICKS.finditer(text)]
+    later = dict[int, list[tuple[int, int]]]()
+    for run in reversed(runs):
+        later.setdefault(run[1] - run[0], []).append(run)
+    pieces, at = list[str](), 0
+    for begin, end in runs:
+        same = later[end - begin]
+        same.pop()
+        if begin < at or not same:
+            continue
+        pieces += [text[at:begin], " " * (same[-1][1] - begin)]
+        at = same[-1][1]
+    return "".join([*pieces, text[at:]])
+
+
+def section_markdown(section: Section) -> str:
+    """With its heading, of whose title nothing is markup."""
+    return f"{'#' * section.level} {escaped(section.title)} {{#sec-{section.id}}}\n\n{section.text}\n"
+
+
+def escaped(text: str) -> str:
+    """As Markdown that says this text."""
+    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", text)
+
+
+def csl_item(key: str, paper: Paper) -> dict[str, object]:
+    """A paper as an item of CSL-JSON."""
+    is_article = bool(paper.venue) and paper.venue.casefold() != "arxiv"
+    item: dict[str, object] = {
+        "id": key,
+        "type": "article-journal" if is_article else "article",
+        "title": paper.title,
+        "author": [csl_name(name) for name in paper.authors],
+        "container-title": paper.venue if is_article else "",
+        "publisher": "" if is_article else ("arXiv" if paper.arxiv_id else ""),
+        "number": f"arXiv:{paper.arxiv_id}" if paper.arxiv_id and not is_article else "",
+        "DOI": paper.doi,
+        "URL": paper.address,
+    }
+    if paper.year:
+        item["issued"] = {"date-parts": [[paper.year]]}
+    return {name: value for name, value in item.items() if value}
+
+
+def csl_name(name: str) -> dict[str, str]:
+    """Family name and the rest, as far as the writing tells; a group, or a name without spaces, is one whole."""
+    if "," in name:
+        family, _, given = name.partition(",")
+        return {"family": family.strip(), "given": given.strip()} if given.strip() else {"literal": family.strip()}
+    words = name.split()
+    if len(words) < 2 or _GROUP.search(name):
+        return {"literal": name}
+    suffix = words.pop() if len(words) > 2 and words[-1].casefold() in _SUFFIXES else ""
+    first = len(words) - 1
+    while first > 1 and words[first - 1] in _PARTICLES:
+        first -= 1
+    parts = {
+        "family": words[-1],
+        "given": " ".join(words[:first]),
+        "non-dropping-particle": " ".join(words[first:-1]),
+        "suffix": suffix,
+    }
+    return {part: value for part, value in parts.items() if value}
+
+
+def worst(findings: Sequence[Finding]) -> list[Finding]:
+    """Those for which nothing is exported."""
+    return [one for one in findings if one.severity == "error"]

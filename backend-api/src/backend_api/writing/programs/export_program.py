@@ -1,0 +1,384 @@
+"""Makes a document of sections in Markdown, as a program of its own: whoever wrote the text decides how long it takes.
+
+Standard input: a line of JSON (see `Rendering` of ports; `sections` are files of Markdown in the folder that it runs
+in, `pandoc` is where that is). Standard output: JSON: the `file` that it made, or the `reason` why there is none.
+Pandoc reads Markdown without raw TeX and HTML, and nothing is written of what it read but what `Cleaner` lets through.
+It imports nothing of ours, so that it starts without the environment.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+import resource
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+CPU_S = 60
+MEMORY_BYTES = 3 * 1024**3
+FILE_BYTES = 256 * 1024**2
+PANDOC_S = 45
+MAX_MATH_CHARACTERS = 20_000
+HERE = Path(__file__).parent
+READ = (
+    "markdown-raw_html-raw_tex-raw_attribute-native_divs-native_spans-fenced_divs-yaml_metadata_block"
+    "-pandoc_title_block-mmd_title_block-latex_macros-example_lists"
+)
+_OF_FILE = re.compile(r"^s\d+\.md__")
+_NAME = re.compile(r"[A-Za-z][\w-]{0,40}", re.ASCII)
+_ID = re.compile(r"[\w:.-]{1,120}")
+_SIZE = re.compile(r"\d{1,4}(?:\.\d{1,4})?(?:%|cm|mm|in|px|pt|em)")
+_ADDRESS = re.compile(r"(?:https?://|mailto:|#)[^\s\\{}]{0,2000}", re.IGNORECASE)
+_FORBIDDEN_MATH = re.compile(
+    r"\^\^|\\(?:(?:immediate|input|include|import|subimport|read|openin|openout|write|closeout|newwrite|newread|special"
+    r"|directlua|latelua|luaexec|shipout|catcode|csname|endcsname|expandafter|def|edef|gdef|xdef|let|futurelet|global"
+    r"|newcommand|renewcommand|providecommand|DeclareMathOperator|newenvironment|usepackage|RequirePackage|documentclass"
+    r"|verbatiminput|lstinputlisting|includegraphics|includepdf|href|url|scantokens|everymath|everypar|everyeof|output"
+    r"|loop|repeat|number|jobname|meaning|string|detokenize|outer|afterassignment|aftergroup|InputIfFileExists|IfFileExists"
+    r"|ShellEscape|pdfobj|pdfliteral|require|unicode|class|style|cssId|html[A-Za-z]*)(?![A-Za-z])|[@])"
+)
+_ENVIRONMENT = re.compile(r"\\(?:begin|end)\s*\{([^{}]*)\}")
+_ENVIRONMENTS = re.compile(
+    r"(?:equation|align|gather|multline|flalign|eqnarray|alignat)\*?|(?:p|b|v|B|V|small)?matrix\*?|cases|array|aligned"
+    r"|alignedat|gathered|split|subarray"
+)
+_END_OF_MATH = re.compile(r"(?<!\\)\$|\\[()\[\]]")
+_LABELS = {"zh": ("参考文献", "图缺失", "引文未核实"), "": ("References", "figure missing", "citation not verified")}
+
+
+class Refused(Exception):
+    """No document comes of this; says why, as a sentence."""
+
+
+def main() -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    asked = json.loads(sys.stdin.buffer.readline())
+    try:
+        answer = {"file": Document(asked).write()}
+    except Refused as refused:
+        answer = {"reason": str(refused)}
+    except RecursionError:
+        answer = {"reason": "The text is nested too deeply."}
+    sys.stdout.write(json.dumps(answer))
+
+
+class Document:
+    """One that is made; `asked` is what came on standard input."""
+
+    def __init__(self, asked: dict[str, Any]) -> None:
+        self._asked = asked
+        self._pandoc: str = asked["pandoc"]
+        self._form: str = asked["format"]
+        lang: str = asked["language"]
+        self._language = lang
+        self._labels = _LABELS["zh" if lang.partition("-")[0] == "zh" else ""]
+        self._references: list[dict[str, Any]] = asked["references"]
+        Path("references.json").write_text(json.dumps(self._references, ensure_ascii=False))
+
+    def write(self) -> str:
+        """The name of the file."""
+        read = json.loads(self._run([f"--from={READ}", "--file-scope", "--to=json", *self._asked["sections"]], b""))
+        cleaner = Cleaner(
+            figures=self._asked["figures"],
+            known={one["id"] for one in self._references},
+            marked=self._asked["marked"],
+            labels=self._labels,
+        )
+        tree = {**read, "blocks": cleaner.blocks(read["blocks"]), "meta": self._meta()}
+        return {
+            "markdown": self._markdown,
+            "latex": self._latex,
+            "pdf": self._pdf,
+            "docx": self._docx,
+            "html": self._html,
+        }[self._form](json.dumps(tree).encode())
+
+    def _run(self, options: list[str], given: bytes) -> bytes:
+        command = [self._pandoc, "--sandbox", *options]
+        try:
+            done = subprocess.run(command, input=given, capture_output=True, timeout=PANDOC_S, check=False)
+        except subprocess.TimeoutExpired as error:
+            raise Refused("The text is made so that it takes too long to read.") from error
+        if done.returncode:
+            told = done.stderr.decode("utf-8", "replace").strip().splitlines()
+            raise Refused(f"The document can't be made: {(told or ['it takes too much memory'])[-1][:300]}")
+        return done.stdout
+
+    def _meta(self) -> dict[str, Any]:
+        meta = {
+            "title": {"t": "MetaInlines", "c": _words(self._asked["title"])},
+            "author": {
+                "t": "MetaList",
+                "c": [{"t": "MetaInlines", "c": _words(name)} for name in self._asked["authors"]],
+            },
+            "lang": {"t": "MetaString", "c": self._language},
+            "link-citations": {"t": "MetaBool", "c": True},
+        }
+        if self._references:
+            meta["reference-section-title"] = {"t": "MetaInlines", "c": _words(self._labels[0])}
+        return meta
+
+    @property
+    def _cited(self) -> list[str]:
+        return ["--citeproc", "--csl=style.csl", "--bibliography=references.json"]
+
+    @property
+    def _numbered(self) -> list[str]:
+        return ["--number-sections"] if self._asked["is_numbered"] else []
+
+    def _markdown(self, tree: bytes) -> str:
+        extensions = "markdown-simple_tables-multiline_tables-grid_tables+pipe_tables"
+        text = self._run(["--from=json", f"--to={extensions}", "--wrap=none"], tree).decode()
+        front = [
+            f"title: {_quoted(_escaped(self._asked['title']))}",
+            f"author: {json.dumps([_escaped(one) for one in self._asked['authors']], ensure_ascii=False)}",
+            f"lang: {_quoted(self._language)}",
+            *(["references:"] if self._references else []),
+            *(f"- {json.dumps(_escaped_all(one), ensure_ascii=False)}" for one in self._references),
+        ]
+        text = text.replace("`{=", "` {=")  # else raw code of a writer, to whoever reads it again
+        Path("out.md").write_text("\n".join(["---", *front, "---", "", text]))
+        return "out.md"
+
+    def _latex(self, tree: bytes) -> str:
+        options = [
+            *("--from=json", "--to=latex", "--standalone", "--biblatex", "--wrap=preserve"),
+            *("--variable=documentclass:article", "--variable=papersize:a4", "--variable=geometry:margin=2.5cm"),
+            *("--variable=colorlinks:true", f"--variable=biblio-style:{self._asked['biblatex']}"),
+            *(["--variable=CJKmainfont:Noto Sans CJK SC"] if self._has_cjk() else []),
+            *(["--metadata=bibliography:references.bib"] if self._references else []),
+            *self._numbered,
+        ]
+        text = self._run(options, tree)
+        bibliography = self._run(["--from=csljson", "--to=biblatex", "references.json"], b"")
+        with zipfile.ZipFile("out.zip", "w", zipfile.ZIP_DEFLATED) as packed:
+            packed.writestr("main.tex", text)
+            packed.writestr("references.bib", bibliography)
+            for name in self._asked["figures"].values():
+                packed.write(name)
+        return "out.zip"
+
+    def _pdf(self, tree: bytes) -> str:
+        import typst  # the other formats do without it, and it takes a while to load
+
+        body = self._run(["--from=json", "--to=typst", "--wrap=preserve", *self._cited], tree).decode()
+        Path("main.typ").write_text(f"{(HERE / 'template.typ').read_text()}\n{body}")
+        language, _, region = self._language.partition("-")
+        told = {
+            "title": self._asked["title"],
+            "authors": json.dumps(self._asked["authors"]),
+            "lang": language,
+            "region": region if len(region) == 2 else ("CN" if language == "zh" else ""),
+            "numbered": "yes" if self._asked["is_numbered"] else "",
+        }
+        try:
+            typst.compile("main.typ", output="out.pdf", root=".", sys_inputs=told, package_path=".")
+        except (typst.TypstError, RuntimeError) as error:
+            raise Refused(f"The PDF can't be set: {' '.join(str(error).split())[:300]}") from error
+        return "out.pdf"
+
+    def _docx(self, tree: bytes) -> str:
+        reference = HERE / "reference.docx"
+        options = ["--from=json", "--to=docx", "--output=out.docx", f"--reference-doc={reference}", "--resource-path=."]
+        self._run([*options, *self._cited, *self._numbered], tree)
+        return "out.docx"
+
+    def _html(self, tree: bytes) -> str:
+        options = ["--from=json", "--to=html5", "--mathml", "--wrap=preserve", "--syntax-highlighting=none"]
+        text = self._run([*options, "--section-divs", *self._cited, *self._numbered], tree).decode()
+        if not self._asked["is_preview"]:
+            text = self._page(text)
+        Path("out.html").write_text(text)
+        return "out.html"
+
+    def _page(self, text: str) -> str:
+        for name in self._asked["figures"].values():
+            data = base64.b64encode(Path(name).read_bytes()).decode()
+            text = text.replace(f'src="{name}"', f'src="data:{_media_type(name)};base64,{data}"')
+        title = html.escape(self._asked["title"])
+        authors = html.escape(", ".join(self._asked["authors"]))
+        return (
+            f'<!doctype html>\n<html lang="{html.escape(self._language)}">\n<head>\n<meta charset="utf-8">\n'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+            '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; img-src data:; '
+            "style-src 'unsafe-inline'\">\n"
+            f"<title>{title}</title>\n<style>\n{(HERE / 'page.css').read_text()}</style>\n</head>\n<body>\n<header>\n"
+            f'<h1 dir="auto">{title}</h1>\n{f"<p>{authors}</p>" if authors else ""}\n</header>\n'
+            f"<main>\n{text}</main>\n</body>\n</html>\n"
+        )
+
+    def _has_cjk(self) -> bool:
+        texts = (Path(name).read_text() for name in self._asked["sections"])
+        return self._language.startswith("zh") or any(re.search("[\u3400-\u9fff]", text) for text in texts)
+
+
+class Cleaner:
+    """What pandoc has read, without whatever is more than text, formulas, links and figures that are at hand."""
+
+    def __init__(
+        self, figures: dict[str, str], known: set[str], marked: dict[str, str], labels: tuple[str, str, str]
+    ) -> None:
+        self._figures = figures
+        self._known = known
+        self._marked = marked
+        self._labels = labels
+        self._shift = 0
+
+    def blocks(self, blocks: list[Any]) -> list[Any]:
+        """Headings of a section's text are below its own, by as much as the highest of them needs."""
+        made, sections = list[Any](), list[list[Any]]()
+        for block in blocks:
+            if not sections or _begins_section(block):
+                sections.append([])
+            sections[-1].append(block)
+        for first, *others in sections:
+            level = first["c"][0] if _begins_section(first) else 0
+            highest = min((one["c"][0] for one in others if one["t"] == "Header"), default=6)
+            self._shift = max(level + 1 - highest, 0)
+            made += self._clean([first, *others])
+        return made
+
+    def _clean(self, node: Any) -> Any:
+        if isinstance(node, list):
+            nodes = cast("list[Any]", node)
+            if _is_attributes(nodes):
+                return _attributes(nodes)
+            return [made for one in nodes for made in self._cleaned(one)]
+        if isinstance(node, dict):
+            return {name: self._clean(value) for name, value in cast("dict[str, Any]", node).items()}
+        return node
+
+    def _cleaned(self, node: Any) -> Iterator[Any]:
+        """In the place of one of a list: mostly one."""
+        kind = cast("dict[str, Any]", node).get("t") if isinstance(node, dict) else None
+        special = {
+            "RawInline": self._raw,
+            "RawBlock": self._raw,
+            "Math": self._math,
+            "Link": self._link,
+            "Image": self._image,
+            "Cite": self._cite,
+            "Header": self._header,
+        }.get(str(kind))
+        if special is None:
+            yield self._clean(node)
+        else:
+            yield from special(node["c"], str(kind))
+
+    def _raw(self, content: Any, kind: str) -> Iterator[Any]:
+        code = _code(str(content[1]))
+        yield code if kind == "RawInline" else {"t": "Para", "c": [code]}
+
+    def _math(self, content: Any, kind: str) -> Iterator[Any]:
+        text = str(content[1])
+        yield {"t": kind, "c": content} if _is_formula(text) else _code(text)
+
+    def _link(self, content: Any, kind: str) -> Iterator[Any]:
+        attributes, inlines, (address, _) = content
+        if not _ADDRESS.fullmatch(address):
+            yield {"t": "Span", "c": [["", [], []], self._clean(inlines)]}
+            return
+        bare = f"#{_OF_FILE.sub('', address[1:])}" if address.startswith("#") else address
+        yield {"t": kind, "c": [_attributes(attributes), self._clean(inlines), [bare, ""]]}
+
+    def _image(self, content: Any, kind: str) -> Iterator[Any]:
+        attributes, inlines, (source, _) = content
+        name = self._figures.get(source)
+        if name is None:
+            yield {"t": "Strong", "c": _words(f"[{self._labels[1]}: {source[:200]}]")}
+            return
+        yield {"t": kind, "c": [_attributes(attributes), self._clean(inlines), [name, ""]]}
+
+    def _cite(self, content: Any, kind: str) -> Iterator[Any]:
+        """What no record stands for is said in its place, and what does not hold is marked."""
+        citations, inlines = content
+        known = [one for one in citations if one["citationId"] in self._known]
+        if known:
+            yield {"t": kind, "c": [self._clean(known), self._clean(inlines)]}
+        for one in citations:
+            key = one["citationId"]
+            if key not in self._known or key in self._marked:
+                yield {"t": "Strong", "c": _words(f"[{self._labels[2]}: {key[:100]}]")}
+
+    def _header(self, content: Any, kind: str) -> Iterator[Any]:
+        level, attributes, inlines = content
+        clean = _attributes(attributes)
+        if not clean[0].startswith("sec-"):
+            level = min(level + self._shift, 6)
+        yield {"t": kind, "c": [level, clean, self._clean(inlines)]}
+
+
+def _code(text: str) -> Any:
+    attributes: Any = ["", [], []]
+    return {"t": "Code", "c": [attributes, text]}
+
+
+def _begins_section(block: Any) -> bool:
+    return block["t"] == "Header" and _OF_FILE.sub("", block["c"][1][0]).startswith("sec-")
+
+
+def _is_attributes(nodes: list[Any]) -> bool:
+    return len(nodes) == 3 and isinstance(nodes[0], str) and isinstance(nodes[1], list) and isinstance(nodes[2], list)
+
+
+def _attributes(attributes: Any) -> list[Any]:
+    """Names and sizes alone: writers take others for code of theirs."""
+    name, classes, pairs = attributes
+    bare = _OF_FILE.sub("", name)
+    return [
+        bare if _ID.fullmatch(bare) else "",
+        [one for one in classes if _NAME.fullmatch(one)],
+        [pair for pair in pairs if pair[0] in ("width", "height") and _SIZE.fullmatch(pair[1])],
+    ]
+
+
+def _is_formula(text: str) -> bool:
+    """Nothing in it reads or writes files, defines commands, or ends the formula."""
+    if len(text) > MAX_MATH_CHARACTERS or _FORBIDDEN_MATH.search(text) or _END_OF_MATH.search(text):
+        return False
+    return all(_ENVIRONMENTS.fullmatch(found[1].strip()) for found in _ENVIRONMENT.finditer(text))
+
+
+def _words(text: str) -> list[Any]:
+    """As inlines: nothing of it is markup."""
+    inlines = list[Any]()
+    for word in text.split():
+        inlines += [*([{"t": "Space"}] if inlines else []), {"t": "Str", "c": word}]
+    return inlines
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", text)
+
+
+def _escaped_all(value: Any, name: str = "") -> Any:
+    """All texts of a reference but those that are no prose."""
+    if isinstance(value, dict):
+        return {key: _escaped_all(one, key) for key, one in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list):
+        return [_escaped_all(one, name) for one in cast("list[Any]", value)]
+    is_prose = isinstance(value, str) and name not in ("id", "type", "DOI", "URL")
+    return _escaped(value) if is_prose else value
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _media_type(name: str) -> str:
+    return {"svg": "image/svg+xml", "jpg": "image/jpeg"}.get(
+        name.rsplit(".", 1)[-1], f"image/{name.rsplit('.', 1)[-1]}"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+"""Documents made by a program of its own, with pandoc and Typst, which has limits of time and memory."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pypandoc
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic_core import to_json
+
+from backend_api.writing.errors import ExportFailedError, ExportInvalidError
+from backend_api.writing.ports import Rendering
+
+AT_ONCE = 2
+"""In this process."""
+WITHIN_S = 60.0
+WAIT_S = 60.0
+MAX_BYTES = 128 * 1024**2
+_PROGRAM = Path(__file__).parent / "export_program.py"
+_ENDINGS: Sequence[tuple[bytes, str]] = (
+    (b"\x89PNG\r\n\x1a\n", "png"),
+    (b"\xff\xd8\xff", "jpg"),
+    (b"GIF8", "gif"),
+    (b"RIFF", "webp"),
+)
+_SVG = re.compile(
+    rb"^\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--.{0,2000}?-->\s*)*(?:<!DOCTYPE[^>]{0,300}>\s*)?<svg[\s>]", re.DOTALL
+)
+_BUSY = "Other documents are being made. Try again in a moment."
+_TOO_LONG = "The document was not done within its limits of time and memory. Divide it, or leave out large figures."
+
+
+class _Made(BaseModel):
+    file: str = ""
+    reason: str = ""
+
+
+_MADE = TypeAdapter(_Made)
+
+
+class ExportPrograms:
+    """`Renderer`."""
+
+    def __init__(self, within_s: float = WITHIN_S) -> None:
+        self._places = asyncio.Semaphore(AT_ONCE)
+        self._within_s = within_s
+        self._pandoc = pypandoc.get_pandoc_path()
+
+    async def render(self, wanted: Rendering) -> bytes:
+        """See the port. Cancelling ends the program that is at work, and leaves nothing of it."""
+        try:
+            async with asyncio.timeout(WAIT_S):
+                await self._places.acquire()
+        except TimeoutError as error:
+            raise ExportFailedError(_BUSY) from error
+        try:
+            folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="export-"))
+            try:
+                return await self._made(wanted, folder)
+            finally:
+                await asyncio.shield(asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True))
+        finally:
+            self._places.release()
+
+    async def _made(self, wanted: Rendering, folder: Path) -> bytes:
+        asked = await asyncio.to_thread(_lay_out, wanted, folder)
+        output = await self._run({**asked, "pandoc": self._pandoc}, folder)
+        try:
+            made = _MADE.validate_json(output)
+        except ValidationError as error:
+            raise ExportFailedError(_TOO_LONG) from error
+        if made.reason or not made.file:
+            raise ExportInvalidError(made.reason or _TOO_LONG)
+        file = folder / Path(made.file).name
+        if file.stat().st_size > MAX_BYTES:
+            raise ExportInvalidError(f"The document has more than {MAX_BYTES // 1024**2} MB. Leave out large figures.")
+        return await asyncio.to_thread(file.read_bytes)
+
+    async def _run(self, asked: Mapping[str, object], folder: Path) -> bytes:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-I", str(_PROGRAM)),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            cwd=folder,
+            env={"LANG": "C.UTF-8", "HOME": str(folder)},
+            start_new_session=True,
+        )
+        try:
+            async with asyncio.timeout(self._within_s):
+                output, _ = await process.communicate(to_json(asked) + b"\n")
+            return output
+        except TimeoutError as error:
+            raise ExportFailedError(_TOO_LONG) from error
+        finally:
+            if process.returncode is None:
+                # With pandoc, which is a child of it.
+                os.killpg(process.pid, signal.SIGKILL)
+                await process.wait()
+
+
+def _lay_out(wanted: Rendering, folder: Path) -> dict[str, object]:
+    """Write the files of it; what the program is to do."""
+    sections = list[str]()
+    for number, text in enumerate(wanted.sections):
+        name = f"s{number}.md"
+        (folder / name).write_text(text, encoding="utf-8")
+        sections.append(name)
+    (folder / "style.csl").write_text(wanted.csl, encoding="utf-8")
+    (folder / "figures").mkdir()
+    figures = dict[str, str]()
+    for path, content in wanted.figures.items():
+        if ending := picture_ending(content):
+            figures[path] = f"figures/{len(figures) + 1}.{ending}"
+            (folder / figures[path]).write_bytes(content)
+    return {
+        "format": wanted.format,
+        "title": wanted.title,
+        "authors": list(wanted.authors),
+        "language": wanted.language,
+        "sections": sections,
+        "references": list(wanted.references),
+        "biblatex": wanted.biblatex,
+        "figures": figures,
+        "marked": dict(wanted.marked),
+        "is_preview": wanted.is_preview,
+        "is_numbered": wanted.is_numbered,
+    }
+
+
+def picture_ending(content: bytes) -> str:
+    """By what it begins with; empty for what is no picture that all formats take."""
+    found = next((ending for begin, ending in _ENDINGS if content.startswith(begin)), "")
+    return found or ("svg" if _SVG.match(content[:4096]) else "")

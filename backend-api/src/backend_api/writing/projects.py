@@ -1,0 +1,346 @@
+"""Projects of writing: the same for the agent's tools and for the person. Nobody overwrites what they have not read."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from backend_api.kit.ids import UserId
+from backend_api.research.domain import Paper
+from backend_api.writing.domain import (
+    MAX_INSTRUCTION_CHARACTERS,
+    MAX_PROJECTS,
+    OUTLINE,
+    PROJECT,
+    Author,
+    Heading,
+    Project,
+    ProjectId,
+    Reference,
+    Revision,
+    Section,
+    SectionId,
+    Settings,
+    Suggestion,
+    checked_text,
+    part_etag,
+)
+from backend_api.writing.errors import (
+    ProjectBusyError,
+    ProjectNotFoundError,
+    RevisionNotFoundError,
+    SuggestionNotFoundError,
+    TextChangedError,
+    WritingInvalidError,
+    WritingTooLargeError,
+)
+from backend_api.writing.ports import ProjectPage, ProjectStore, RevisionPage
+
+MAX_ATTEMPTS = 20
+MAX_COMPARED_LINES = 2_000
+CHANGED = "Somebody has changed this since it was read, so nothing was stored. The present text stands below."
+UNREAD = "There is a text here that was not read yet, so nothing was stored. The present text stands below."
+Change = Callable[[Project], Project]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Projects:
+    """All raise `StoreUnavailableError`; those that name a project `ProjectNotFoundError`, those that change one
+    `ProjectBusyError`, and those that take an `etag` `TextChangedError` where the part is not as it was read."""
+
+    store: ProjectStore
+    now: Callable[[], datetime]
+    most: int = MAX_PROJECTS
+
+    async def create(self, user_id: UserId, settings: Settings, author: Author) -> Project:
+        """Raises `WritingInvalidError`, `WritingTooLargeError`."""
+        checked = settings.checked()
+        if await self.store.count(user_id) >= self.most:
+            raise WritingTooLargeError(f"You have {self.most:,} projects, which is the most. Delete some first.")
+        at = self.now()
+        project = Project(
+            id=ProjectId(f"prj_{uuid.uuid4().hex[:20]}"),
+            user_id=user_id,
+            settings=checked,
+            created_at=at,
+            updated_at=at,
+        ).linked_to(author.session_id)
+        await self.store.insert(project, [self._revision(project, PROJECT, "created", author)])
+        return project
+
+    async def get(self, user_id: UserId, project_id: ProjectId) -> Project:
+        project = await self.store.get(user_id, project_id)
+        if project is None:
+            raise ProjectNotFoundError(f"There is no project {project_id[:40]}.")
+        return project
+
+    async def page(
+        self, user_id: UserId, *, session_id: str = "", limit: int, cursor: str | None = None
+    ) -> ProjectPage:
+        """Raises `InvalidError` for a cursor that is none of ours."""
+        return await self.store.page(user_id, session_id=session_id, limit=limit, cursor=cursor)
+
+    async def delete(self, user_id: UserId, project_id: ProjectId) -> None:
+        if not await self.store.delete(user_id, project_id):
+            raise ProjectNotFoundError(f"There is no project {project_id[:40]}.")
+
+    async def set_settings(
+        self, user_id: UserId, project_id: ProjectId, change: Callable[[Settings], Settings], etag: str, author: Author
+    ) -> Project:
+        """Raises `WritingInvalidError`."""
+        return await self._change(
+            user_id, project_id, PROJECT, etag, author, lambda one: one.with_settings(change(one.settings)), "settings"
+        )
+
+    async def set_outline(
+        self,
+        user_id: UserId,
+        project_id: ProjectId,
+        headings: Sequence[Heading],
+        etag: str,
+        author: Author,
+        *,
+        drop: bool = False,
+    ) -> Project:
+        """Raises as `Project.with_outline`."""
+        return await self._change(
+            user_id, project_id, OUTLINE, etag, author, lambda one: one.with_outline(headings, drop=drop), "outline"
+        )
+
+    async def write(
+        self, user_id: UserId, project_id: ProjectId, section_id: SectionId, text: str, etag: str, author: Author
+    ) -> Project:
+        """The text of a section. Raises as `Project.with_text`."""
+        return await self._change(
+            user_id, project_id, section_id, etag, author, lambda one: one.with_text(section_id, text), "written"
+        )
+
+    async def suggest(
+        self,
+        user_id: UserId,
+        project_id: ProjectId,
+        section_id: SectionId,
+        text: str,
+        instruction: str,
+        etag: str,
+        author: Author,
+    ) -> Project:
+        """Another text, for the person to accept or reject. Raises as `Project.with_text`."""
+        checked = checked_text(text, "text")
+        asked = checked_text(instruction, "instruction", MAX_INSTRUCTION_CHARACTERS).strip()
+
+        def suggested(section: Section) -> Section:
+            if section.text == checked:
+                raise WritingInvalidError("This is the text that stands there.", field="text", fault="text_same")
+            suggestion = Suggestion(
+                id=uuid.uuid4().hex[:12],
+                text=checked,
+                instruction=asked,
+                base=section.version,
+                author=author,
+                at=self.now(),
+            )
+            return replace(section, suggestion=suggestion)
+
+        return await self._change(
+            user_id, project_id, section_id, etag, author, lambda one: one.with_section(section_id, suggested), ""
+        )
+
+    async def accept(
+        self,
+        user_id: UserId,
+        project_id: ProjectId,
+        section_id: SectionId,
+        suggestion_id: str,
+        etag: str,
+        author: Author,
+        text: str | None = None,
+    ) -> Project:
+        """Put the suggestion, or what the person made of it, in the place of the text.
+
+        Raises `SuggestionNotFoundError`, and as `write`.
+        """
+
+        def accepted(project: Project) -> Project:
+            suggestion = _suggestion(project, section_id, suggestion_id)
+            fresh = project.with_text(section_id, suggestion.text if text is None else text)
+            return fresh.with_section(section_id, lambda one: replace(one, suggestion=None))
+
+        return await self._change(user_id, project_id, section_id, etag, author, accepted, "accepted")
+
+    async def reject(
+        self, user_id: UserId, project_id: ProjectId, section_id: SectionId, suggestion_id: str, author: Author
+    ) -> Project:
+        """Raises `SuggestionNotFoundError`."""
+
+        def rejected(project: Project) -> Project:
+            _suggestion(project, section_id, suggestion_id)
+            return project.with_section(section_id, lambda one: replace(one, suggestion=None))
+
+        return await self._change(user_id, project_id, section_id, None, author, rejected, "")
+
+    async def add_reference(
+        self, user_id: UserId, project_id: ProjectId, record_id: str, key: str, author: Author
+    ) -> tuple[Project, Reference]:
+        """Raises `WritingTooLargeError`."""
+
+        def added(project: Project) -> Project:
+            return project.with_reference(record_id, key)[0]
+
+        project = await self._change(user_id, project_id, "", None, author, added, "")
+        return project, next(one for one in project.references if one.record_id == record_id)
+
+    async def remove_reference(self, user_id: UserId, project_id: ProjectId, key: str, author: Author) -> Project:
+        """Raises `ReferenceNotFoundError`."""
+        return await self._change(user_id, project_id, "", None, author, lambda one: one.without_reference(key), "")
+
+    async def revisions(
+        self, user_id: UserId, project_id: ProjectId, part: str = "", *, limit: int, cursor: str | None = None
+    ) -> RevisionPage:
+        """Raises `InvalidError` for a cursor that is none of ours."""
+        project = await self.get(user_id, project_id)
+        return await self.store.revisions(project, part, limit=limit, cursor=cursor)
+
+    async def revision(self, user_id: UserId, project_id: ProjectId, revision_id: str) -> Revision:
+        """Raises `RevisionNotFoundError`."""
+        found = await self.store.revision(await self.get(user_id, project_id), revision_id)
+        if found is None:
+            raise RevisionNotFoundError(f"There is no revision {revision_id[:40]}.")
+        return found
+
+    async def restore(
+        self, user_id: UserId, project_id: ProjectId, revision_id: str, etag: str, author: Author
+    ) -> Project:
+        """As it was after a change, as a change of its own. A section that is gone comes back as the last one.
+
+        Raises `RevisionNotFoundError`.
+        """
+        revision = await self.revision(user_id, project_id, revision_id)
+        project = await self.get(user_id, project_id)
+        last = await self.store.revision_of(project, revision.part)
+        is_gone = revision.part not in (OUTLINE, PROJECT, *(one.id for one in project.sections))
+
+        def restored(present: Project) -> Project:
+            return _restored(present, revision, last.version if last else revision.version)
+
+        return await self._change(
+            user_id, project_id, revision.part, None if is_gone else etag, author, restored, "restored"
+        )
+
+    async def _change(
+        self,
+        user_id: UserId,
+        project_id: ProjectId,
+        part: str,
+        etag: str | None,
+        author: Author,
+        change: Change,
+        label: str,
+    ) -> Project:
+        """Stored with a revision, where there is a `label` for it. None is the etag of what is changed as it is."""
+        for _ in range(MAX_ATTEMPTS):
+            present = await self.get(user_id, project_id)
+            if etag is not None and etag != _present_etag(present, part):
+                await self._refuse(present, part, etag)
+            fresh = change(present)
+            if fresh == present:
+                return present
+            fresh = replace(fresh.linked_to(author.session_id), updated_at=self.now())
+            revisions = [self._revision(fresh, part, label, author)] if label else []
+            if await self.store.replace(fresh, revisions):
+                return replace(fresh, version=fresh.version + 1)
+        raise ProjectBusyError("The project is being changed by others again and again. Try again in a moment.")
+
+    async def _refuse(self, project: Project, part: str, etag: str) -> None:
+        """Raises `TextChangedError`, unless nothing is there that could be overwritten."""
+        text = _text_of(project, part)
+        if not etag and not text:
+            return
+        before = await self.store.revision_of(project, part, etag) if etag else None
+        raise TextChangedError(
+            CHANGED if etag else UNREAD,
+            present=text,
+            etag=_present_etag(project, part),
+            difference=difference(before.text, text) if before else "",
+        )
+
+    def _revision(self, project: Project, part: str, label: str, author: Author) -> Revision:
+        section = next((one for one in project.sections if one.id == part), None)
+        return Revision(
+            id=f"rev_{uuid.uuid4().hex[:20]}",
+            project_id=project.id,
+            user_id=project.user_id,
+            part=part,
+            version=_version_of(project, part),
+            title=section.title if section else project.settings.title,
+            text=_text_of(project, part),
+            change=label,
+            author=author,
+            at=self.now(),
+        )
+
+
+def difference(before: str, after: str) -> str:
+    """A unified diff; empty where the texts are too long to compare."""
+    old, new = before.splitlines(), after.splitlines()
+    if max(len(old), len(new)) > MAX_COMPARED_LINES:
+        return ""
+    return "\n".join(difflib.unified_diff(old, new, "as it was read", "as it is now", lineterm="", n=2))
+
+
+def reference_key(paper: Paper, make: Callable[[Paper], str]) -> str:
+    """Of letters that pandoc takes in a key."""
+    return "".join(one for one in make(paper) if one.isascii() and (one.isalnum() or one in "-_")) or "ref"
+
+
+def _suggestion(project: Project, section_id: SectionId, suggestion_id: str) -> Suggestion:
+    found = project.section(section_id).suggestion
+    if found is None or found.id != suggestion_id:
+        raise SuggestionNotFoundError("This suggestion is not there any more: it was decided, or there is another one.")
+    return found
+
+
+def _restored(project: Project, revision: Revision, last_version: int) -> Project:
+    if revision.part == PROJECT:
+        told: dict[str, Any] = json.loads(revision.text)
+        told["authors"] = tuple(told["authors"])
+        return project.with_settings(Settings(**told))
+    if revision.part == OUTLINE:
+        lines: list[dict[str, Any]] = [json.loads(line) for line in revision.text.splitlines()]
+        known = {one.id for one in project.sections}
+        for line in lines:
+            line["id"] = line["id"] if line["id"] in known else None
+        headings = [Heading(**line) for line in lines]
+        named = {one.id for one in headings}
+        kept = [
+            Heading(id=one.id, title=one.title, level=one.level, brief=one.brief)
+            for one in project.sections
+            if one.id not in named and (one.text or one.suggestion)
+        ]
+        return project.with_outline([*headings, *kept])
+    section_id = SectionId(revision.part)
+    if any(one.id == section_id for one in project.sections):
+        return project.with_text(section_id, revision.text)
+    back = Section(id=section_id, title=revision.title, text=revision.text, version=last_version + 1)
+    return replace(project, sections=(*project.sections, back), outline_version=project.outline_version + 1).checked()
+
+
+def _text_of(project: Project, part: str) -> str:
+    if part == OUTLINE:
+        return project.written_outline()
+    return project.settings.written() if part == PROJECT else project.section(SectionId(part)).text
+
+
+def _version_of(project: Project, part: str) -> int:
+    if part == OUTLINE:
+        return project.outline_version
+    return project.settings_version if part == PROJECT else project.section(SectionId(part)).version
+
+
+def _present_etag(project: Project, part: str) -> str:
+    return part_etag(project.id, part, _version_of(project, part))
