@@ -27,7 +27,7 @@ def is_named_in_any_case(name: str, rules: Collection[str] | None) -> bool:
 
 
 def tool_of_command(rule: str) -> str | None:
-    """The tool whose command a rule allows, such as `shell_exec` of `shell_exec(git status)`; None for a rule of tools."""
+    """The tool whose command a rule allows: `shell_exec` for `shell_exec(git status)`. None for a rule of tools."""
     name, bracket, _ = rule.partition("(")
     return name if bracket and rule.endswith(")") else None
 

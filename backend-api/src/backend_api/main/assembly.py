@@ -134,7 +134,7 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
             slots,
             own_sandbox,
             ports.screens,
-            cast("Controls | None", ports.modules.get("controls")),
+            ports.modules.port("controls", cast("Controls | None", None)),
         ),
         opened_ports=ports.opened_ports,
         open_port=OpenPort(

@@ -8,7 +8,7 @@ from backend_api.agent.tool_rules import is_command_allowed, is_named, is_named_
 
 def approval(*, expires_s: float) -> Capability:
     """Undecided after `expires_s` seconds a call is denied. What its provider holds back always asks, whatever the
-    session's rules say; of the rest, what reads never does. Of the session's rules the one that allows this very command
+    session's rules say; of the rest, what reads never does. Of its rules the one that allows the exact command
     counts first, then the one that asks, then the one that allows the tool, and all before `enable_approval`."""
 
     def gate(setup: Setup, call: ProposedCall) -> Verdict:
