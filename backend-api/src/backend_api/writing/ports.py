@@ -31,7 +31,8 @@ class RevisionPage:
 
 
 class ProjectStore(Protocol):
-    """All raise `StoreUnavailableError`."""
+    """All raise `StoreUnavailableError`. It has more than seven methods, as a project is stored with its revisions, and a
+    change must keep both together."""
 
     async def get(self, user_id: UserId, project_id: ProjectId) -> Project | None:
         """None where there is none of this user."""

@@ -18,6 +18,7 @@ MORE = (
     "code_symbols",
     "code_reset",
     "paper_read",
+    "section_write",
 )
 SERVERS = ("time", "git", "notion", "search", "e-mail", "company-wiki", "jira2cloud", "my_notes")
 SPECS = [

@@ -35,6 +35,9 @@ router = APIRouter(prefix="/api/shared", tags=["sharing"])
 _PRIVATE = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex"}
 _MAX_SEQ = 2**53
 _ERRORS: dict[int | str, dict[str, Any]] = {401: {}, 404: {}, 410: {}}
+_BYTES: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"*/*": {"schema": {"type": "string", "format": "binary"}}}}
+}
 ShareToken = Annotated[
     str, Header(alias="X-Share-Token", max_length=200, description="What follows the hash in the link's address.")
 ]
@@ -174,14 +177,16 @@ async def shared_stream(
     return answer
 
 
-@router.get("/{share_id}/events/{seq}/body", dependencies=[_ONE_PLACE], response_class=Response, responses=_ERRORS)
+@router.get(
+    "/{share_id}/events/{seq}/body", dependencies=[_ONE_PLACE], response_class=Response, responses=_ERRORS | _BYTES
+)
 async def shared_body(opened: _OpenedShare, read: _Read, seq: int) -> Response:
     """The long output of a tool, where tools go along."""
     body = await read.body(opened.share, opened.session, seq if 0 < seq < _MAX_SEQ else 0)
     return Response(body.content, headers=content_headers(f"body-{seq}", body.content[:HEAD_BYTES]) | _PRIVATE)
 
 
-@router.get("/{share_id}/files", response_class=Response, responses=_ERRORS)
+@router.get("/{share_id}/files", response_class=Response, responses=_ERRORS | _BYTES)
 async def shared_files(opened: _OpenedShare, shares: Annotated[Shares, port("shares")]) -> Response:
     """The files that go along, as a zip archive."""
     share = opened.share
