@@ -31,8 +31,8 @@ class RevisionPage:
 
 
 class ProjectStore(Protocol):
-    """All raise `StoreUnavailableError`. It has more than seven methods, as a project is stored with its revisions, and a
-    change must keep both together."""
+    """All raise `StoreUnavailableError`. It has more than seven methods, as a project is stored with its revisions,
+    which a change keeps together."""
 
     async def get(self, user_id: UserId, project_id: ProjectId) -> Project | None:
         """None where there is none of this user."""
