@@ -86,7 +86,10 @@ export function useProject(id: string) {
     }
   }
   async function download(format: ExportFormat, anyway: boolean): Promise<void> {
-    const answer = await callRaw('POST', `${path}/export`, { query: { format, anyway: anyway ? 'true' : undefined }, signal })
+    const answer = await callRaw('POST', `${path}/export`, {
+      query: { format, anyway: anyway ? 'true' : undefined },
+      signal,
+    })
     const anchor = document.createElement('a')
     anchor.href = URL.createObjectURL(await answer.blob())
     anchor.download = `${project.value?.title.replace(/[^\p{L}\p{N} -]+/gu, '').slice(0, 80) || 'draft'}.${ENDINGS[format]}`
