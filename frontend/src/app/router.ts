@@ -12,6 +12,10 @@ export const router = createRouter({
     { path: '/s/:id', component: WorkspacePage },
     { path: '/corpus', component: () => import('@/features/research').then((research) => research.CorpusPage) },
     {
+      path: '/writing/:project?',
+      component: () => import('@/features/writing').then((writing) => writing.WritingPage),
+    },
+    {
       path: '/login',
       component: LoginPage,
       props: (route) => ({ mode: 'login', next: route.query['next'] }),

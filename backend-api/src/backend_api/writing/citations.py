@@ -119,7 +119,7 @@ def csl_item(key: str, paper: Paper) -> dict[str, object]:
         "publisher": "" if is_article else ("arXiv" if paper.arxiv_id else ""),
         "number": f"arXiv:{paper.arxiv_id}" if paper.arxiv_id and not is_article else "",
         "DOI": paper.doi,
-        "URL": paper.address,
+        "URL": "" if paper.doi else paper.address,
     }
     if paper.year:
         item["issued"] = {"date-parts": [[paper.year]]}

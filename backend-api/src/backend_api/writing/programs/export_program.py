@@ -88,7 +88,7 @@ class Document:
         """The name of the file."""
         read = json.loads(self._run([f"--from={READ}", "--file-scope", "--to=json", *self._asked["sections"]], b""))
         cleaner = Cleaner(
-            figures=self._asked["figures"],
+            figures=self._figures(),
             known={one["id"] for one in self._references},
             marked=self._asked["marked"],
             labels=self._labels,
@@ -101,6 +101,11 @@ class Document:
             "docx": self._docx,
             "html": self._html,
         }[self._form](json.dumps(tree).encode())
+
+    def _figures(self) -> dict[str, str]:
+        """Where each is. In a sandbox pandoc reads no files that it is to put into a document."""
+        names: dict[str, str] = self._asked["figures"]
+        return {path: _data_address(name) for path, name in names.items()} if self._form == "docx" else names
 
     def _run(self, options: list[str], given: bytes) -> bytes:
         command = [self._pandoc, "--sandbox", *options]
@@ -188,7 +193,7 @@ class Document:
 
     def _docx(self, tree: bytes) -> str:
         reference = HERE / "reference.docx"
-        options = ["--from=json", "--to=docx", "--output=out.docx", f"--reference-doc={reference}", "--resource-path=."]
+        options = ["--from=json", "--to=docx", "--output=out.docx", f"--reference-doc={reference}"]
         self._run([*options, *self._cited, *self._numbered], tree)
         return "out.docx"
 
@@ -202,8 +207,7 @@ class Document:
 
     def _page(self, text: str) -> str:
         for name in self._asked["figures"].values():
-            data = base64.b64encode(Path(name).read_bytes()).decode()
-            text = text.replace(f'src="{name}"', f'src="data:{_media_type(name)};base64,{data}"')
+            text = text.replace(f'src="{name}"', f'src="{_data_address(name)}"')
         title = html.escape(self._asked["title"])
         authors = html.escape(", ".join(self._asked["authors"]))
         return (
@@ -374,10 +378,10 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _media_type(name: str) -> str:
-    return {"svg": "image/svg+xml", "jpg": "image/jpeg"}.get(
-        name.rsplit(".", 1)[-1], f"image/{name.rsplit('.', 1)[-1]}"
-    )
+def _data_address(name: str) -> str:
+    ending = name.rsplit(".", 1)[-1]
+    media_type = {"svg": "image/svg+xml", "jpg": "image/jpeg"}.get(ending, f"image/{ending}")
+    return f"data:{media_type};base64,{base64.b64encode(Path(name).read_bytes()).decode()}"
 
 
 if __name__ == "__main__":

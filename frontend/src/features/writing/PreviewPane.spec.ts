@@ -1,0 +1,35 @@
+// @vitest-environment jsdom
+import { cleanup, render, screen } from '@testing-library/vue'
+import userEvent from '@testing-library/user-event'
+import { afterEach, expect, it } from 'vitest'
+import { createMemoryHistory, createRouter } from 'vue-router'
+import { i18n } from '@/i18n'
+import PreviewPane from './PreviewPane.vue'
+
+const reference = {
+  ...{ key: 'lecun2015deep', record_id: 'rec_1', title: 'Deep learning', authors: ['Yann LeCun'], year: 2015 },
+  ...{ venue: 'Nature', url: 'https://doi.org/10.1/a', is_retracted: false, is_imported: false },
+}
+const HTML =
+  '<p onclick="x()" style="position:fixed">As <span class="citation" data-cites="lecun2015deep"><a href="#ref">LeCun' +
+  '</a></span> <math><mi>x</mi></math></p><script>1</script><img src="/x"><a href="javascript:x()">y</a>'
+
+afterEach(cleanup)
+
+it('shows which paper a citation stands for, and runs nothing of what it is given', async () => {
+  const router = createRouter({
+    history: createMemoryHistory(),
+    routes: [{ path: '/:rest(.*)*', component: PreviewPane }],
+  })
+  const preview = (): Promise<string> => Promise.resolve(HTML)
+  render(PreviewPane, { props: { bibliography: [reference], preview }, global: { plugins: [i18n, router] } })
+  const link = await screen.findByText('LeCun')
+  const shown = document.querySelector('.writing-preview')?.innerHTML ?? ''
+  expect(shown).not.toMatch(/onclick|style=|<script|<img|javascript:/)
+  expect(shown).toContain('<math><mi>x</mi></math>')
+  await userEvent.click(link)
+  expect(await screen.findByText('Yann LeCun · 2015 · Nature')).toBeTruthy()
+  expect(screen.getByText('Open in Papers').getAttribute('href')).toBe('/corpus?record=rec_1')
+  await userEvent.keyboard('{Escape}')
+  expect(screen.queryByText('Open in Papers')).toBeNull()
+})

@@ -1,0 +1,1 @@
+export { default as WritingPage } from './WritingPage.vue'

@@ -1,0 +1,271 @@
+"""Documents by pandoc and Typst: right in each style, harmless whatever stands in titles and texts, whole or none."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import io
+import re
+import struct
+import subprocess
+import tempfile
+import time
+import zipfile
+import zlib
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pypdfium2
+import pytest
+from pypandoc import get_pandoc_path
+
+from backend_api.writing.citations import csl_item, escaped, section_markdown
+from backend_api.writing.domain import Section, SectionId
+from backend_api.writing.errors import ExportFailedError, ExportInvalidError
+from backend_api.writing.ports import FORMATS, Format, Rendering
+from backend_api.writing.programs.running import ExportPrograms, picture_ending
+from backend_api.writing.styles import STYLES, Style
+from support.research.known_papers import KNOWN
+from support.writing import paper
+
+GOLDEN = Path(__file__).parents[3] / "data" / "writing"
+CITED = (2, 3, 5, 12, 0, 27)
+PNG = b"\x89PNG\r\n\x1a\n" + b"".join(
+    struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+    for name, content in (
+        (b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0)),
+        (b"IDAT", zlib.compress(b"\0\0\x80\0")),
+        (b"IEND", b""),
+    )
+)
+EVIL = r"A \input{/etc/passwd} \write18{rm -rf /} <script>alert(1)</script> $\immediate\write18{x}$ `x`{=latex} @key"
+EVIL_TEXT = r"""
+\input{/etc/passwd} and \write18{id} in text.
+
+<script>alert(1)</script> <img src=x onerror=alert(1)>
+
+```{=latex}
+\input{/etc/passwd}
+```
+
+```{=html}
+<script>alert(2)</script>
+```
+
+`\input{/etc/passwd}`{=tex} [x]{typst:text:fill="read(\"/etc/passwd\")"} $\input{/etc/passwd}$ $^^5cinput{x}$
+$$\begin{filecontents}{x}\end{filecontents}$$ $\href{javascript:alert(1)}{x}$ $x$}\input{y}$ [js](javascript:alert(3))
+[data](data:text/html,<script>) ![p](/etc/passwd) ![q](../../etc/passwd) [@{x}\input{/etc/passwd}] #read("/etc/passwd")
+"""
+
+
+def rendering(form: Format, *texts: str, style: Style = STYLES[0], **more: Any) -> Rendering:
+    sections = [
+        section_markdown(Section(id=SectionId(f"s{number}"), title=f"Part {number}", text=text))
+        for number, text in enumerate(texts, 1)
+    ]
+    options: dict[str, Any] = {
+        "title": "A study",
+        "authors": ["Anna Weber"],
+        "language": "en",
+        "references": [],
+        "sections": sections,
+        **more,
+    }
+    return Rendering(format=form, csl=style.file.read_text(), biblatex=style.biblatex, **options)
+
+
+def references() -> list[Mapping[str, object]]:
+    return [
+        csl_item(
+            f"k{number}",
+            paper(one.title, *one.authors, year=one.year, doi=one.doi, arxiv_id=one.arxiv, venue=one.venue),
+        )
+        for number, one in enumerate(KNOWN)
+        if number in CITED
+    ]
+
+
+def plain(markup: str) -> str:
+    """A line for each paragraph, reference and note."""
+    bare = re.sub(r'<a[^>]*class="footnote-back".*?</a>', "", markup)
+    bare = re.sub(r"\s+", " ", bare)
+    bare = re.sub(r"</(?:p|li|h\d|div)>", "\n", bare)
+    lines = (html.unescape(re.sub(r"<[^>]+>", "", line)).strip() for line in bare.split("\n"))
+    return "\n".join(filter(None, lines)) + "\n"
+
+
+@pytest.mark.parametrize("style", STYLES, ids=lambda one: one.name)
+async def test_citations_and_bibliography_are_in_the_style(style: Style) -> None:
+    cited = " ".join(f"[@k{number}]" for number in CITED)
+    text = f"One {cited}. Several [see @k2, p. 4; @k3]. As @k12 says, deep [-@k2]."
+    language = "zh" if style.name == "gb-t-7714" else "en"
+    wanted = rendering("html", text, style=style, references=references(), language=language, is_preview=True)
+    made = plain((await ExportPrograms().render(wanted)).decode())
+    file = GOLDEN / f"{style.name}.txt"
+    assert made == file.read_text(encoding="utf-8")
+
+
+async def test_markup_in_titles_and_texts_does_nothing_as_latex() -> None:
+    evil = csl_item("k", paper(EVIL, EVIL, "Ann Other", doi="10.1000/x", venue=r"\openout1=x"))
+    made = await ExportPrograms().render(
+        rendering("latex", f"{EVIL_TEXT} [@k]", title=EVIL, authors=[EVIL], references=[evil])
+    )
+    packed = zipfile.ZipFile(io.BytesIO(made))
+    assert packed.namelist() == ["main.tex", "references.bib"]
+    for name in packed.namelist():
+        text = packed.read(name).decode()
+        begin = text.index("\\begin{document}") if name == "main.tex" else 0
+        commands = re.findall(
+            r"\\(?:input|include|write|immediate|openout|read|catcode|csname|href|begin\{filecontents|usepackage)\b",
+            re.sub(r"\\href\{https://[^}]*\}", "", text[begin:]),
+        )
+        assert commands == [], (name, commands)
+        assert "^^5c" not in text
+    title = re.search(r"\\title\{(.*)\}", packed.read("main.tex").decode())
+    assert title is not None
+    assert title[1].startswith(r"A \textbackslash input\{/etc/passwd\}")
+
+
+async def test_markup_in_titles_and_texts_does_nothing_as_html() -> None:
+    evil = csl_item("k", paper(EVIL, EVIL, doi="10.1000/x", venue="<script>"))
+    for is_preview in (True, False):
+        made = await ExportPrograms().render(
+            rendering("html", f"{EVIL_TEXT} [@k]", title=EVIL, authors=[EVIL], references=[evil], is_preview=is_preview)
+        )
+        tags = re.findall(r"<[a-zA-Z!][^>]*>", made.decode().partition("<main>")[2] or made.decode())
+        assert len(tags) > 20
+        for tag in tags:
+            assert not re.match(r"<(?:script|img|iframe|object|style|form|b)\b", tag, re.IGNORECASE), tag
+            assert not re.search(r"\son\w+=|javascript:|data:", tag), tag
+
+
+async def test_markup_in_titles_and_texts_reads_no_file_as_pdf_docx_or_markdown() -> None:
+    evil = csl_item("k", paper(EVIL, EVIL, doi="10.1000/x"))
+    for form in ("pdf", "docx", "markdown"):
+        made = await ExportPrograms().render(
+            rendering(form, f"{EVIL_TEXT} [@k]", title=EVIL, authors=[EVIL], references=[evil])
+        )
+        if form == "pdf":
+            text = pdf_text(made)
+        elif form == "docx":
+            text = zipfile.ZipFile(io.BytesIO(made)).read("word/document.xml").decode()
+        else:
+            text = made.decode()
+            again = await asyncio.to_thread(read_as_native, made)
+            assert b"Raw" not in again
+        assert "root:" not in text
+        assert "/etc/passwd" in text  # as what it says
+
+
+async def test_chinese_is_set_in_its_own_face_and_can_be_selected() -> None:
+    made = await ExportPrograms().render(
+        rendering("pdf", "骨直角 与 Latin 混排。", title="一個研究 骨", authors=["王小明"], language="zh")
+    )
+    assert "骨直角" in pdf_text(made)
+    faces = {one.decode() for one in re.findall(rb"/BaseFont ?/[A-Z]+\+([\w-]+)", made)}
+    assert any("NotoSansCJKsc" in one for one in faces), faces
+    assert not any("CJKjp" in one for one in faces), faces
+
+
+@pytest.mark.parametrize("form", FORMATS)
+async def test_names_of_all_scripts_come_through(form: Format) -> None:
+    item = csl_item(
+        "k", paper("Über die Natur: 一個研究", "王小明", "علي حسن", "Đorđe Ünal", year=2018, doi="10.1000/x")
+    )
+    made = await ExportPrograms().render(
+        rendering(form, "دراسة [@k]", title="دراسة 研究", authors=["علي حسن"], language="ar", references=[item])
+    )
+    assert len(made) > 200
+    if form == "html":
+        assert "王小明" in made.decode()
+        assert "حسن" in made.decode()
+
+
+async def test_figures_of_the_workspace_are_in_the_document() -> None:
+    text = "![A plot](plots/one.png){width=50% onload=x} ![Gone](plots/two.png) ![Text](notes.txt)"
+    figures = {"plots/one.png": PNG, "notes.txt": b"no picture"}
+    for form in ("html", "docx", "latex", "pdf"):
+        made = await ExportPrograms().render(rendering(form, text, figures=figures))
+        if form == "html":
+            assert 'src="data:image/png;base64,' in made.decode()
+            assert made.decode().count("[figure missing:") == 2
+            assert "onload" not in made.decode()
+        elif form in ("docx", "latex"):
+            assert any(name.endswith(".png") for name in zipfile.ZipFile(io.BytesIO(made)).namelist())
+
+
+def test_what_is_no_picture_is_none() -> None:
+    assert [picture_ending(one) for one in (PNG, b"<svg xmlns='x'>", b"%!PS", b"\\input", b"")] == [
+        "png",
+        "svg",
+        "",
+        "",
+        "",
+    ]
+
+
+async def test_headings_in_a_text_stand_below_its_section() -> None:
+    made = await ExportPrograms().render(
+        rendering("html", "# One\n\n## Two", "## Three\n\n```\nnot closed", is_preview=True)
+    )
+    text = made.decode()
+    assert re.findall(r"<h(\d)[^>]*>(?:<span[^>]*>[\d.]+</span> )?([^<]+)", text) == [
+        ("1", "Part 1"),
+        ("2", "One"),
+        ("3", "Two"),
+        ("1", "Part 2"),
+        ("2", "Three"),
+    ]
+
+
+async def test_notes_of_sections_do_not_get_mixed_up() -> None:
+    made = await ExportPrograms().render(
+        rendering("html", "One[^1]\n\n[^1]: First.", "Two[^1]\n\n[^1]: Second.", is_preview=True)
+    )
+    assert re.findall(r"<li id=\"fn\d\"><p>(\w+)\.", made.decode()) == ["First", "Second"]
+
+
+async def test_what_is_cut_off_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    programs = ExportPrograms()
+    work = asyncio.create_task(programs.render(rendering("pdf", "text " * 20_000)))
+    while not any(tmp_path.glob("export-*/s0.md")):
+        await asyncio.sleep(0.01)
+    work.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await work
+    assert list(tmp_path.iterdir()) == []
+    assert (await programs.render(rendering("html", "Again."))).startswith(b"<!doctype html>")
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_what_takes_too_long_is_ended() -> None:
+    with pytest.raises(ExportFailedError):
+        await ExportPrograms(within_s=0.05).render(rendering("pdf", "text " * 20_000))
+
+
+@pytest.mark.parametrize(
+    "text", ["> " * 20_000, "[" * 20_000, "$" * 20_000, "- " * 10_000, "*a **b " * 5_000, "^[" * 9_000]
+)
+async def test_a_text_that_is_made_to_break_it_ends_with_a_document_or_an_error(text: str) -> None:
+    begin = time.monotonic()
+    with suppress(ExportFailedError, ExportInvalidError):
+        made = await ExportPrograms(within_s=40).render(rendering("html", text))
+        assert made.startswith(b"<!doctype html>")
+    assert time.monotonic() - begin < 100
+
+
+def test_a_title_is_written_as_what_it_says() -> None:
+    assert escaped("a_b *c* [@d]") == r"a\_b \*c\* \[\@d\]"
+
+
+def read_as_native(text: bytes) -> bytes:
+    """As whoever takes it on with pandoc reads it."""
+    return subprocess.run([get_pandoc_path(), "-t", "native"], input=text, capture_output=True, check=True).stdout
+
+
+def pdf_text(content: bytes) -> str:
+    document = pypdfium2.PdfDocument(content)
+    return "\n".join(page.get_textpage().get_text_range() for page in document)
