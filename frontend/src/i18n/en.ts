@@ -576,6 +576,7 @@ export default {
     resize: 'Width of the computer panel',
     desktop: 'Desktop',
     terminal: 'Commands and their output',
+    shells: 'Shells of the agent',
     noCommands: 'No commands yet.',
     noCommandsText: 'What the agent runs in the shell, and what comes of it, is seen here while it runs.',
     empty: {

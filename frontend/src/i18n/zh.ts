@@ -558,6 +558,7 @@ const zh: typeof en = {
     resize: '电脑面板宽度',
     desktop: '桌面',
     terminal: '命令和输出',
+    shells: '智能体的终端',
     noCommands: '还没有命令。',
     noCommandsText: '智能体在终端里运行的命令和它们的输出会实时显示在这里。',
     empty: {

@@ -64,7 +64,7 @@ export const panelParts: Readonly<Record<PanelId, Part>> = {
     place: 'browser' as const,
     icon: AppWindow,
   })),
-  terminal: part(TerminalView, ({ cards }) => ({ cards })),
+  terminal: part(TerminalView, ({ sessionId, cards }) => ({ sessionId, cards })),
   editor: part(StageView, ({ sessionId, cards }) => ({ sessionId, cards, place: 'editor' as const, icon: FilePen })),
   agents: part(AgentsView, ({ agents }) => ({ agents })),
   background: part(BackgroundPanel, ({ sessionId, background }) => ({ sessionId, commands: background })),
