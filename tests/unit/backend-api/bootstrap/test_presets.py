@@ -27,7 +27,7 @@ def built(folder: Path, more: str, **settings: str) -> Presets:
 @pytest.mark.parametrize(
     ("more", "reason"),
     [
-        ('tools = ["think", "telepathy"]', "tools: there is no tool telepathy. Tools: answer_shutdown, ask_user"),
+        ('tools = ["think", "telepathy"]', "tools: there is no tool telepathy. Tools: answer_shutdown, ask_to_drive"),
         ('tools = ["telepathy_*"]', r"tools: there is no tool telepathy_\*"),
         ('model = "gone"', "model: gone is not available. Models: quick, deep"),
         ('model = "quick"\n[options]\nenable_thinking = true', "options.enable_thinking: Quick does not think"),
