@@ -18,6 +18,8 @@ export interface CallOptions {
   readonly form?: FormData
   readonly query?: Record<string, string | number | undefined>
   readonly signal?: AbortSignal
+  /** It goes on where the page is left. */
+  readonly keepalive?: boolean
   readonly headers?: Record<string, string>
   /** Calls of the log-in itself carry no token and are never repeated. */
   readonly open?: boolean
@@ -135,6 +137,7 @@ export async function callRaw(method: string, path: string, options: CallOptions
     const headers = new Headers(options.headers)
     if (access && !options.open) headers.set('Authorization', `Bearer ${access}`)
     const init: RequestInit = { method, headers, signal: options.signal ?? null }
+    if (options.keepalive) init.keepalive = true
     // Its type names a boundary, which the browser chooses.
     if (options.form) init.body = options.form
     else if (options.body !== undefined) {

@@ -10,6 +10,7 @@ export type {
   BackgroundOutputBody as BackgroundOutput,
   ChangeAgentBody,
   ChangeMcpServerBody,
+  ControlBody as ControlLease,
   CreateScheduleBody,
   FileEntryBody as FileEntry,
   FilePreviewBody as FileContent,

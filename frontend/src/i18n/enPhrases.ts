@@ -426,6 +426,14 @@ export const enPhrases: ToolPhrases = {
     failed: 'Tried to read {url}',
     cut: 'Stopped reading {url}',
   },
+  ask_to_drive: {
+    about: 'Asks you to take control of the computer and waits until you hand it back',
+    asking: 'Ask you to take control: {reason}',
+    running: 'Asking you to take control: {reason}',
+    succeeded: 'You took control: {reason}',
+    failed: 'Asked you to take control: {reason}',
+    cut: 'Stopped asking you to take control',
+  },
   ask_user: {
     about: 'Asks you a question and waits for the answer',
     asking: 'Ask you a question',

@@ -425,6 +425,14 @@ export const zhPhrases: ToolPhrases = {
     failed: '尝试读取 {url}',
     cut: '已停止读取 {url}',
   },
+  ask_to_drive: {
+    about: '请你接管电脑，并等你交还',
+    asking: '请你接管电脑：{reason}',
+    running: '正在请你接管电脑：{reason}',
+    succeeded: '你已接管并交还：{reason}',
+    failed: '曾请你接管电脑：{reason}',
+    cut: '已停止请你接管电脑',
+  },
   ask_user: {
     about: '向你提问并等待回答',
     asking: '向你提问',

@@ -198,9 +198,9 @@ async def test_who_drives_keeps_connection_picture_and_keys(desktop_stack: Stack
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize(
     ("locale", "take", "words"),
-    [("en", "Take control", "The agent keeps working"), ("zh-CN", "接管操作", "智能体仍在继续工作")],
+    [("en", "Take control", "The agent waits until you hand back"), ("zh-CN", "接管操作", "智能体会等你交还后再继续")],
 )
-async def test_who_drives_is_told_that_the_agent_keeps_working(
+async def test_who_drives_is_told_that_the_agent_waits(
     desktop_stack: Stack, locale: str, take: str, words: str
 ) -> None:
     async with chromium() as browser:

@@ -55,6 +55,29 @@ async def test_a_second_window_sees_that_somebody_drives_and_takes_over_only_by_
         await expect(one.get_by_role("button", name="Take control")).to_be_visible()
 
 
+@pytest.mark.timeout(180)
+async def test_a_note_is_handed_back_and_the_picture_is_never_gone(desktop_stack: Stack) -> None:
+    async with chromium() as browser, ApiClient(desktop_stack.base_url) as api:
+        session = await api.new_session()
+        await api.ask(session, "run true")
+        page = await (await browser.new_context(viewport=WIDE, locale="en")).new_page()
+        await watching(page, desktop_stack, session)
+        await page.get_by_role("button", name="Take control").click()
+        await expect(page.get_by_role("application", name="You have control")).to_be_visible(timeout=PATIENT_MS)
+        assert (await api.json("GET", f"/sessions/{session}/control"))["holder"]
+        await page.get_by_role("textbox", name="Note for the agent").fill("I signed in.")
+        await page.get_by_role("button", name="Hand back").click()
+        seen = page.get_by_role("application", name="Watching live").or_(page.locator("section canvas[aria-hidden]"))
+        await expect(seen.first).to_be_visible(timeout=300)
+        await expect(page.get_by_role("application", name="Watching live")).to_be_visible(timeout=PATIENT_MS)
+        events = await api.json("GET", f"/sessions/{session}/events", params={"format": "json", "limit": 500})
+        told = [event for event in events["items"] if event["type"].startswith("control.")]
+        assert [(event["type"], event.get("note")) for event in told] == [
+            ("control.taken", None),
+            ("control.returned", "I signed in."),
+        ]
+
+
 def pointed_at(page: Page) -> list[int]:
     """How far to the right of the desktop each pointer event is."""
     places: list[int] = []

@@ -31,7 +31,7 @@ HANDED_BACK = "✓"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ControlComputer:
+class ControlSandbox:
     """The lease of a session's computer, for its user."""
 
     sessions: SessionRepository
@@ -50,7 +50,7 @@ class ControlComputer:
         """Raises `SessionNotFoundError`, and `ControlHeldError` where another client has it."""
         await self.sessions.get(session_id, user_id)
         taken = await self.leases.take(session_id, user_id, client, holder, takes_over=takes_over)
-        await self._tell(session_id, taken.events)
+        await self._notify(session_id, taken.events)
         return taken.lease
 
     async def renew(self, session_id: SessionId, user_id: UserId, client: str) -> ControlLease:
@@ -61,7 +61,7 @@ class ControlComputer:
     async def give_back(self, session_id: SessionId, user_id: UserId, client: str | None, note: str | None) -> None:
         """Where nobody has it only a note is stored. Raises `SessionNotFoundError`, `ControlLostError`."""
         await self.sessions.get(session_id, user_id)
-        await self._tell(session_id, await self.leases.give_back(session_id, user_id, client, note))
+        await self._notify(session_id, await self.leases.give_back(session_id, user_id, client, note))
 
     @asynccontextmanager
     async def watch(self, session_id: SessionId, user_id: UserId, client: str) -> AsyncGenerator[asyncio.Event]:
@@ -103,7 +103,7 @@ class ControlComputer:
                     logger.warning("control could not be looked at", extra={"session_id": session_id})
                 await changes.next(LOOK_S)
 
-    async def _tell(self, session_id: SessionId, events: Sequence[Event]) -> None:
+    async def _notify(self, session_id: SessionId, events: Sequence[Event]) -> None:
         if events:
             await self.notifier.notify(Topic.CONTROL_CHANGED, session_id)
             await self.stream.append(session_id, events)
@@ -114,7 +114,7 @@ class ControlComputer:
             await asyncio.sleep(LOOK_S)
             try:
                 for session_id in await self.leases.expired():
-                    await self._tell(session_id, await self.leases.expire(session_id))
+                    await self._notify(session_id, await self.leases.expire(session_id))
             except UnavailableError as error:
                 logger.info("leases of control are not looked at", extra={"reason": error.detail})
             except Exception:
@@ -125,14 +125,14 @@ class ControlComputer:
 class HandBack:
     """End the lease, and answer the agent that asked for a person to take control."""
 
-    control: ControlComputer
+    control: ControlSandbox
     log: EventLog
     answer: AnswerWait
 
     async def __call__(self, session_id: SessionId, user_id: UserId, client: str | None, note: str | None) -> None:
         """Raises `SessionNotFoundError`, `ControlLostError`."""
         await self.control.give_back(session_id, user_id, client, note)
-        for question_id in await self._asked(session_id, user_id):
+        for question_id in await self._open_requests(session_id, user_id):
             answers = Answers({QUESTION: (note or HANDED_BACK)[:MAX_ANSWER_CHARACTERS]})
             try:
                 await self.answer(session_id, user_id, question_id, answers)
@@ -141,7 +141,7 @@ class HandBack:
             except DomainError as error:
                 logger.warning("a request was not answered", extra={"session_id": session_id, "code": error.code})
 
-    async def _asked(self, session_id: SessionId, user_id: UserId) -> list[str]:
+    async def _open_requests(self, session_id: SessionId, user_id: UserId) -> list[str]:
         session = await self.control.sessions.get(session_id, user_id)
         if session.active_run_id is None:
             return []

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Response
 from pydantic import Field, StringConstraints
 
-from backend_api.control.application import ControlComputer, HandBack
+from backend_api.control.application import ControlSandbox, HandBack
 from backend_api.control.domain import MAX_NOTE_CHARACTERS
 from backend_api.conversations.application.answer_wait import AnswerWait
 from backend_api.conversations.ports import EventLog
@@ -17,7 +17,7 @@ from backend_api.kit.http.schemas import AnswerBody, RequestBody, Time, Words
 from backend_api.kit.ids import SessionId
 
 router = APIRouter(prefix="/api/sessions/{session_id}/control", tags=["computer"])
-Control = Annotated[ControlComputer, port("controls")]
+Control = Annotated[ControlSandbox, port("controls")]
 Client = Annotated[str, StringConstraints(min_length=8, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
 
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from backend_api.agent.tools.local import MainAgentTools
-from backend_api.control.application import ControlComputer
+from backend_api.control.application import ControlSandbox
 from backend_api.control.http import router
 from backend_api.control.mongo import ControlLeaseDocument, MongoControlLeases
 from backend_api.control.tools import ask_to_drive
@@ -28,8 +28,8 @@ class ControlSettings(BaseSettings):
 async def open_control(
     *, database: Database, sessions: SessionRepository, stream: SessionStream, notifier: Notifier
 ) -> AsyncGenerator[Parts]:
-    """Its port `controls` is a `ControlComputer`; its task ends leases that expired."""
-    control = ControlComputer(sessions=sessions, leases=MongoControlLeases(database), stream=stream, notifier=notifier)
+    """Its port `controls` is a `ControlSandbox`; its task ends leases that expired."""
+    control = ControlSandbox(sessions=sessions, leases=MongoControlLeases(database), stream=stream, notifier=notifier)
     yield Parts(
         ports={"controls": control},
         tools=[MainAgentTools([ask_to_drive()])],

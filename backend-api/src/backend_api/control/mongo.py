@@ -72,7 +72,7 @@ class MongoControlLeases:
             )
             assert lease is not None
             told = held is not None and held["client"] == client
-            events = [] if told else await self._tell(transaction, session_id, user_id, _taken(holder, client))
+            events = [] if told else await self._record_event(transaction, session_id, user_id, _taken(holder, client))
             return Taken(_lease(lease), events)
 
         try:
@@ -106,7 +106,7 @@ class MongoControlLeases:
                 return []
             await self._leases.delete_one({"_id": session_id}, session=transaction)
             returned = ControlReturned(by="user", note=note or None)
-            return await self._tell(transaction, session_id, user_id, returned)
+            return await self._record_event(transaction, session_id, user_id, returned)
 
         return await in_transaction(self._database, work)
 
@@ -124,13 +124,13 @@ class MongoControlLeases:
             if over is None:
                 return []
             try:
-                return await self._tell(transaction, session_id, over["user_id"], ControlReturned(by="timeout"))
+                return await self._record_event(transaction, session_id, over["user_id"], ControlReturned(by="timeout"))
             except SessionNotFoundError:
                 return []
 
         return await in_transaction(self._database, work)
 
-    async def _tell(
+    async def _record_event(
         self, transaction: AsyncClientSession, session_id: SessionId, user_id: str, payload: StoredPayload
     ) -> list[Event]:
         session = await self._database["sessions"].find_one_and_update(

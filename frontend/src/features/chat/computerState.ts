@@ -30,7 +30,9 @@ export function isMissing(computer: Pick<ComputerView, 'status'>): boolean {
 
 /** An event of the stream; one that a look already knew of changes nothing. */
 export function withSandboxEvent(state: Transcript, event: SandboxUpdatedEvent & { readonly seq: number }): Transcript {
-  return event.seq > state.computer.seq ? { ...state, computer: viewOf(event, event.seq) } : state
+  return event.seq > state.computer.seq
+    ? { ...state, computer: { ...viewOf(event, event.seq), driver: state.computer.driver } }
+    : state
 }
 
 /** The answer to a request. What the stream told after the computer was looked at is newer and stays. */
@@ -42,5 +44,5 @@ export function withSandboxAnswer(state: Transcript, answer: SandboxState): Tran
   if (answer.status === 'none' && isAwaited(computer) && isActive(state)) return state
   const { notice, ends_at: endsAt, expires_at: expiresAt } = answer
   const warning = notice && endsAt && answer.status === 'ready' ? { endsAt, expiresAt } : null
-  return { ...state, computer: { ...viewOf(answer, answer.seq), warning } }
+  return { ...state, computer: { ...viewOf(answer, answer.seq), driver: computer.driver, warning } }
 }

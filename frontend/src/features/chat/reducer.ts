@@ -147,6 +147,10 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
       return { ...state, title: event.title ?? state.title, model: event.model ?? state.model }
     case 'sandbox.updated':
       return timeTools(withSandboxEvent(state, event), event.at)
+    case 'control.taken':
+      return { ...state, computer: { ...state.computer, driver: { client: event.client, holder: event.holder } } }
+    case 'control.returned':
+      return { ...state, computer: { ...state.computer, driver: null } }
     case 'attachment.read':
     case 'mcp.updated': // What people are to know of either is a notice beside it.
     case 'plan.entered':

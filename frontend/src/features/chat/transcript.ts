@@ -191,6 +191,8 @@ export interface ComputerView {
   readonly status: ComputerStatus | 'queued'
   readonly reason: string | null
   readonly hasDesktop: boolean
+  /** Who controls it; undefined where nobody has told. */
+  readonly driver?: { readonly client: string; readonly holder: string } | null | undefined
   /** 1 is the next one to be let in. */
   readonly queuePosition: number | null
   readonly isAtOwnLimit: boolean

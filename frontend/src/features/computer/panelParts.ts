@@ -43,9 +43,17 @@ const part = <C extends Component>(component: C, props: (context: PanelContext) 
   props: props as (context: PanelContext) => object,
 })
 
+/** What the agent asks the person to do there, while it waits for that. */
+function askedToDrive(cards: readonly ToolCard[]): string | null {
+  const asking = cards.findLast(({ name, outcome }) => name === 'ask_to_drive' && outcome === 'running')
+  const reason = asking?.arguments['reason']
+  return typeof reason === 'string' ? reason : null
+}
+
 export const panelParts: Readonly<Record<PanelId, Part>> = {
-  desktop: part(DesktopView, ({ sessionId, computer, isRunning, usesScreen }) => ({
+  desktop: part(DesktopView, ({ sessionId, cards, computer, isRunning, usesScreen }) => ({
     sessionId,
+    asked: askedToDrive(cards),
     computer,
     isRunning,
     usesScreen,
@@ -56,7 +64,7 @@ export const panelParts: Readonly<Record<PanelId, Part>> = {
     place: 'browser' as const,
     icon: AppWindow,
   })),
-  terminal: part(TerminalView, ({ cards }) => ({ cards })),
+  terminal: part(TerminalView, ({ sessionId, cards }) => ({ sessionId, cards })),
   editor: part(StageView, ({ sessionId, cards }) => ({ sessionId, cards, place: 'editor' as const, icon: FilePen })),
   agents: part(AgentsView, ({ agents }) => ({ agents })),
   background: part(BackgroundPanel, ({ sessionId, background }) => ({ sessionId, commands: background })),

@@ -9,6 +9,7 @@ import { QUALITIES, quality } from './quality'
 
 export type DesktopState = 'off' | 'connecting' | 'live' | 'reconnecting' | 'failed' | 'absent'
 const NO_DESKTOP = 4404
+const CONTROL_LOST = 4409
 const TOO_MANY = 4429
 const LONGEST_DELAY_MS = 15_000
 const HIDDEN_MS = 30_000
@@ -22,7 +23,7 @@ const viewer = () => import('@novnc/novnc')
 
 /**
  * The live desktop in `target` while `isWanted`: a fresh one-use ticket for each connection, view only unless
- * `control` is asked for, reconnecting when cut, and silent when nobody looks. Between two connections `still` holds the last picture.
+ * `control` is asked for, which `client` has, reconnecting when cut, and silent when nobody looks. Between two connections `still` holds the last picture.
  */
 export function useDesktop(
   target: Ref<HTMLElement | null>,
@@ -30,6 +31,8 @@ export function useDesktop(
   sessionId: () => string,
   isWanted: () => boolean,
   onCopied: (text: string) => void = () => undefined,
+  client = '',
+  onControlLost: () => void = () => undefined,
 ) {
   const state = ref<DesktopState>('off')
   const control = ref(false)
@@ -112,7 +115,7 @@ export function useDesktop(
       const [{ default: Rfb }, ticket] = await Promise.all([
         brought.catch(viewer),
         call<VncTicket>('POST', `/sessions/${sessionId()}/vnc/ticket`, {
-          body: { mode: control.value ? 'control' : 'view' },
+          body: control.value ? { mode: 'control', client } : { mode: 'view' },
         }),
       ])
       const element = target.value
@@ -125,6 +128,7 @@ export function useDesktop(
         clearTimeout(timer)
         clearTimeout(silence)
         if (event.code === NO_DESKTOP) state.value = 'absent'
+        else if (event.code === CONTROL_LOST) onControlLost()
         else {
           problem.value = event.code === TOO_MANY ? new ApiError(429, 'too_many_streams', '', true) : null
           again(mine)

@@ -9,6 +9,7 @@ import {
   FileDiff,
   FileText,
   Globe,
+  Hand,
   GraduationCap,
   ListChecks,
   ListTodo,
@@ -134,6 +135,7 @@ const plain: readonly ToolView[] = [
   { names: /^code_/, icon: Braces, shows: 'plain', target: argument('context'), place: null },
   { names: /^think$/, icon: Brain, shows: 'plain', target: () => '', place: null },
   { names: /^ask_user$/, icon: MessageCircleQuestionMark, shows: 'plain', target: () => '', place: null },
+  { names: /^ask_to_drive$/, icon: Hand, shows: 'plain', target: argument('reason'), place: 'desktop' },
   {
     names: /^(.*teammates?|send_message|read_inbox|broadcast|.*shutdown.*|check_protocol|plan_review|submit_plan)$/,
     icon: UsersRound,

@@ -12,7 +12,7 @@ import websockets
 from backend_api.agent.events import MessageUser
 from backend_api.agent.tool import ToolCall, Waits
 from backend_api.agent.waits import Wait
-from backend_api.control.application import ControlComputer
+from backend_api.control.application import ControlSandbox
 from backend_api.control.mongo import MongoControlLeases
 from backend_api.control.tools import ask_to_drive
 from backend_api.kit.ids import SessionId
@@ -126,7 +126,7 @@ async def test_a_lease_that_nobody_renews_is_over_and_told(gateway: Gateway) -> 
     its = await wheel(gateway)
     ports = gateway.ports
     leases = MongoControlLeases(gateway.database, lease_s=0.05)
-    control = ControlComputer(sessions=ports.sessions, leases=leases, stream=ports.stream, notifier=ports.notifier)
+    control = ControlSandbox(sessions=ports.sessions, leases=leases, stream=ports.stream, notifier=ports.notifier)
     session = SessionId(its.session_id)
     user_id = (await ports.sessions.get(session, await owner(gateway, its))).user_id
     await control.take(session, user_id, DESK["client"], "Desk")

@@ -118,8 +118,7 @@ def test_of_all_tools_it_has_those_that_only_look_and_none_that_starts_a_program
     planning = replace(ANY, mode="plan")
     assert {tool.name for tool in PLAN_MODE.offers(planning, known_tools())} == {
         *("load_tools", "use_tool"),
-        *("think", "utc_now", "web_search", "web_fetch", "ask_user", "ask_to_drive", "task", "compact"),
-        "plan_update",
+        *("think", "utc_now", "web_search", "web_fetch", "ask_user", "ask_to_drive", "task", "compact", "plan_update"),
         *("todo_write", "todo_add", "todo_complete", "todo_list", "list_skills", "read_skill", "memory_view"),
         *("papers_search", "paper_details", "paper_read", "paper_citations", "paper_references", "papers_recommend"),
         *("papers_by_author", "paper_code", "paper_data", "corpus_list", "corpus_read"),

@@ -237,8 +237,7 @@ def test_the_shipped_tools_that_need_no_computer_say_so() -> None:
     needless = {tool.name for tool in known_tools() if not tool.needs_sandbox}
     assert needless == {
         *("load_tools", "use_tool"),
-        *("think", "utc_now", "web_search", "web_fetch", "ask_user", "ask_to_drive", "task", "compact"),
-        "plan_update",
+        *("think", "utc_now", "web_search", "web_fetch", "ask_user", "ask_to_drive", "task", "compact", "plan_update"),
         *("enter_plan_mode", "exit_plan_mode", "todo_write", "todo_add", "todo_complete", "todo_list"),
         *("task_create", "task_get", "task_update", "task_list", "list_skills", "read_skill", "install_skill"),
         *("memory_view", "memory_create", "memory_str_replace", "memory_insert", "memory_delete", "memory_rename"),
