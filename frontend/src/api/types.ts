@@ -13,6 +13,8 @@ export type {
   CreateScheduleBody,
   FileEntryBody as FileEntry,
   FilePreviewBody as FileContent,
+  FoundBody as FoundMessage,
+  FoundPageBody as FoundPage,
   GrantBody as TokenAnswer,
   GrantedUser as AuthUser,
   ImportedBody as CorpusImport,
