@@ -11,8 +11,11 @@ export type {
   ChangeAgentBody,
   ChangeMcpServerBody,
   CreateScheduleBody,
+  DeletedFolderBody as DeletedFolder,
   FileEntryBody as FileEntry,
   FilePreviewBody as FileContent,
+  FolderBody as FolderInfo,
+  FolderListBody as FolderList,
   FoundBody as FoundMessage,
   FoundPageBody as FoundPage,
   GrantBody as TokenAnswer,
@@ -104,6 +107,7 @@ type Shown = Pick<
   | 'options'
   | 'pinned'
   | 'archived'
+  | 'folder_id'
   | 'read_seq'
   | 'unread'
   | 'sandbox'

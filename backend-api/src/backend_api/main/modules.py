@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from backend_api.folders.module import FOLDERS
 from backend_api.memories.module import MEMORIES
 from backend_api.module import Module
 from backend_api.research.module import RESEARCH
@@ -9,4 +10,4 @@ from backend_api.schedules.module import SCHEDULES
 from backend_api.search.module import SEARCH
 from backend_api.sharing.module import SHARING
 
-MODULES: tuple[Module, ...] = (SCHEDULES, MEMORIES, RESEARCH, SHARING, SEARCH)
+MODULES: tuple[Module, ...] = (SCHEDULES, MEMORIES, RESEARCH, SHARING, SEARCH, FOLDERS)
