@@ -98,7 +98,7 @@ async def measure(database: Database, messages: int) -> None:
     index = MongoMessageIndex(database)
     search = SearchMessages(index=index)
     begun = time.perf_counter()
-    while not await index.catch_up(USER, most=2_000):
+    while not await index.catch_up(USER, most=500):
         pass
     took = time.perf_counter() - begun
     print(f"{messages:,} messages indexed in {took:.1f} s, {messages / took:,.0f}/s")

@@ -10,7 +10,8 @@ from pydantic_settings import BaseSettings
 
 from backend_api.agent.capability import Capability
 from backend_api.background.capability import BACKGROUND
-from backend_api.kit.ids import UserId
+from backend_api.folders.capability import folder_capability
+from backend_api.kit.ids import SessionId, UserId
 from backend_api.main.modules import MODULES
 from backend_api.memories.capability import memories_capability
 from backend_api.module import Module
@@ -38,9 +39,15 @@ async def nothing_loaded(user_id: UserId) -> Sequence[Any]:
     return ()
 
 
+async def no_folder(user_id: UserId, session_id: SessionId) -> None:
+    """No conversation is in one."""
+    del user_id, session_id
+
+
 OF_MODULES: Sequence[Capability] = [
     skills_capability(nothing_loaded, ()),
     memories_capability(nothing_loaded),
+    folder_capability(no_folder),
     BACKGROUND,
 ]
 """What modules add to the agent, of a user who has nothing."""

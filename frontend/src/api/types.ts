@@ -12,8 +12,13 @@ export type {
   ChangeMcpServerBody,
   ControlBody as ControlLease,
   CreateScheduleBody,
+  DeletedFolderBody as DeletedFolder,
   FileEntryBody as FileEntry,
   FilePreviewBody as FileContent,
+  FolderBody as FolderInfo,
+  FolderListBody as FolderList,
+  FoundBody as FoundMessage,
+  FoundPageBody as FoundPage,
   GrantBody as TokenAnswer,
   GrantedUser as AuthUser,
   ImportedBody as CorpusImport,
@@ -115,6 +120,7 @@ type Shown = Pick<
   | 'options'
   | 'pinned'
   | 'archived'
+  | 'folder_id'
   | 'read_seq'
   | 'unread'
   | 'sandbox'

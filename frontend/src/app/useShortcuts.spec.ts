@@ -28,11 +28,11 @@ it('shows the list of shortcuts by a question mark, but where one is written or 
   for (const role of ['textbox', 'link']) {
     screen.getByRole(role).focus()
     await userEvent.keyboard('?')
-    expect(screen.queryByText('Find a conversation')).toBeNull()
+    expect(screen.queryByText('Find anything')).toBeNull()
   }
   screen.getByRole('button').focus()
   await userEvent.keyboard('?')
-  expect(screen.getByText('Find a conversation').closest('div')?.textContent).toMatch(/K$/)
+  expect(screen.getByText('Find anything').closest('div')?.textContent).toMatch(/K$/)
   setLanguage('zh')
   expect(await screen.findByText('查找对话')).toBeTruthy()
 })

@@ -69,10 +69,12 @@ class House:
         share = await self.gateway.client.post(
             f"/api/sessions/{session_id}/shares", json={"mode": "snapshot"}, headers=headers
         )
+        folder = await self.gateway.client.post("/api/folders", json={"name": "Work"}, headers=headers)
         return {
             "session_id": session_id,
             "schedule_id": schedule.json()["id"],
             "share_id": share.json()["id"],
+            "folder_id": folder.json()["id"],
             "job_id": said.json()["run_id"],
             "run_id": said.json()["run_id"],
             "seq": "1",

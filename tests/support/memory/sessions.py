@@ -53,9 +53,22 @@ class MemorySessionRepository:
         """By id and owner."""
         return self._store.own(session_id, user_id).session
 
-    async def page(self, user_id: UserId, *, limit: int, cursor: str | None, query: str | None) -> SessionPage:
+    async def page(
+        self,
+        user_id: UserId,
+        *,
+        limit: int,
+        cursor: str | None,
+        query: str | None,
+        folder_id: str | None = None,
+        archived: bool | None = None,
+    ) -> SessionPage:
         """See `newest_first`."""
         own = [row.session for row in self._store.sessions.values() if row.session.user_id == user_id]
+        if folder_id is not None:
+            own = [session for session in own if session.folder_id == folder_id]
+        if archived is not None:
+            own = [session for session in own if session.archived == archived]
         if query:
             own = [session for session in own if query.casefold() in session.title.casefold()]
         items, next_cursor = newest_first(own, limit=limit, cursor=cursor)

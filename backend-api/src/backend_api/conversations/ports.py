@@ -47,8 +47,18 @@ class SessionRepository(Protocol):
 
     async def get(self, session_id: SessionId, user_id: UserId) -> Session: ...
 
-    async def page(self, user_id: UserId, *, limit: int, cursor: str | None, query: str | None) -> SessionPage:
-        """Newest first. Raises `InvalidError` for a cursor that is not ours."""
+    async def page(
+        self,
+        user_id: UserId,
+        *,
+        limit: int,
+        cursor: str | None,
+        query: str | None,
+        folder_id: str | None = None,
+        archived: bool | None = None,
+    ) -> SessionPage:
+        """Newest first; those of one folder, and archived ones or the others alone, where that is asked for. Raises
+        `InvalidError` for a cursor that is not ours."""
         ...
 
     async def update(self, session_id: SessionId, user_id: UserId, changes: dict[str, Any]) -> Session:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from backend_api.background.module import BACKGROUND
 from backend_api.control.module import CONTROL
+from backend_api.folders.module import FOLDERS
 from backend_api.memories.module import MEMORIES
 from backend_api.module import Module
 from backend_api.research.module import RESEARCH
@@ -22,6 +23,7 @@ MODULES: tuple[Module, ...] = (
     WRITING,
     SHARING,
     SEARCH,
+    FOLDERS,
     CONTROL,
     BACKGROUND,
     SESSION_STATE,

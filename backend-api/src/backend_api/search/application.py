@@ -15,9 +15,9 @@ from backend_api.search.ports import MessageIndex
 
 logger = logging.getLogger(__name__)
 
-AT_ONCE = 300
+AT_ONCE = 100
 """Messages that are indexed while somebody waits for what they look for; the rest is indexed beside."""
-BATCH = 2_000
+BATCH = 500
 MOST_TITLES = 10
 _PAUSE_S = 2.0
 

@@ -26,7 +26,7 @@ from backend_api.search.ports import FoundPage
 
 _OVERLAP = timedelta(seconds=60)
 """A transaction that began earlier may be committed later."""
-_CATCH_UP_S = 20.0
+_CATCH_UP_S = 60.0
 _SESSIONS_AT_ONCE = 500
 _EVENTS_AT_ONCE = 200
 _FEW = 1_000

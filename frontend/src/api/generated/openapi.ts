@@ -410,6 +410,20 @@ export interface CreateBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "CreateFolderBody".
+ */
+export interface CreateFolderBody {
+  /**
+   * From 1 to 80 characters.
+   */
+  name: string
+  /**
+   * For the agents of all conversations in it, from their next run on; at most 8,000 characters. Empty: none.
+   */
+  instructions?: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "CreateScheduleBody".
  */
 export interface CreateScheduleBody {
@@ -571,6 +585,15 @@ export interface DecisionBody {
   feedback?: string | null
 }
 /**
+ * `moved_out` conversations were in it. They stay, and are in no folder.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "DeletedFolderBody".
+ */
+export interface DeletedFolderBody {
+  moved_out: number
+}
+/**
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "EventPageBody".
  */
@@ -611,6 +634,25 @@ export interface FilePreviewBody {
    * The encoding of the file on its disk, such as UTF-8 or GB18030.
    */
   encoding: string | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "FolderBody".
+ */
+export interface FolderBody {
+  id: string
+  name: string
+  instructions: string
+  created_at: string
+}
+/**
+ * By their names.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "FolderListBody".
+ */
+export interface FolderListBody {
+  items: FolderBody[]
 }
 /**
  * `kind` is `title`, or who wrote the message, `user` or `agent`; of a title `message_id` and `seq` are null. The
@@ -1026,6 +1068,16 @@ export interface ModelListingBody {
    * Empty: none, whatever is saved.
    */
   base_url?: string | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "MoveBody".
+ */
+export interface MoveBody {
+  /**
+   * Null: into none.
+   */
+  folder_id: string | null
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -1538,6 +1590,7 @@ export interface SessionBody {
   }
   pinned: boolean
   archived: boolean
+  folder_id: string | null
   created_at: string
   updated_at: string
   active_at: string
@@ -1974,6 +2027,22 @@ export interface UnlockBody {
 export interface UnlockedBody {
   access: string
   expires_at: string
+}
+/**
+ * What is left out stays.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "UpdateFolderBody".
+ */
+export interface UpdateFolderBody {
+  /**
+   * From 1 to 80 characters.
+   */
+  name?: string | null
+  /**
+   * For the agents of all conversations in it, from their next run on; at most 8,000 characters. Empty: none.
+   */
+  instructions?: string | null
 }
 /**
  * What is left out stays. `at` takes the place of `cron`, and the other way round; `session_id` null has each

@@ -1,3 +1,2 @@
 export { default as SessionRail } from './SessionRail.vue'
-export { default as SessionSearch } from './SessionSearch.vue'
 export { useSessions } from './store'

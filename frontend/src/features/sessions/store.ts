@@ -83,10 +83,6 @@ export const useSessions = defineStore('sessions', () => {
     nextCursor.value = page.next_cursor
   }
 
-  async function search(text: string, signal: AbortSignal): Promise<Session[]> {
-    return (await call<SessionPage>('GET', '/sessions', { query: { limit: 20, q: text }, signal })).items
-  }
-
   async function create(
     model: string | null,
     options: OptionsBody = {},
@@ -173,7 +169,6 @@ export const useSessions = defineStore('sessions', () => {
     problem,
     load,
     loadMore,
-    search,
     create,
     change,
     remove,

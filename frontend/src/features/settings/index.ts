@@ -1,6 +1,6 @@
 export { enterCutsIn } from './enterMeaning'
 export { useModels } from './models'
-export { settingsPageNamed } from './pages'
+export { offeredPages, settingsPageNamed } from './pages'
 export { showNotification } from './notifications'
 export { default as OnOffRow } from './OnOffRow.vue'
 export {

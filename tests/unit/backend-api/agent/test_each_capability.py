@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,8 @@ from backend_api.agent.tool import Done
 from backend_api.agent.tool_families import ToolSet, families_of
 from backend_api.agent.tools.think import THINK
 from backend_api.conversations.domain.entity import RunStatus
-from backend_api.kit.ids import SessionId
+from backend_api.folders.domain import Folder, FolderId
+from backend_api.kit.ids import SessionId, UserId
 from backend_api.main.agent import known_tools
 from backend_api.main.capabilities import capabilities
 from backend_api.memories.domain import MemoryFile
@@ -207,6 +209,13 @@ async def folder_instructions(table: Table) -> None:
     assert ["Tabs." in note.text for note in Capabilities(table(), ANY).notes(conversation)].count(True) == 1
 
 
+async def folder(table: Table) -> None:
+    work = Folder(
+        id=FolderId("f"), user_id=UserId("u"), name="Work", instructions="Cite sources.", created_at=datetime.now(UTC)
+    )
+    assert "folder “Work”" in table.prompt(replace(ANY, loaded={"folder": work}))
+
+
 async def memories(table: Table) -> None:
     tools = [spec for spec in (one.spec for one in memory_tools(None)) if spec.name == "memory_view"]
     setup = replace(ANY, tools=tools, loaded={"memories": [MemoryFile(path="tea.md", content="Likes tea")]})
@@ -269,6 +278,7 @@ SHOWN_BY: dict[str, Callable[[Table], Awaitable[None]]] = {
     "current date": current_date,
     "folder instructions": folder_instructions,
     "memories": memories,
+    "folder": folder,
     "denied tools": denied_tools,
     "approval": approval,
     "compaction": compaction,

@@ -57,6 +57,7 @@ class Session:
     options: dict[str, Any] = field(default_factory=dict[str, Any])
     pinned: bool = False
     archived: bool = False
+    folder_id: str | None = None
     created_at: datetime
     updated_at: datetime
     active_at: datetime

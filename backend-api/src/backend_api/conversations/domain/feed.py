@@ -26,6 +26,7 @@ SHOWN = (
     "unread",
     "sandbox",
     "active_at",
+    "folder_id",
 )
 """What a feed tells of a session."""
 

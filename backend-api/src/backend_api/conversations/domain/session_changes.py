@@ -9,7 +9,7 @@ from typing import Any
 from backend_api.agent.events import Event, SessionUpdated
 from backend_api.conversations.domain.entity import Session
 
-_CHANGEABLE = ("title", "model", "preset", "pinned", "archived")
+_CHANGEABLE = ("title", "model", "preset", "pinned", "archived", "folder_id")
 _TOLD = ("title", "model", "preset", "options")
 
 

@@ -50,6 +50,7 @@ class SessionBody(AnswerBody):
     options: dict[str, Any]
     pinned: bool
     archived: bool
+    folder_id: str | None
     created_at: Time
     updated_at: Time
     active_at: Time

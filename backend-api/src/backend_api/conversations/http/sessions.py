@@ -44,9 +44,14 @@ async def list_sessions(
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     cursor: Annotated[str | None, Query(max_length=200)] = None,
     q: Annotated[str | None, Query(max_length=200, pattern=r"^[^\x00]*$")] = None,
+    folder_id: Annotated[str | None, Query(max_length=200, pattern=r"^[^\x00]*$")] = None,
+    archived: bool | None = None,
 ) -> SessionPageBody:
-    """List the caller's sessions, newest first."""
-    return SessionPageBody.model_validate(await sessions.page(caller.user.id, limit=limit, cursor=cursor, query=q))
+    """List the caller's sessions, newest first: all, those of a folder, archived ones or the others."""
+    page = await sessions.page(
+        caller.user.id, limit=limit, cursor=cursor, query=q, folder_id=folder_id, archived=archived
+    )
+    return SessionPageBody.model_validate(page)
 
 
 @router.get("/{session_id}")

@@ -28,6 +28,7 @@ class SessionDocument(Document):
     options: dict[str, Any] = Field(default_factory=dict[str, Any])
     pinned: bool = False
     archived: bool = False
+    folder_id: str | None = None
     created_at: datetime
     updated_at: datetime
     active_at: datetime | None = None

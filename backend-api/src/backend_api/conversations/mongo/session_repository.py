@@ -69,9 +69,22 @@ class MongoSessionRepository:
             found = await self._sessions.find_one({"_id": session_id, "user_id": user_id})
         return session_from(SessionDocument.model_validate(found) if found else None)
 
-    async def page(self, user_id: UserId, *, limit: int, cursor: str | None, query: str | None) -> SessionPage:
+    async def page(
+        self,
+        user_id: UserId,
+        *,
+        limit: int,
+        cursor: str | None,
+        query: str | None,
+        folder_id: str | None = None,
+        archived: bool | None = None,
+    ) -> SessionPage:
         """Key-set paging by creation time."""
         wanted: Document = {"user_id": user_id}
+        if folder_id is not None:
+            wanted["folder_id"] = folder_id
+        if archived is not None:
+            wanted["archived"] = archived
         if query:
             wanted["title"] = {"$regex": re.escape(query), "$options": "i"}
         items, next_cursor = await newest_first(SessionDocument, wanted, session_from, limit=limit, cursor=cursor)
@@ -171,6 +184,7 @@ def session_from(document: SessionDocument | None) -> Session:
         options=document.options,
         pinned=document.pinned,
         archived=document.archived,
+        folder_id=document.folder_id,
         created_at=document.created_at,
         updated_at=document.updated_at,
         active_at=document.active_at or document.updated_at,

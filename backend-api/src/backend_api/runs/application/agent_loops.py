@@ -26,7 +26,7 @@ from backend_api.agent.tool import Assignment, Done, ToolCall, Waits
 from backend_api.agent.tool_families import DESKTOP, ToolSet, choose_told, has_pair
 from backend_api.agent.tool_runner import ToolRunner
 from backend_api.conversations.domain.entity import Lease
-from backend_api.kit.ids import UserId
+from backend_api.kit.ids import SessionId, UserId
 from backend_api.runs.application.run_journal import RunJournal
 from backend_api.runs.application.run_services import RunServices
 from backend_api.runs.application.subagents import Subagents
@@ -60,7 +60,7 @@ async def agent_loop(services: RunServices, lease: Lease, journal: RunJournal) -
             preset=preset,
             mode=options.mode,
             kinds=await services.kinds(user_id) if has_own else services.kinds.shared,
-            loaded=await _loaded(services.capabilities, user_id) if has_own else {},
+            loaded=await _loaded(services.capabilities, user_id, lease.run.session_id) if has_own else {},
             mcp_tools=tools,
         )
         loops = _Loops(
@@ -208,8 +208,12 @@ class _Loops:
         return loop(model, _role_of(setup), fallback)
 
 
-async def _loaded(capabilities: Sequence[Capability], user_id: UserId) -> dict[str, object]:
-    return {one.name: await one.load(user_id) for one in capabilities if one.load is not None}
+async def _loaded(capabilities: Sequence[Capability], user_id: UserId, session_id: SessionId) -> dict[str, object]:
+    loaded = {one.name: await one.load(user_id) for one in capabilities if one.load is not None}
+    for one in capabilities:
+        if one.load_of_session is not None:
+            loaded[one.name] = await one.load_of_session(user_id, session_id)
+    return loaded
 
 
 def _choose_told(capabilities: Sequence[Capability], setup: Setup, model: ModelInfo) -> ToolSet:

@@ -1,0 +1,1 @@
+"""Folders of conversations, with instructions for the work in them."""

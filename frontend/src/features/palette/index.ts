@@ -1,0 +1,3 @@
+import { lazyPart } from '@/shared/ui/lazyPart'
+
+export const CommandPalette = lazyPart(() => import('./CommandPalette.vue'))
