@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, fields, replace
 
 import httpx
@@ -29,6 +29,7 @@ from backend_api.conversations.mongo.session_feed import MongoSessionFeed
 from backend_api.conversations.mongo.session_repository import MongoSessionRepository
 from backend_api.conversations.mongo.spending import MongoSpending
 from backend_api.conversations.mongo.transcripts import MongoTranscripts
+from backend_api.identity.application.connection_auth import AuthenticatedConnections
 from backend_api.identity.application.limits import Limits
 from backend_api.identity.mongo.refresh_tokens import MongoRefreshTokens
 from backend_api.identity.mongo.users import MongoUsers
@@ -40,6 +41,7 @@ from backend_api.kit.listening.server import server_for
 from backend_api.kit.masking import Mask
 from backend_api.kit.mongo.database import Database
 from backend_api.kit.redis.client import connect_redis
+from backend_api.kit.signed_tokens import Signing
 from backend_api.main.app import Wire, create_app
 from backend_api.main.assembly import assemble
 from backend_api.main.background_tasks import background_task
@@ -60,11 +62,8 @@ from backend_api.mcp.oauth.authorizer import OAuthAuthorizer
 from backend_api.mcp.ports import McpConnection, McpConnector, McpServerError, Place
 from backend_api.mcp.redis import RedisPendingSignIns
 from backend_api.module import Module, open_modules
-from backend_api.previews.application.open_port import PreviewPolicy
 from backend_api.previews.domain.errors import NothingListensError
-from backend_api.previews.mongo.opened_ports import MongoOpenedPorts
 from backend_api.previews.ports import AppAnswer, AppRequest, AppSocket, SandboxApps
-from backend_api.previews.preview_tokens import JwtPreviewTokens
 from backend_api.runs.mongo.run_ledger import MongoRunLedger
 from backend_api.runs.mongo.run_waits import MongoWaits
 from backend_api.sandboxes.domain.entity import Sandbox, Scope
@@ -119,6 +118,10 @@ class NoApps:
     ) -> AsyncGenerator[AppSocket]:
         raise NothingListensError(f"Nothing listens at port {port} yet.")
         yield
+
+
+async def _nothing() -> None:
+    pass
 
 
 class NoEndpoints:
@@ -194,6 +197,7 @@ async def run_gateway(
     unseen_most: int = 0,
     computers: MemorySandboxes | None = None,
     apps: SandboxApps | None = None,
+    preview_domain: str = "",
     clock: Callable[[], float] = time.time,
     modules: Sequence[Module] = MODULES,
 ) -> AsyncGenerator[Gateway]:
@@ -216,39 +220,44 @@ async def run_gateway(
         httpx.AsyncClient(transport=httpx.MockTransport(_searched)) as search,
         _mcp_network(mcp_hosts) as networks,
         guarded_client(FetchRules(allowed_hosts(fetch_hosts))) as fetcher,
-        open_modules(
-            modules,
-            module_settings(modules, source_urls),
-            {
-                "mask": Mask(),
-                "open_settings": own.open_settings,
-                "database": database,
-                "sessions": MongoSessionRepository(database),
-                "stream": live.stream,
-                "notifier": live.notifier,
-                "limiter": RedisRateLimiter(redis),
-                "limits": replace(limits, waiting_messages=unseen_most),
-                "rules_of": UserRules(own.open_effective_settings, rules),
-                "clock": clock,
-                "fetcher": fetcher,
-                "redis": redis,
-                "endpoints": Endpoints(NoEndpoints()),
-                "sandboxes": sandboxes,
-                "sandbox_tools": sandbox_commands,
-                "ledger": MongoRunLedger(database, unseen_most=unseen_most),
-                "transcripts": MongoTranscripts(database),
-                "skill_library": LIBRARY,
-                "skill_downloads": MemorySkillDownloads(downloads),
-            },
-        ) as opened,
+        AsyncExitStack() as stack,
     ):
+        users = MongoUsers(database)
+        connections = AuthenticatedConnections(users, live.notifier, clock)
+        given = {
+            "mask": Mask(),
+            "open_settings": own.open_settings,
+            "database": database,
+            "sessions": MongoSessionRepository(database),
+            "stream": live.stream,
+            "notifier": live.notifier,
+            "limiter": RedisRateLimiter(redis),
+            "limits": replace(limits, waiting_messages=unseen_most),
+            "rules_of": UserRules(own.open_effective_settings, rules),
+            "clock": clock,
+            "fetcher": fetcher,
+            "redis": redis,
+            "endpoints": Endpoints(NoEndpoints()),
+            "sandboxes": sandboxes,
+            "sandbox_tools": sandbox_commands,
+            "ledger": MongoRunLedger(database, unseen_most=unseen_most),
+            "transcripts": MongoTranscripts(database),
+            "skill_library": LIBRARY,
+            "skill_downloads": MemorySkillDownloads(downloads),
+            "running_sandboxes": sandboxes,
+            "sandbox_apps": apps or NoApps(),
+            "signing": Signing(secret=SECRET, algorithm="HS256"),
+            "connections": connections,
+            "is_local": options.is_local,
+        }
+        of_modules = module_settings(modules, source_urls, preview_domain)
+        opened = await stack.enter_async_context(open_modules(modules, of_modules, given))
         sign_ins, authorizer = SignInsOfUsers(MongoSignIns(), own.box), OAuthAuthorizer(networks)
         if mcp_hosts:
             mcp_connections = McpConnections(networks, tokens_of=UserTokens(sign_ins, authorizer).of)
-        users = MongoUsers(database)
         ports = Ports(
             users=users,
-            accounts=users,
+            connections=connections,
             refresh_tokens=MongoRefreshTokens(),
             passwords=Argon2Passwords(CHEAP),
             access_tokens=JwtAccessTokens(SECRET, algorithm="HS256", expires_s=expires_s),
@@ -270,10 +279,6 @@ async def run_gateway(
             screens=MemoryScreens(),
             tickets=RedisTickets(redis),
             links=JwtFileLinks(SECRET, algorithm="HS256"),
-            opened_ports=MongoOpenedPorts(database),
-            running_sandboxes=sandboxes,
-            sandbox_apps=apps or NoApps(),
-            preview_tokens=JwtPreviewTokens(SECRET, algorithm="HS256", clock=clock),
             search_trials=SearchKeyTrials(search),
             own=own,
             modules=opened,
@@ -292,7 +297,6 @@ async def run_gateway(
             poll_s=0.2,
             streams_per_user=streams_per_user,
             presets=presets,
-            previews=PreviewPolicy(domain=options.preview_domain),
         )
         use_cases = assemble(ports, policy)
 
@@ -300,7 +304,7 @@ async def run_gateway(
         async def wire() -> AsyncGenerator[UseCases]:
             async with (
                 background_task(use_cases.connections.watch_log_ins(), "log-ins"),
-                background_task(use_cases.reach_port.connections.watch_ports(), "opened ports"),
+                background_task(opened.tasks.get("opened ports", _nothing)(), "opened ports"),
             ):
                 yield use_cases
 

@@ -44,7 +44,6 @@ from backend_api.mcp.application.run_servers import McpServers
 from backend_api.mcp.tools import McpTools
 from backend_api.models.catalogue import Catalogue
 from backend_api.module import Module
-from backend_api.previews.tools import PortTools, port_tools
 from backend_api.runs.application.histories import Histories
 from backend_api.runs.application.run_services import RunOptions, RunServices, no_commands
 from backend_api.runs.application.session_traces import SessionTraces
@@ -90,7 +89,6 @@ async def open_agent(
             TeamTools(settings.max_teammates),
             *ports.modules.tools,
             SandboxToolSource(foreground_tools(), sandbox.sandboxes, sandbox.tools, place_skills=place_skills),
-            PortTools(ports.open_port, ports.close_port),
             LocalTools(ports.custom_tools),
             McpTools(),
             of_modules=ports.modules.capabilities,
@@ -176,7 +174,6 @@ def known_tools(modules: Sequence[Module] = MODULES) -> list[ToolSpec]:
         *task_tools(),
         *team_tools(),
         *(tool for module in modules for tool in module.tools),
-        *port_tools(),
     )
     return [*(tool.spec for tool in own), *foreground_tools()]
 

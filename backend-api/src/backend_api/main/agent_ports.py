@@ -19,7 +19,6 @@ from backend_api.mcp.application.own_servers import ServersOfUsers
 from backend_api.mcp.application.user_sign_ins import SignInsOfUsers
 from backend_api.mcp.ports import McpConnector
 from backend_api.module import Parts
-from backend_api.previews.application.open_port import ClosePort, OpenPort
 from backend_api.settings.application.effective_settings import OpenEffectiveSettings
 from backend_api.web.fetch.guarded_client import GuardedClient
 
@@ -55,8 +54,6 @@ class AgentPorts:
     sandbox: SandboxPorts
     modules: Parts
     link_file: LinkFile
-    open_port: OpenPort
-    close_port: ClosePort
     custom_tools: Sequence[Tool] = ()
     mcp_servers: ServersOfUsers
     mcp_connections: McpConnector

@@ -14,7 +14,6 @@ from backend_api.identity.mongo.documents import DOCUMENTS as IDENTITY
 from backend_api.kit.mongo.connection import open_database
 from backend_api.kit.mongo.database import Database
 from backend_api.mcp.mongo.documents import DOCUMENTS as MCP
-from backend_api.previews.mongo.documents import DOCUMENTS as PREVIEWS
 from backend_api.settings.mongo.documents import DOCUMENTS as SETTINGS
 
 DOCUMENTS: list[type[Document]] = [
@@ -23,7 +22,6 @@ DOCUMENTS: list[type[Document]] = [
     *MCP,
     *SETTINGS,
     *AGENTS,
-    *PREVIEWS,
 ]
 
 

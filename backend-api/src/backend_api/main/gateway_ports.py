@@ -24,10 +24,10 @@ from backend_api.conversations.ports import (
     Transcripts,
     Waits,
 )
+from backend_api.identity.application.connection_auth import AuthenticatedConnections
 from backend_api.identity.application.limits import Limits
 from backend_api.identity.ports import (
     AccessTokens,
-    AccountLookup,
     PasswordHasher,
     RateLimiter,
     RefreshTokens,
@@ -41,8 +41,6 @@ from backend_api.mcp.application.user_sign_ins import SignInsOfUsers
 from backend_api.mcp.domain.sign_in import Authorizer, PendingSignIns
 from backend_api.mcp.ports import McpConnector
 from backend_api.module import Parts
-from backend_api.previews.application.open_port import PreviewPolicy
-from backend_api.previews.ports import OpenedPorts, PreviewTokens, RunningSandboxes, SandboxApps
 from backend_api.sandboxes.domain.snapshots import Snapshots
 from backend_api.sandboxes.ports import Sandboxes, Screens, Workspace
 from backend_api.settings.ports import SearchKeyTrials
@@ -53,7 +51,7 @@ class Ports:
     """Everything the gateway stands on."""
 
     users: Users
-    accounts: AccountLookup
+    connections: AuthenticatedConnections
     refresh_tokens: RefreshTokens
     passwords: PasswordHasher
     access_tokens: AccessTokens
@@ -75,10 +73,6 @@ class Ports:
     screens: Screens
     tickets: Tickets
     links: FileLinks
-    opened_ports: OpenedPorts
-    preview_tokens: PreviewTokens
-    running_sandboxes: RunningSandboxes
-    sandbox_apps: SandboxApps
     own: UserSettingsParts
     search_trials: SearchKeyTrials
     modules: Parts
@@ -112,7 +106,6 @@ class Policy:
     options: Options = NO_OPTIONS
     """Of every session, where it chose nothing else."""
     presets: Presets = field(default_factory=Presets)
-    previews: PreviewPolicy = field(default_factory=PreviewPolicy)
 
     @property
     def has_registration(self) -> bool:

@@ -24,8 +24,7 @@ from backend_api.kit.http.page import page_router
 from backend_api.kit.http.ports import WebOptions
 from backend_api.kit.http.request_rules import request_rules
 from backend_api.mcp.http import mcp, mcp_sign_in
-from backend_api.previews.http import ports
-from backend_api.previews.proxy.app import PreviewHosts
+from backend_api.module import Middleware
 from backend_api.settings import http as settings
 from service_kit.problems import install_problems
 from service_kit.requests import NO_TELEMETRY, RequestMiddleware
@@ -77,9 +76,10 @@ def build_app(
     lifespan: Lifespan | None = None,
     routers: Sequence[APIRouter] = (),
     tags: Sequence[dict[str, Any]] = (),
+    middleware: Sequence[Middleware] = (),
 ) -> FastAPI:
-    """The application with the routes of modules, which `tags` describe; `app.state.use_cases` must be set before the
-    first request."""
+    """The application with the routes of modules, which `tags` describe, and their `middleware`; `app.state.ports` must
+    be set before the first request."""
     app = FastAPI(
         title="Agent gateway",
         version="1",
@@ -103,7 +103,6 @@ def build_app(
         files.router,
         snapshots.router,
         sandbox.router,
-        ports.router,
         catalogue.router,
         settings.router,
         agents.router,
@@ -135,6 +134,6 @@ def build_app(
         app.add_middleware(ContentOrigin, origin=options.user_content_origin)
     app.add_middleware(Edge, options=options)
     app.add_middleware(RequestMiddleware, rules=request_rules(follows_callers=options.follows_traces))
-    if options.preview_domain:
-        app.add_middleware(PreviewHosts, options=options)
+    for around in middleware:
+        app.add_middleware(around, options=options)
     return app

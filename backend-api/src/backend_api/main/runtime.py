@@ -26,11 +26,14 @@ from backend_api.conversations.mongo.kept_calls import MongoKeptCalls
 from backend_api.conversations.mongo.session_repository import MongoSessionRepository
 from backend_api.conversations.mongo.titles import MongoTitles
 from backend_api.conversations.mongo.transcripts import MongoTranscripts
+from backend_api.identity.application.connection_auth import AuthenticatedConnections
+from backend_api.identity.mongo.users import MongoUsers
 from backend_api.identity.redis import RedisRateLimiter
 from backend_api.kit.http.ports import Probe
 from backend_api.kit.masking import Mask
 from backend_api.kit.metrics import ProcessMetrics
 from backend_api.kit.mongo.clock import DatabaseClock
+from backend_api.kit.signed_tokens import Signing
 from backend_api.main.agent import Agent, known_tools, open_agent
 from backend_api.main.agent_ports import AgentPorts, Conversations, OfUsers
 from backend_api.main.background_tasks import background_task
@@ -39,7 +42,6 @@ from backend_api.main.mcp import McpParts, deployment_servers, open_mcp_connecti
 from backend_api.main.models import build_catalogue, build_user_catalogues
 from backend_api.main.modules import MODULES
 from backend_api.main.presets import build_presets
-from backend_api.main.previews import preview_policy
 from backend_api.main.sandboxes import SandboxPorts, open_sandboxes
 from backend_api.main.settings import (
     Settings,
@@ -62,8 +64,6 @@ from backend_api.mcp.mongo.mcp_servers import MongoMcpServers
 from backend_api.mcp.mongo.mcp_sign_ins import MongoSignIns
 from backend_api.models.catalogue import Catalogue
 from backend_api.module import Module, Parts, Planned, Task, open_modules, plan_modules
-from backend_api.previews.application.open_port import ClosePort, OpenPort
-from backend_api.previews.mongo.opened_ports import MongoOpenedPorts
 from backend_api.runs.application.expire_waits import ExpireWaits
 from backend_api.runs.mongo.run_ledger import MongoRunLedger
 from backend_api.runs.mongo.run_waits import MongoWaits
@@ -108,13 +108,14 @@ class Runtime:
     ledger: MongoRunLedger
     waits: MongoWaits
     limiter: RedisRateLimiter
+    users: MongoUsers
+    connections: AuthenticatedConnections
     rules: OptionRules
     agent: Agent
     own: UserSettingsParts
     search_trials: SearchKeyTrials
     modules: Parts
     mcp_servers: ServersOfUsers
-    opened_ports: MongoOpenedPorts
     mcp: McpParts
     metrics: ProcessMetrics
 
@@ -200,6 +201,8 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
             database, runs_per_user=settings.max_runs_per_user, unseen_most=settings.max_waiting_messages
         )
         transcripts = MongoTranscripts(database)
+        users = MongoUsers(database)
+        connections = AuthenticatedConnections(users, stores.notifier, planned.clock)
         given = {
             **planned.of_modules.ports,
             "mask": Mask(secrets),
@@ -217,6 +220,10 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
             "endpoints": sandboxes.endpoints,
             "sandboxes": sandboxes.sandboxes,
             "sandbox_tools": sandboxes.tools,
+            "running_sandboxes": sandboxes.running,
+            "signing": Signing(secret=planned.secret, algorithm=settings.jwt_algorithm),
+            "connections": connections,
+            "is_local": settings.is_local,
             "ledger": ledger,
             "transcripts": transcripts,
         }
@@ -227,7 +234,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
             ) as mcp,
         ):
             waits = MongoWaits(database)
-            mcp_store, opened_ports = MongoMcpServers(), MongoOpenedPorts(database)
+            mcp_store = MongoMcpServers()
             mcp_servers = ServersOfUsers(mcp_store, planned.box, planned.mcp_servers)
             ports = AgentPorts(
                 conversations=Conversations(
@@ -248,12 +255,6 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 modules=modules,
                 link_file=LinkFile(
                     OwnSandbox(sessions, sandboxes.sandboxes, queue_s=None), sandboxes.workspace, planned.links
-                ),
-                open_port=OpenPort(
-                    sessions=sessions, ports=opened_ports, stream=stores.stream, policy=preview_policy(settings)
-                ),
-                close_port=ClosePort(
-                    sessions=sessions, ports=opened_ports, stream=stores.stream, notifier=stores.notifier
                 ),
                 secrets=secrets,
                 custom_tools=planned.custom_tools,
@@ -288,13 +289,14 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     ledger=ledger,
                     waits=waits,
                     limiter=limiter,
+                    users=users,
+                    connections=connections,
                     rules=rules,
                     agent=agent,
                     own=own,
                     search_trials=SearchKeyTrials(search),
                     modules=modules,
                     mcp_servers=mcp_servers,
-                    opened_ports=opened_ports,
                     mcp=mcp,
                     metrics=ProcessMetrics(database),
                 )

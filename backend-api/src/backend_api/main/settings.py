@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import socket
 from collections.abc import Iterable
 from pathlib import Path
@@ -26,8 +25,6 @@ from backend_api.main.capabilities import (
     MICRO_COMPACT_MIN_TOKENS,
 )
 from backend_api.models.wire.calls import RetryPolicy
-from backend_api.previews.application.open_port import ADDRESS_TTL_S, COOKIE_TTL_S
-from backend_api.previews.domain.entity import MAX_OPENED_PORTS_PER_SESSION
 from backend_api.web.fetch.rules import allowed_hosts
 from service_kit.loopback import is_loopback
 
@@ -48,9 +45,6 @@ def _split(value: object) -> object:
     return value
 
 
-_DOMAIN = re.compile(r"[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*(:[0-9]{1,5})?")
-LOCAL_DOMAIN = "localhost"
-"""Browsers take each name below it for this machine (RFC 6761, section 6.3)."""
 Names = Annotated[tuple[str, ...], NoDecode]
 
 
@@ -72,10 +66,6 @@ class Settings(BaseSettings):
     allowed_hosts: Names = ()
     user_content_origin: str = ""
     public_url: str = ""
-    preview_domain: str = ""
-    preview_address_ttl_s: int = Field(default=ADDRESS_TTL_S, ge=5, le=3600)
-    preview_cookie_ttl_s: int = Field(default=COOKIE_TTL_S, ge=60, le=30 * 86400)
-    max_opened_ports_per_session: int = Field(default=MAX_OPENED_PORTS_PER_SESSION, ge=1, le=100)
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
     mongo_uri: str = "mongodb://localhost:27017"
@@ -181,20 +171,6 @@ class Settings(BaseSettings):
             raise ValueError("is an origin, such as https://files.example.org")
         return parts.geturl()
 
-    @field_validator("preview_domain")
-    @classmethod
-    def _domain(cls, value: str) -> str:
-        domain = value.strip().lower()
-        name, _, port = domain.partition(":")
-        # No name stands below an address.
-        is_address = name.rpartition(".")[2].isdecimal()
-        if domain and (not _DOMAIN.fullmatch(domain) or is_address or int(port or 1) not in range(1, 65_536)):
-            raise ValueError(
-                "is a domain whose names lead here, and no address, with a port or without, such as apps.example.org; "
-                "or off"
-            )
-        return domain
-
     @field_validator("fetch_allowed_hosts", "mcp_allowed_hosts")
     @classmethod
     def _hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -261,13 +237,6 @@ class Settings(BaseSettings):
     def is_local(self) -> bool:
         """Whether a call without a token is the local user."""
         return self.auth_mode == "local"
-
-    @property
-    def ports_domain(self) -> str:
-        """Below which opened ports have their hosts; empty where none are opened."""
-        if not self.preview_domain:
-            return LOCAL_DOMAIN if self.is_local else ""
-        return "" if self.preview_domain == "off" else self.preview_domain
 
     @property
     def link_origin(self) -> str:

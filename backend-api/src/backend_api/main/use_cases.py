@@ -49,10 +49,6 @@ from backend_api.kit.http.ports import Metrics, Probe, no_metrics
 from backend_api.mcp.application.change_servers import ChangeMcpServers
 from backend_api.mcp.application.list_tools import ListMcpTools
 from backend_api.mcp.application.sign_in_server import SignInMcpServer
-from backend_api.previews.application.issue_address import IssueAddress
-from backend_api.previews.application.open_port import ClosePort, OpenPort
-from backend_api.previews.application.reach_port import ReachPort
-from backend_api.previews.ports import OpenedPorts
 from backend_api.sandboxes.domain.snapshots import Snapshots
 from backend_api.sandboxes.ports import Sandboxes, Workspace
 from backend_api.settings.application.change_setting import ChangeSetting
@@ -106,11 +102,6 @@ class UseCases:
     links: FileLinks
     issue_ticket: IssueTicket
     open_screen: OpenScreen
-    opened_ports: OpenedPorts
-    open_port: OpenPort
-    close_port: ClosePort
-    issue_address: IssueAddress
-    reach_port: ReachPort
     rules: OptionRules
     effective_settings: OpenEffectiveSettings
     read_settings: ReadSettings

@@ -244,36 +244,6 @@ def test_what_the_example_says_is_the_default(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize(
-    ("mode", "said", "domain"),
-    [
-        ("local", "", "localhost"),
-        ("password", "", ""),
-        ("local", "off", ""),
-        ("password", "Apps.Example.org:8443", "apps.example.org:8443"),
-    ],
-)
-def test_ports_have_a_domain_where_one_is_named_and_in_local_mode(
-    monkeypatch: pytest.MonkeyPatch, mode: str, said: str, domain: str
-) -> None:
-    monkeypatch.setenv("AUTH_MODE", mode)
-    monkeypatch.setenv("PREVIEW_DOMAIN", said)
-    assert load_settings().ports_domain == domain
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        *("https://apps.example.org", "*.example.org", "a b", "apps.example.org/x"),
-        *("127.0.0.1", "127.0.0.1:8000", "apps.example.org:0", "apps.example.org:65536"),
-    ],
-)
-def test_what_is_no_domain_stops_the_start(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
-    monkeypatch.setenv("PREVIEW_DOMAIN", said)
-    with pytest.raises(SettingsError, match="PREVIEW_DOMAIN"):
-        load_settings()
-
-
-@pytest.mark.parametrize(
     ("given", "origin"),
     [
         ({"PUBLIC_URL": "https://chat.example.org"}, "https://chat.example.org"),

@@ -31,7 +31,6 @@ class WebOptions:
     cors_origins: tuple[str, ...] = ()
     user_content_origin: str = ""
     public_url: str = ""
-    preview_domain: str = ""
     metrics_token: str = ""
     follows_traces: bool = False
     max_body_bytes: int = 2 * 1024 * 1024
