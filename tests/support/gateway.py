@@ -50,17 +50,8 @@ from backend_api.main.gateway_ports import Policy, Ports
 from backend_api.main.modules import MODULES
 from backend_api.main.use_cases import UseCases
 from backend_api.main.user_settings import UserSettingsParts
-from backend_api.mcp.application.own_servers import ServersOfUsers
-from backend_api.mcp.application.user_sign_ins import SignInsOfUsers
-from backend_api.mcp.application.user_tokens import UserTokens
-from backend_api.mcp.client.connector import McpConnections
-from backend_api.mcp.client.network import Network, Networks
 from backend_api.mcp.domain.entity import McpTarget
-from backend_api.mcp.mongo.mcp_servers import MongoMcpServers
-from backend_api.mcp.mongo.mcp_sign_ins import MongoSignIns
-from backend_api.mcp.oauth.authorizer import OAuthAuthorizer
 from backend_api.mcp.ports import McpConnection, McpConnector, McpServerError, Place
-from backend_api.mcp.redis import RedisPendingSignIns
 from backend_api.module import Module, open_modules
 from backend_api.previews.domain.errors import NothingListensError
 from backend_api.previews.ports import AppAnswer, AppRequest, AppSocket, SandboxApps
@@ -73,7 +64,7 @@ from backend_api.sandboxes.tool_api.endpoints import Endpoints
 from backend_api.settings.application.user_rules import UserRules
 from backend_api.settings.mongo.user_settings import MongoSettingsStore
 from backend_api.skills.library.library import read_library
-from backend_api.web.fetch.guarded_client import guarded_client, guarded_transport
+from backend_api.web.fetch.guarded_client import guarded_client
 from backend_api.web.fetch.rules import FetchRules, allowed_hosts
 from backend_api.web.search.own_search import SearchKeyTrials
 from contracts.sandboxes import EndpointToken
@@ -218,7 +209,6 @@ async def run_gateway(
         redis_channels(redis_uri) as live,
         MongoSessionFeed(database) as feed,
         httpx.AsyncClient(transport=httpx.MockTransport(_searched)) as search,
-        _mcp_network(mcp_hosts) as networks,
         guarded_client(FetchRules(allowed_hosts(fetch_hosts))) as fetcher,
         AsyncExitStack() as stack,
     ):
@@ -249,12 +239,14 @@ async def run_gateway(
             "signing": Signing(secret=SECRET, algorithm="HS256"),
             "connections": connections,
             "is_local": options.is_local,
+            "log": MongoEventLog(database),
+            "secret_box": own.box,
+            "fetch_proxy": "",
+            "shared_mcp": shared_mcp,
+            **({} if mcp_hosts else {"mcp_connector": mcp_connections or NoMcpServers()}),
         }
-        of_modules = module_settings(modules, source_urls, preview_domain)
+        of_modules = module_settings(modules, source_urls, preview_domain, mcp_hosts)
         opened = await stack.enter_async_context(open_modules(modules, of_modules, given))
-        sign_ins, authorizer = SignInsOfUsers(MongoSignIns(), own.box), OAuthAuthorizer(networks)
-        if mcp_hosts:
-            mcp_connections = McpConnections(networks, tokens_of=UserTokens(sign_ins, authorizer).of)
         ports = Ports(
             users=users,
             connections=connections,
@@ -282,11 +274,6 @@ async def run_gateway(
             search_trials=SearchKeyTrials(search),
             own=own,
             modules=opened,
-            mcp_servers=ServersOfUsers(MongoMcpServers(), own.box, shared_mcp),
-            mcp_connections=mcp_connections or NoMcpServers(),
-            mcp_sign_ins=sign_ins,
-            mcp_authorizer=authorizer,
-            pending_sign_ins=RedisPendingSignIns(redis),
             tools=(TOOL,),
             rules=rules,
             clock=clock,
@@ -324,14 +311,6 @@ async def run_gateway(
                 client=client,
             )
     await redis.aclose()
-
-
-@asynccontextmanager
-async def _mcp_network(hosts: Sequence[str]) -> AsyncGenerator[Networks]:
-    rules = FetchRules(allowed_hosts(hosts))
-    async with guarded_transport(rules) as transport:
-        network = Network(transport=transport, rules=rules)
-        yield Networks(shared=network, own=network)
 
 
 @asynccontextmanager

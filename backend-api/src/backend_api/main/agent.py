@@ -40,12 +40,10 @@ from backend_api.main.capabilities import capabilities
 from backend_api.main.modules import MODULES
 from backend_api.main.settings import Settings
 from backend_api.main.web import known_web_tools, search_settings, web_tools
-from backend_api.mcp.application.run_servers import McpServers
-from backend_api.mcp.tools import McpTools
 from backend_api.models.catalogue import Catalogue
 from backend_api.module import Module
 from backend_api.runs.application.histories import Histories
-from backend_api.runs.application.run_services import RunOptions, RunServices, no_commands
+from backend_api.runs.application.run_services import RunOptions, RunServices, no_commands, no_mcp_tools
 from backend_api.runs.application.session_traces import SessionTraces
 from backend_api.runs.application.title_sessions import TitleSessions
 from backend_api.runs.application.worker import Worker
@@ -87,10 +85,9 @@ async def open_agent(
             LocalTools(todo_tools()),
             LocalTools(task_tools(mirror_tasks)),
             TeamTools(settings.max_teammates),
-            *ports.modules.tools,
             SandboxToolSource(foreground_tools(), sandbox.sandboxes, sandbox.tools, place_skills=place_skills),
             LocalTools(ports.custom_tools),
-            McpTools(),
+            *ports.modules.tools,
             of_modules=ports.modules.capabilities,
             max_tokens=settings.max_token_budget,
             max_output_tokens=settings.max_output_tokens,
@@ -137,14 +134,7 @@ async def open_agent(
             mirror_team=MirrorTeam(mirrored),
             request_end_of_commands=ports.modules.port("request_end_of_commands", no_commands),
             want_title=title_sessions.want,
-            mcp_tools=McpServers(
-                connector=ports.mcp_connections,
-                log=kept.log,
-                clock=now,
-                shared=ports.mcp_servers.shared,
-                own=ports.mcp_servers.targets,
-                sign_ins=ports.mcp_sign_ins,
-            ).of_run,
+            mcp_tools=ports.modules.port("mcp_tools", no_mcp_tools),
             keep_sandbox=sandbox.sandboxes.keep_alive,
             histories=histories,
         )

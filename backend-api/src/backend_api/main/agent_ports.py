@@ -15,9 +15,6 @@ from backend_api.conversations.domain.titles import Titles
 from backend_api.conversations.ports import EventLog, RunLedger, SessionRepository, SessionStream, Transcripts
 from backend_api.kit.notifier import Notifier
 from backend_api.main.sandboxes import SandboxPorts
-from backend_api.mcp.application.own_servers import ServersOfUsers
-from backend_api.mcp.application.user_sign_ins import SignInsOfUsers
-from backend_api.mcp.ports import McpConnector
 from backend_api.module import Parts
 from backend_api.settings.application.effective_settings import OpenEffectiveSettings
 from backend_api.web.fetch.guarded_client import GuardedClient
@@ -55,9 +52,6 @@ class AgentPorts:
     modules: Parts
     link_file: LinkFile
     custom_tools: Sequence[Tool] = ()
-    mcp_servers: ServersOfUsers
-    mcp_connections: McpConnector
-    mcp_sign_ins: SignInsOfUsers
     fetcher: GuardedClient
     search_http: httpx.AsyncClient
     secrets: tuple[str, ...] = ()

@@ -43,10 +43,6 @@ from backend_api.identity.application.refresh import Refresh
 from backend_api.identity.application.register import Register
 from backend_api.main.gateway_ports import Policy, Ports
 from backend_api.main.use_cases import UseCases
-from backend_api.mcp.application.change_servers import ChangeMcpServers
-from backend_api.mcp.application.list_tools import ListMcpTools
-from backend_api.mcp.application.sign_in_server import SignInMcpServer
-from backend_api.mcp.client.config_file import own_server
 from backend_api.settings.application.change_setting import ChangeSetting
 from backend_api.settings.application.read_settings import ReadSettings
 from backend_api.settings.application.try_key import TryKey
@@ -139,27 +135,6 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
             limits=limits,
         ),
         ports=ports.modules.ports,
-        change_mcp_servers=ChangeMcpServers(
-            servers=ports.mcp_servers,
-            connector=ports.mcp_connections,
-            sign_ins=ports.mcp_sign_ins,
-            authorizer=ports.mcp_authorizer,
-            sessions=ports.sessions,
-            parse=own_server,
-            limiter=limiter,
-            limits=limits,
-        ),
-        sign_in_mcp_server=SignInMcpServer(
-            servers=ports.mcp_servers,
-            sign_ins=ports.mcp_sign_ins,
-            pending=ports.pending_sign_ins,
-            authorizer=ports.mcp_authorizer,
-            limiter=limiter,
-            limits=limits,
-        ),
-        list_mcp_tools=ListMcpTools(
-            servers=ports.mcp_servers, connector=ports.mcp_connections, limiter=limiter, limits=limits
-        ),
         try_key=TryKey(
             open_settings=own.open_settings,
             catalogues=own.catalogues,

@@ -36,10 +36,6 @@ from backend_api.identity.ports import (
 from backend_api.kit.http.ports import Metrics, Probe, no_metrics
 from backend_api.kit.notifier import Notifier
 from backend_api.main.user_settings import UserSettingsParts
-from backend_api.mcp.application.own_servers import ServersOfUsers
-from backend_api.mcp.application.user_sign_ins import SignInsOfUsers
-from backend_api.mcp.domain.sign_in import Authorizer, PendingSignIns
-from backend_api.mcp.ports import McpConnector
 from backend_api.module import Parts
 from backend_api.sandboxes.domain.snapshots import Snapshots
 from backend_api.sandboxes.ports import Sandboxes, Screens, Workspace
@@ -77,11 +73,6 @@ class Ports:
     search_trials: SearchKeyTrials
     modules: Parts
     """What modules have for their own routes, and for others."""
-    mcp_servers: ServersOfUsers
-    mcp_connections: McpConnector
-    mcp_sign_ins: SignInsOfUsers
-    mcp_authorizer: Authorizer
-    pending_sign_ins: PendingSignIns
     tools: tuple[ToolSpec, ...]
     rules: OptionRules
     """Of the deployment."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from backend_api.background.module import BACKGROUND
+from backend_api.mcp.module import MCP
 from backend_api.memories.module import MEMORIES
 from backend_api.module import Module
 from backend_api.previews.module import PREVIEWS
@@ -11,4 +12,4 @@ from backend_api.schedules.module import SCHEDULES
 from backend_api.session_state.module import SESSION_STATE
 from backend_api.skills.module import SKILLS
 
-MODULES: tuple[Module, ...] = (SKILLS, SCHEDULES, MEMORIES, RESEARCH, BACKGROUND, PREVIEWS, SESSION_STATE)
+MODULES: tuple[Module, ...] = (SKILLS, SCHEDULES, MEMORIES, RESEARCH, BACKGROUND, PREVIEWS, MCP, SESSION_STATE)

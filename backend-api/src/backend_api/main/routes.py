@@ -23,7 +23,6 @@ from backend_api.kit.http.examples import add_examples
 from backend_api.kit.http.page import page_router
 from backend_api.kit.http.ports import WebOptions
 from backend_api.kit.http.request_rules import request_rules
-from backend_api.mcp.http import mcp, mcp_sign_in
 from backend_api.module import Middleware
 from backend_api.settings import http as settings
 from service_kit.problems import install_problems
@@ -64,7 +63,6 @@ _TAGS: list[dict[str, Any]] = [
     {"name": "computer", "description": "The desktop, live."},
     {"name": "usage", "description": "Tokens and what they cost."},
     {"name": "catalogue", "description": "Tools, models, presets."},
-    {"name": "mcp", "description": "MCP servers, of everybody and of the caller."},
     {"name": "agents", "description": "Kinds of sub-agents, of everybody and of the caller."},
     {"name": "settings", "description": "What each user has set, over what the deployment has."},
     {"name": "health", "description": "Open inside the deployment."},
@@ -106,8 +104,6 @@ def build_app(
         catalogue.router,
         settings.router,
         agents.router,
-        mcp.router,
-        mcp_sign_in.router,
         jobs.router,
         usage.router,
         health.router,

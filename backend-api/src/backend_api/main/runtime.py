@@ -38,7 +38,6 @@ from backend_api.main.agent import Agent, known_tools, open_agent
 from backend_api.main.agent_ports import AgentPorts, Conversations, OfUsers
 from backend_api.main.background_tasks import background_task
 from backend_api.main.limits import limits_of
-from backend_api.main.mcp import McpParts, deployment_servers, open_mcp_connections
 from backend_api.main.models import build_catalogue, build_user_catalogues
 from backend_api.main.modules import MODULES
 from backend_api.main.presets import build_presets
@@ -55,13 +54,6 @@ from backend_api.main.stores import Stores, open_stores
 from backend_api.main.subagent_kinds import build_kinds
 from backend_api.main.user_settings import UserSettingsParts, base_urls, deployment_values
 from backend_api.main.web import open_fetcher, search_settings
-from backend_api.mcp.application.own_servers import ServersOfUsers
-from backend_api.mcp.application.reseal_servers import ResealMcpServers
-from backend_api.mcp.application.reseal_sign_ins import ResealSignIns
-from backend_api.mcp.application.user_sign_ins import SignInsOfUsers
-from backend_api.mcp.domain.entity import McpTarget
-from backend_api.mcp.mongo.mcp_servers import MongoMcpServers
-from backend_api.mcp.mongo.mcp_sign_ins import MongoSignIns
 from backend_api.models.catalogue import Catalogue
 from backend_api.module import Module, Parts, Planned, Task, open_modules, plan_modules
 from backend_api.runs.application.expire_waits import ExpireWaits
@@ -90,7 +82,6 @@ class Plan:
     catalogue: Catalogue
     presets: Presets
     custom_tools: Sequence[Tool]
-    mcp_servers: Sequence[McpTarget]
     kinds: Sequence[SubagentKind]
     box: AesSecretBox
     links: JwtFileLinks
@@ -115,8 +106,6 @@ class Runtime:
     own: UserSettingsParts
     search_trials: SearchKeyTrials
     modules: Parts
-    mcp_servers: ServersOfUsers
-    mcp: McpParts
     metrics: ProcessMetrics
 
     @property
@@ -140,7 +129,6 @@ def plan(settings: Settings, modules: Sequence[Module] = MODULES) -> Plan:
         product = known_tools(modules)
         custom = read_custom_tools(settings.tools_dir, [tool.name for tool in product])
         presets = build_presets(settings, catalogue.models(), [*product, *(tool.spec for tool in custom)])
-        mcp_servers = deployment_servers(settings)
         of_modules = plan_modules(modules, module_settings, {})
         kinds = build_kinds(settings.agents_dir, catalogue.models(), [*product, *(tool.spec for tool in custom)])
     except ValueError as error:
@@ -156,7 +144,6 @@ def plan(settings: Settings, modules: Sequence[Module] = MODULES) -> Plan:
         catalogue=catalogue,
         presets=presets,
         custom_tools=custom,
-        mcp_servers=mcp_servers,
         kinds=kinds,
         box=box,
         links=links,
@@ -191,9 +178,8 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
     ):
         database, own = stores.database, _user_settings(planned, catalogues)
         sessions, log = MongoSessionRepository(database), MongoEventLog(database)
-        shared = (secret for target in planned.mcp_servers for secret in target.secrets())
         own_secrets = secrets_of(settings, planned.module_settings.values())
-        secrets = (*own_secrets, planned.secret, *planned.of_modules.secrets, *shared)
+        secrets = (*own_secrets, planned.secret, *planned.of_modules.secrets)
         limiter, tools = RedisRateLimiter(stores.redis), list[ToolSpec]()
         of_team = [tool.spec for tool in team_tools()]
         rules = OptionRules((), tools, settings.session_defaults, planned.presets, of_team)
@@ -217,6 +203,9 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
             "clock": planned.clock,
             "fetcher": fetcher,
             "redis": stores.redis,
+            "log": log,
+            "secret_box": own.box,
+            "fetch_proxy": settings.fetch_proxy.get_secret_value(),
             "endpoints": sandboxes.endpoints,
             "sandboxes": sandboxes.sandboxes,
             "sandbox_tools": sandboxes.tools,
@@ -227,15 +216,8 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
             "ledger": ledger,
             "transcripts": transcripts,
         }
-        async with (
-            open_modules(planned.modules, planned.module_settings, given) as modules,
-            open_mcp_connections(
-                settings, planned.mcp_servers, SignInsOfUsers(MongoSignIns(), own.box), sandboxes.mcp_programs
-            ) as mcp,
-        ):
+        async with open_modules(planned.modules, planned.module_settings, given) as modules:
             waits = MongoWaits(database)
-            mcp_store = MongoMcpServers()
-            mcp_servers = ServersOfUsers(mcp_store, planned.box, planned.mcp_servers)
             ports = AgentPorts(
                 conversations=Conversations(
                     ledger=ledger,
@@ -258,9 +240,6 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 ),
                 secrets=secrets,
                 custom_tools=planned.custom_tools,
-                mcp_servers=mcp_servers,
-                mcp_connections=mcp.connections,
-                mcp_sign_ins=mcp.sign_ins,
                 fetcher=fetcher,
                 search_http=search,
             )
@@ -276,8 +255,6 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 ),
                 _running(modules.tasks),
                 background_task(ResealSecrets(own.store, own.box)(), "secrets"),
-                background_task(ResealMcpServers(mcp_store, own.box)(), "MCP secrets"),
-                background_task(ResealSignIns(MongoSignIns(), own.box)(), "MCP sign-ins"),
             ):
                 # Modules are open before the agent, and know its tools by their rules once it is.
                 tools += agent.tools
@@ -296,8 +273,6 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     own=own,
                     search_trials=SearchKeyTrials(search),
                     modules=modules,
-                    mcp_servers=mcp_servers,
-                    mcp=mcp,
                     metrics=ProcessMetrics(database),
                 )
 

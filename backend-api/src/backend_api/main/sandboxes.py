@@ -11,7 +11,6 @@ from backend_api.conversations.ports import EventLog, SessionStream
 from backend_api.kit.http.ports import Probe
 from backend_api.kit.ids import SessionId
 from backend_api.main.settings import Settings
-from backend_api.mcp.mcp_programs import McpPrograms
 from backend_api.sandboxes.domain.changes import ChangeCursor, SandboxChangeSource
 from backend_api.sandboxes.domain.snapshots import Snapshots
 from backend_api.sandboxes.manager.changes import ManagerSandboxChanges
@@ -35,7 +34,6 @@ class SandboxPorts:
     screens: Screens
     tools: SandboxTools
     endpoints: Endpoints
-    mcp_programs: McpPrograms
     running: RunningSandboxes
     changes: SandboxChangeSource
     probe: Probe
@@ -66,7 +64,6 @@ async def open_sandboxes(
                 screens=ToolApiScreens(endpoints),
                 tools=ToolApiSandboxTools(endpoints),
                 endpoints=endpoints,
-                mcp_programs=McpPrograms(client, endpoints),
                 running=client,
                 changes=ManagerSandboxChanges(http, cursor),
                 probe=probe,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Literal, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from backend_api.agent.catalogue import Role
 from backend_api.agent.model import CONTEXT_WINDOW, MAX_OUTPUT_TOKENS
@@ -18,6 +18,7 @@ from backend_api.agent.team import MAX_TEAMMATES
 from backend_api.identity.application.limits import Limits
 from backend_api.kit.http_address import check_http_address
 from backend_api.kit.secret_file import MIN_SECRET_BYTES, keep_secret
+from backend_api.kit.settings import Names
 from backend_api.main.capabilities import (
     APPROVAL_TIMEOUT_S,
     COMPACT_THRESHOLD,
@@ -37,15 +38,6 @@ S = TypeVar("S", bound=BaseSettings)
 
 class SettingsError(Exception):
     """The start is refused; the message names the setting."""
-
-
-def _split(value: object) -> object:
-    if isinstance(value, str):
-        return tuple(part.strip() for part in value.split(",") if part.strip())
-    return value
-
-
-Names = Annotated[tuple[str, ...], NoDecode]
 
 
 _ANY_ADDRESS = ("0.0.0.0", "::", "*")
@@ -123,8 +115,6 @@ class Settings(BaseSettings):
     agents_dir: Path | None = None
     default_preset: str = "general"
     tools_dir: Path | None = None
-    mcp_config: Path | None = None
-    mcp_allowed_hosts: Names = ()
     max_turns: int = Field(default=50, ge=1)
     thinking_enabled: bool = False
     thinking_effort: Effort = "high"
@@ -154,15 +144,6 @@ class Settings(BaseSettings):
     fetch_allowed_hosts: Names = ()
     fetch_proxy: SecretStr = SecretStr("")
 
-    @field_validator(
-        *("host", "trusted_proxies", "cors_origins", "allowed_hosts", "models", "vision_models"),
-        *("user_base_url_hosts", "fetch_allowed_hosts", "mcp_allowed_hosts"),
-        mode="before",
-    )
-    @classmethod
-    def _split_list(cls, value: object) -> object:
-        return _split(value)
-
     @field_validator("user_content_origin", "public_url")
     @classmethod
     def _origin(cls, value: str) -> str:
@@ -171,7 +152,7 @@ class Settings(BaseSettings):
             raise ValueError("is an origin, such as https://files.example.org")
         return parts.geturl()
 
-    @field_validator("fetch_allowed_hosts", "mcp_allowed_hosts")
+    @field_validator("fetch_allowed_hosts")
     @classmethod
     def _hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         allowed_hosts(value)

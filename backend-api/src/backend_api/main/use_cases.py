@@ -46,9 +46,6 @@ from backend_api.identity.application.refresh import Refresh
 from backend_api.identity.application.register import Register
 from backend_api.identity.ports import Users
 from backend_api.kit.http.ports import Metrics, Probe, no_metrics
-from backend_api.mcp.application.change_servers import ChangeMcpServers
-from backend_api.mcp.application.list_tools import ListMcpTools
-from backend_api.mcp.application.sign_in_server import SignInMcpServer
 from backend_api.sandboxes.domain.snapshots import Snapshots
 from backend_api.sandboxes.ports import Sandboxes, Workspace
 from backend_api.settings.application.change_setting import ChangeSetting
@@ -110,9 +107,6 @@ class UseCases:
     try_search_key: TrySearchKey
     ports: Mapping[str, object]
     """Of the modules, by which their routes know them."""
-    change_mcp_servers: ChangeMcpServers
-    sign_in_mcp_server: SignInMcpServer
-    list_mcp_tools: ListMcpTools
     read_kinds: ReadKinds
     change_kind: ChangeKind
     tools: tuple[ToolSpec, ...]

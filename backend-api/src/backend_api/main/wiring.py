@@ -34,7 +34,6 @@ from backend_api.main.limits import limits_of
 from backend_api.main.runtime import Plan, Runtime, open_runtime, plan
 from backend_api.main.settings import Settings, named_hosts
 from backend_api.main.use_cases import UseCases
-from backend_api.mcp.redis import RedisPendingSignIns
 from service_kit.tracing import follows_callers
 
 DRAIN_S = 6.0
@@ -151,11 +150,6 @@ def _ports(runtime: Runtime, feed: SessionFeed, planned: Plan, access_tokens: Jw
         own=runtime.own,
         search_trials=runtime.search_trials,
         modules=runtime.modules,
-        mcp_servers=runtime.mcp_servers,
-        mcp_connections=runtime.mcp.connections,
-        mcp_sign_ins=runtime.mcp.sign_ins,
-        mcp_authorizer=runtime.mcp.authorizer,
-        pending_sign_ins=RedisPendingSignIns(stores.redis),
         tools=runtime.agent.tools,
         rules=runtime.rules,
         slots=slots,

@@ -14,11 +14,13 @@ from backend_api.main.settings import (
     Settings,
     SettingsError,
     load_settings,
+    read_settings,
     resolve_hosts,
     sealing_secrets,
     secrets_of,
     signing_secret,
 )
+from backend_api.mcp.module import McpSettings
 
 GOOD = "Zk3vXq81LmN0pRtYw7uBcD5eFgH2iJ4a"
 
@@ -218,14 +220,15 @@ def test_what_names_no_host_or_proxy_of_fetches_stops_the_start(
     monkeypatch.setenv(name, value)
     with pytest.raises(SettingsError, match=name):
         load_settings()
+        read_settings(McpSettings)
 
 
 def test_hosts_and_a_proxy_of_fetches_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FETCH_ALLOWED_HOSTS", "wiki.internal, 10.0.0.7:8080")
     monkeypatch.setenv("FETCH_PROXY", "http://proxy:3128")
     monkeypatch.setenv("MCP_ALLOWED_HOSTS", "tools.internal")
+    assert read_settings(McpSettings).mcp_allowed_hosts == ("tools.internal",)
     settings = load_settings()
-    assert settings.mcp_allowed_hosts == ("tools.internal",)
     assert settings.fetch_allowed_hosts == ("wiki.internal", "10.0.0.7:8080")
     assert settings.fetch_proxy.get_secret_value() == "http://proxy:3128"
 

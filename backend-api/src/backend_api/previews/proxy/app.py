@@ -50,7 +50,7 @@ class PreviewHosts:
         self._previews = RequestMiddleware(_answer, rules=rules)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] not in ("http", "websocket") or preview_label(scope, _reach_port(scope).policy.domain) is None:
+        if scope["type"] not in ("http", "websocket") or preview_label(scope, _domain_of(scope)) is None:
             await self._app(scope, receive, send)
             return
         if self._is_https:
@@ -59,12 +59,18 @@ class PreviewHosts:
         await self._previews(scope, receive, send)
 
 
-def _reach_port(scope: Scope) -> ReachPort:
-    return ports_of(scope["app"])["reach_port"]
+def _reach_port(scope: Scope) -> ReachPort | None:
+    return ports_of(scope["app"]).get("reach_port")
+
+
+def _domain_of(scope: Scope) -> str:
+    reach_port = _reach_port(scope)
+    return reach_port.policy.domain if reach_port is not None else ""
 
 
 async def _answer(scope: Scope, receive: Receive, send: Send) -> None:
     reach_port = _reach_port(scope)
+    assert reach_port is not None
     port_id = port_of(preview_label(scope, reach_port.policy.domain) or "")
     if scope["type"] == "websocket":
         await _socket(WebSocket(scope, receive, send), reach_port, port_id)
