@@ -16,9 +16,9 @@ from backend_api.agent.model import ModelInfo
 from backend_api.agent.options import NO_OPTIONS
 from backend_api.agent.preset import Presets
 from backend_api.agent.presets.preset_files import read_presets
+from backend_api.agent.subagent_kinds import BUILT_IN
 from backend_api.agent.tool import ToolSpec
 from backend_api.agent.tools.team import team_tools
-from backend_api.agents.mongo.subagent_kinds import MongoSubagentKinds
 from backend_api.computers.file_links import JwtFileLinks
 from backend_api.computers.redis import RedisTickets
 from backend_api.conversations.application.session_rules import OptionRules
@@ -197,7 +197,7 @@ async def run_gateway(
     these are connected to, what is fetched may be at `fetch_hosts`, and
     sources of papers are at `source_urls`, without which there are none."""
     options = options or WebOptions()
-    own = own or settings_parts(MongoSettingsStore(), MODEL, PLAIN, kinds=MongoSubagentKinds())
+    own = own or settings_parts(MongoSettingsStore(), MODEL, PLAIN)
     limits = limits or Limits(**dict.fromkeys((field.name for field in fields(Limits)), 0))
     presets = Presets(read_presets(), default="general")
     rules = OptionRules((), (TOOL,), NO_OPTIONS, presets, [tool.spec for tool in team_tools()])
@@ -217,6 +217,9 @@ async def run_gateway(
         given = {
             "mask": Mask(),
             "open_settings": own.open_settings,
+            "effective_settings": own.open_effective_settings,
+            "tools": (TOOL,),
+            "shared_kinds": BUILT_IN,
             "database": database,
             "sessions": MongoSessionRepository(database),
             "stream": live.stream,

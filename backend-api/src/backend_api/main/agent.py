@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 
 from backend_api.agent.capability import Setup, tools_of
 from backend_api.agent.preset import Presets
+from backend_api.agent.subagent_kinds import BUILT_IN_KINDS
 from backend_api.agent.tool import Tool, ToolSpec
 from backend_api.agent.tools.ask_user import ask_user
 from backend_api.agent.tools.compact import COMPACT
@@ -68,9 +69,9 @@ async def open_agent(
     def now() -> datetime:
         return datetime.fromtimestamp(clock(), UTC)
 
-    kept, users, sandbox = ports.conversations, ports.users, ports.sandbox
+    kept, sandbox = ports.conversations, ports.sandbox
     async with catalogue:
-        own = users.effective_settings.open_settings
+        own = ports.effective_settings.open_settings
         web = web_tools(search_settings(settings), own, ports.search_http, ports.fetcher)
         sign = _link_signer(ports.link_file, settings.link_origin)
         local = _local_tools(now, sign, web)
@@ -103,7 +104,7 @@ async def open_agent(
             transcripts=kept.transcripts,
             stream=kept.stream,
             catalogue=catalogue,
-            effective_settings=users.effective_settings,
+            effective_settings=ports.effective_settings,
             histories=histories,
             traces=SessionTraces(
                 log=kept.log, stream=kept.stream, histories=histories, mask=mask, kept_calls=kept.kept_calls
@@ -126,8 +127,8 @@ async def open_agent(
             presets=presets,
             mask=mask,
             kept_calls=kept.kept_calls,
-            effective_settings=users.effective_settings,
-            kinds=users.kinds,
+            effective_settings=ports.effective_settings,
+            kinds=ports.modules.port("kinds", BUILT_IN_KINDS),
             write_transcript=WriteTranscript(kept.log, files, now),
             write_result=WriteResult(files),
             mirror_tasks=mirror_tasks,

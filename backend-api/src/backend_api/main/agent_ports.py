@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import httpx
 
 from backend_api.agent.tool import Tool
-from backend_api.agents.application.kinds_of_users import KindsOfUsers
 from backend_api.computers.application.link_file import LinkFile
 from backend_api.conversations.domain.kept_calls import KeptCalls
 from backend_api.conversations.domain.titles import Titles
@@ -35,19 +34,11 @@ class Conversations:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OfUsers:
-    """What each user has of its own."""
-
-    effective_settings: OpenEffectiveSettings
-    kinds: KindsOfUsers
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentPorts:
     """All of it."""
 
     conversations: Conversations
-    users: OfUsers
+    effective_settings: OpenEffectiveSettings
     sandbox: SandboxPorts
     modules: Parts
     link_file: LinkFile

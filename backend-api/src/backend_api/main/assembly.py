@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from backend_api.agents.application.change_kind import ChangeKind
-from backend_api.agents.application.read_kinds import ReadKinds
 from backend_api.computers.application.issue_ticket import IssueTicket
 from backend_api.computers.application.link_file import LinkFile
 from backend_api.computers.application.open_screen import OpenScreen
@@ -146,15 +144,6 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
             open_settings=own.open_settings,
             trials=ports.search_trials,
             search_keys=own.search_keys,
-            limiter=limiter,
-            limits=limits,
-        ),
-        read_kinds=ReadKinds(own.kinds_of_users),
-        change_kind=ChangeKind(
-            kinds=own.kinds_of_users,
-            own=own.kinds,
-            effective_settings=own.open_effective_settings,
-            tools=ports.tools,
             limiter=limiter,
             limits=limits,
         ),

@@ -7,7 +7,6 @@ from contextlib import AbstractAsyncContextManager
 
 from beanie import Document
 
-from backend_api.agents.mongo.documents import DOCUMENTS as AGENTS
 from backend_api.conversations.mongo.documents import DOCUMENTS as CONVERSATIONS
 from backend_api.conversations.mongo.migrations import migrate
 from backend_api.identity.mongo.documents import DOCUMENTS as IDENTITY
@@ -19,7 +18,6 @@ DOCUMENTS: list[type[Document]] = [
     *IDENTITY,
     *CONVERSATIONS,
     *SETTINGS,
-    *AGENTS,
 ]
 
 

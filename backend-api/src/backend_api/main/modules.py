@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from backend_api.agents.module import AGENTS
 from backend_api.background.module import BACKGROUND
 from backend_api.mcp.module import MCP
 from backend_api.memories.module import MEMORIES
@@ -12,4 +13,4 @@ from backend_api.schedules.module import SCHEDULES
 from backend_api.session_state.module import SESSION_STATE
 from backend_api.skills.module import SKILLS
 
-MODULES: tuple[Module, ...] = (SKILLS, SCHEDULES, MEMORIES, RESEARCH, BACKGROUND, PREVIEWS, MCP, SESSION_STATE)
+MODULES: tuple[Module, ...] = (AGENTS, SKILLS, SCHEDULES, MEMORIES, RESEARCH, BACKGROUND, PREVIEWS, MCP, SESSION_STATE)

@@ -9,7 +9,6 @@ from typing import Any
 from fastapi import APIRouter, FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
-from backend_api.agents import http as agents
 from backend_api.catalogue import http as catalogue
 from backend_api.computers.http import files, sandbox, screen, snapshots
 from backend_api.conversations.http import events, jobs, messages, session_socket, sessions, usage
@@ -63,7 +62,6 @@ _TAGS: list[dict[str, Any]] = [
     {"name": "computer", "description": "The desktop, live."},
     {"name": "usage", "description": "Tokens and what they cost."},
     {"name": "catalogue", "description": "Tools, models, presets."},
-    {"name": "agents", "description": "Kinds of sub-agents, of everybody and of the caller."},
     {"name": "settings", "description": "What each user has set, over what the deployment has."},
     {"name": "health", "description": "Open inside the deployment."},
 ]
@@ -103,7 +101,6 @@ def build_app(
         sandbox.router,
         catalogue.router,
         settings.router,
-        agents.router,
         jobs.router,
         usage.router,
         health.router,

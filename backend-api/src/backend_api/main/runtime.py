@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from pydantic_settings import BaseSettings
 
 from backend_api.agent.preset import Presets
-from backend_api.agent.subagent_kinds import SubagentKind
 from backend_api.agent.tool import Tool, ToolSpec
 from backend_api.agent.tools.custom_tools import read_custom_tools
 from backend_api.agent.tools.team import team_tools
-from backend_api.agents.mongo.subagent_kinds import MongoSubagentKinds
 from backend_api.computers.application.link_file import LinkFile
 from backend_api.computers.file_links import JwtFileLinks
 from backend_api.conversations.application.finish_deletions import FinishDeletions
@@ -35,7 +33,7 @@ from backend_api.kit.metrics import ProcessMetrics
 from backend_api.kit.mongo.clock import DatabaseClock
 from backend_api.kit.signed_tokens import Signing
 from backend_api.main.agent import Agent, known_tools, open_agent
-from backend_api.main.agent_ports import AgentPorts, Conversations, OfUsers
+from backend_api.main.agent_ports import AgentPorts, Conversations
 from backend_api.main.background_tasks import background_task
 from backend_api.main.limits import limits_of
 from backend_api.main.models import build_catalogue, build_user_catalogues
@@ -51,7 +49,6 @@ from backend_api.main.settings import (
     signing_secret,
 )
 from backend_api.main.stores import Stores, open_stores
-from backend_api.main.subagent_kinds import build_kinds
 from backend_api.main.user_settings import UserSettingsParts, base_urls, deployment_values
 from backend_api.main.web import open_fetcher, search_settings
 from backend_api.models.catalogue import Catalogue
@@ -82,7 +79,6 @@ class Plan:
     catalogue: Catalogue
     presets: Presets
     custom_tools: Sequence[Tool]
-    kinds: Sequence[SubagentKind]
     box: AesSecretBox
     links: JwtFileLinks
     clock: DatabaseClock
@@ -128,9 +124,10 @@ def plan(settings: Settings, modules: Sequence[Module] = MODULES) -> Plan:
         catalogue = build_catalogue(settings)
         product = known_tools(modules)
         custom = read_custom_tools(settings.tools_dir, [tool.name for tool in product])
-        presets = build_presets(settings, catalogue.models(), [*product, *(tool.spec for tool in custom)])
-        of_modules = plan_modules(modules, module_settings, {})
-        kinds = build_kinds(settings.agents_dir, catalogue.models(), [*product, *(tool.spec for tool in custom)])
+        specs = [*product, *(tool.spec for tool in custom)]
+        presets = build_presets(settings, catalogue.models(), specs)
+        known = {"models": catalogue.models(), "known_tools": specs}
+        of_modules = plan_modules(modules, module_settings, known)
     except ValueError as error:
         raise SettingsError(str(error)) from error
     clock = DatabaseClock()
@@ -144,7 +141,6 @@ def plan(settings: Settings, modules: Sequence[Module] = MODULES) -> Plan:
         catalogue=catalogue,
         presets=presets,
         custom_tools=custom,
-        kinds=kinds,
         box=box,
         links=links,
         clock=clock,
@@ -157,8 +153,6 @@ def _user_settings(planned: Plan, catalogues: UserCatalogues) -> UserSettingsPar
         store=MongoSettingsStore(),
         box=planned.box,
         catalogues=catalogues,
-        kinds=MongoSubagentKinds(),
-        shared_kinds=planned.kinds,
         base_urls=base_urls(settings),
         deployment=deployment_values(settings, planned.catalogue.default().id),
         search_keys={SEARCH_KEYS[name] for name in own_keys(search_settings(settings).search_provider)},
@@ -193,6 +187,8 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
             **planned.of_modules.ports,
             "mask": Mask(secrets),
             "open_settings": own.open_settings,
+            "effective_settings": own.open_effective_settings,
+            "tools": tools,
             "database": database,
             "sessions": sessions,
             "stream": stores.stream,
@@ -229,10 +225,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     transcripts=transcripts,
                     kept_calls=MongoKeptCalls(database, most=settings.max_model_calls_mb_per_user * 1024**2),
                 ),
-                users=OfUsers(
-                    effective_settings=own.open_effective_settings,
-                    kinds=own.kinds_of_users,
-                ),
+                effective_settings=own.open_effective_settings,
                 sandbox=sandboxes,
                 modules=modules,
                 link_file=LinkFile(

@@ -112,7 +112,6 @@ class Settings(BaseSettings):
     vision_models: Names = ()
     demo_delay_ms: int = Field(default=20, ge=0)
     prompts_dir: Path | None = None
-    agents_dir: Path | None = None
     default_preset: str = "general"
     tools_dir: Path | None = None
     max_turns: int = Field(default=50, ge=1)

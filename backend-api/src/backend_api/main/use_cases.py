@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
 from backend_api.agent.tool import ToolSpec
-from backend_api.agents.application.change_kind import ChangeKind
-from backend_api.agents.application.read_kinds import ReadKinds
 from backend_api.computers.application.issue_ticket import IssueTicket
 from backend_api.computers.application.link_file import LinkFile
 from backend_api.computers.application.open_screen import OpenScreen
@@ -107,8 +105,6 @@ class UseCases:
     try_search_key: TrySearchKey
     ports: Mapping[str, object]
     """Of the modules, by which their routes know them."""
-    read_kinds: ReadKinds
-    change_kind: ChangeKind
     tools: tuple[ToolSpec, ...]
     required: Mapping[str, Probe] = field(default_factory=dict[str, Probe])
     optional: Mapping[str, Probe] = field(default_factory=dict[str, Probe])
