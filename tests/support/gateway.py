@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, fields, replace
 
 import httpx
@@ -16,9 +16,9 @@ from backend_api.agent.model import ModelInfo
 from backend_api.agent.options import NO_OPTIONS
 from backend_api.agent.preset import Presets
 from backend_api.agent.presets.preset_files import read_presets
+from backend_api.agent.subagent_kinds import BUILT_IN
 from backend_api.agent.tool import ToolSpec
 from backend_api.agent.tools.team import team_tools
-from backend_api.agents.mongo.subagent_kinds import MongoSubagentKinds
 from backend_api.computers.file_links import JwtFileLinks
 from backend_api.computers.redis import RedisTickets
 from backend_api.conversations.application.session_rules import OptionRules
@@ -29,6 +29,7 @@ from backend_api.conversations.mongo.session_feed import MongoSessionFeed
 from backend_api.conversations.mongo.session_repository import MongoSessionRepository
 from backend_api.conversations.mongo.spending import MongoSpending
 from backend_api.conversations.mongo.transcripts import MongoTranscripts
+from backend_api.identity.application.connection_auth import AuthenticatedConnections
 from backend_api.identity.application.limits import Limits
 from backend_api.identity.mongo.refresh_tokens import MongoRefreshTokens
 from backend_api.identity.mongo.users import MongoUsers
@@ -40,6 +41,7 @@ from backend_api.kit.listening.server import server_for
 from backend_api.kit.masking import Mask
 from backend_api.kit.mongo.database import Database
 from backend_api.kit.redis.client import connect_redis
+from backend_api.kit.signed_tokens import Signing
 from backend_api.main.app import Wire, create_app
 from backend_api.main.assembly import assemble
 from backend_api.main.background_tasks import background_task
@@ -48,23 +50,11 @@ from backend_api.main.gateway_ports import Policy, Ports
 from backend_api.main.modules import MODULES
 from backend_api.main.use_cases import UseCases
 from backend_api.main.user_settings import UserSettingsParts
-from backend_api.mcp.application.own_servers import ServersOfUsers
-from backend_api.mcp.application.user_sign_ins import SignInsOfUsers
-from backend_api.mcp.application.user_tokens import UserTokens
-from backend_api.mcp.client.connector import McpConnections
-from backend_api.mcp.client.network import Network, Networks
 from backend_api.mcp.domain.entity import McpTarget
-from backend_api.mcp.mongo.mcp_servers import MongoMcpServers
-from backend_api.mcp.mongo.mcp_sign_ins import MongoSignIns
-from backend_api.mcp.oauth.authorizer import OAuthAuthorizer
 from backend_api.mcp.ports import McpConnection, McpConnector, McpServerError, Place
-from backend_api.mcp.redis import RedisPendingSignIns
 from backend_api.module import Module, open_modules
-from backend_api.previews.application.open_port import PreviewPolicy
 from backend_api.previews.domain.errors import NothingListensError
-from backend_api.previews.mongo.opened_ports import MongoOpenedPorts
 from backend_api.previews.ports import AppAnswer, AppRequest, AppSocket, SandboxApps
-from backend_api.previews.preview_tokens import JwtPreviewTokens
 from backend_api.runs.mongo.run_ledger import MongoRunLedger
 from backend_api.runs.mongo.run_waits import MongoWaits
 from backend_api.sandboxes.domain.entity import Sandbox, Scope
@@ -74,7 +64,7 @@ from backend_api.sandboxes.tool_api.endpoints import Endpoints
 from backend_api.settings.application.user_rules import UserRules
 from backend_api.settings.mongo.user_settings import MongoSettingsStore
 from backend_api.skills.library.library import read_library
-from backend_api.web.fetch.guarded_client import guarded_client, guarded_transport
+from backend_api.web.fetch.guarded_client import guarded_client
 from backend_api.web.fetch.rules import FetchRules, allowed_hosts
 from backend_api.web.search.own_search import SearchKeyTrials
 from contracts.sandboxes import EndpointToken
@@ -119,6 +109,10 @@ class NoApps:
     ) -> AsyncGenerator[AppSocket]:
         raise NothingListensError(f"Nothing listens at port {port} yet.")
         yield
+
+
+async def _nothing() -> None:
+    pass
 
 
 class NoEndpoints:
@@ -194,6 +188,7 @@ async def run_gateway(
     unseen_most: int = 0,
     computers: MemorySandboxes | None = None,
     apps: SandboxApps | None = None,
+    preview_domain: str = "",
     clock: Callable[[], float] = time.time,
     modules: Sequence[Module] = MODULES,
 ) -> AsyncGenerator[Gateway]:
@@ -202,7 +197,7 @@ async def run_gateway(
     these are connected to, what is fetched may be at `fetch_hosts`, and
     sources of papers are at `source_urls`, without which there are none."""
     options = options or WebOptions()
-    own = own or settings_parts(MongoSettingsStore(), MODEL, PLAIN, kinds=MongoSubagentKinds())
+    own = own or settings_parts(MongoSettingsStore(), MODEL, PLAIN)
     limits = limits or Limits(**dict.fromkeys((field.name for field in fields(Limits)), 0))
     presets = Presets(read_presets(), default="general")
     rules = OptionRules((), (TOOL,), NO_OPTIONS, presets, [tool.spec for tool in team_tools()])
@@ -214,41 +209,50 @@ async def run_gateway(
         redis_channels(redis_uri) as live,
         MongoSessionFeed(database) as feed,
         httpx.AsyncClient(transport=httpx.MockTransport(_searched)) as search,
-        _mcp_network(mcp_hosts) as networks,
         guarded_client(FetchRules(allowed_hosts(fetch_hosts))) as fetcher,
-        open_modules(
-            modules,
-            module_settings(modules, source_urls),
-            {
-                "mask": Mask(),
-                "open_settings": own.open_settings,
-                "database": database,
-                "sessions": MongoSessionRepository(database),
-                "stream": live.stream,
-                "notifier": live.notifier,
-                "limiter": RedisRateLimiter(redis),
-                "limits": replace(limits, waiting_messages=unseen_most),
-                "rules_of": UserRules(own.open_effective_settings, rules),
-                "clock": clock,
-                "fetcher": fetcher,
-                "redis": redis,
-                "endpoints": Endpoints(NoEndpoints()),
-                "sandboxes": sandboxes,
-                "sandbox_tools": sandbox_commands,
-                "ledger": MongoRunLedger(database, unseen_most=unseen_most),
-                "transcripts": MongoTranscripts(database),
-                "skill_library": LIBRARY,
-                "skill_downloads": MemorySkillDownloads(downloads),
-            },
-        ) as opened,
+        AsyncExitStack() as stack,
     ):
-        sign_ins, authorizer = SignInsOfUsers(MongoSignIns(), own.box), OAuthAuthorizer(networks)
-        if mcp_hosts:
-            mcp_connections = McpConnections(networks, tokens_of=UserTokens(sign_ins, authorizer).of)
         users = MongoUsers(database)
+        connections = AuthenticatedConnections(users, live.notifier, clock)
+        given = {
+            "mask": Mask(),
+            "open_settings": own.open_settings,
+            "effective_settings": own.open_effective_settings,
+            "tools": (TOOL,),
+            "shared_kinds": BUILT_IN,
+            "database": database,
+            "sessions": MongoSessionRepository(database),
+            "stream": live.stream,
+            "notifier": live.notifier,
+            "limiter": RedisRateLimiter(redis),
+            "limits": replace(limits, waiting_messages=unseen_most),
+            "rules_of": UserRules(own.open_effective_settings, rules),
+            "clock": clock,
+            "fetcher": fetcher,
+            "redis": redis,
+            "endpoints": Endpoints(NoEndpoints()),
+            "sandboxes": sandboxes,
+            "sandbox_tools": sandbox_commands,
+            "ledger": MongoRunLedger(database, unseen_most=unseen_most),
+            "transcripts": MongoTranscripts(database),
+            "skill_library": LIBRARY,
+            "skill_downloads": MemorySkillDownloads(downloads),
+            "running_sandboxes": sandboxes,
+            "sandbox_apps": apps or NoApps(),
+            "signing": Signing(secret=SECRET, algorithm="HS256"),
+            "connections": connections,
+            "is_local": options.is_local,
+            "log": MongoEventLog(database),
+            "secret_box": own.box,
+            "fetch_proxy": "",
+            "shared_mcp": shared_mcp,
+            **({} if mcp_hosts else {"mcp_connector": mcp_connections or NoMcpServers()}),
+        }
+        of_modules = module_settings(modules, source_urls, preview_domain, mcp_hosts)
+        opened = await stack.enter_async_context(open_modules(modules, of_modules, given))
         ports = Ports(
             users=users,
-            accounts=users,
+            connections=connections,
             refresh_tokens=MongoRefreshTokens(),
             passwords=Argon2Passwords(CHEAP),
             access_tokens=JwtAccessTokens(SECRET, algorithm="HS256", expires_s=expires_s),
@@ -270,18 +274,9 @@ async def run_gateway(
             screens=MemoryScreens(),
             tickets=RedisTickets(redis),
             links=JwtFileLinks(SECRET, algorithm="HS256"),
-            opened_ports=MongoOpenedPorts(database),
-            running_sandboxes=sandboxes,
-            sandbox_apps=apps or NoApps(),
-            preview_tokens=JwtPreviewTokens(SECRET, algorithm="HS256", clock=clock),
             search_trials=SearchKeyTrials(search),
             own=own,
             modules=opened,
-            mcp_servers=ServersOfUsers(MongoMcpServers(), own.box, shared_mcp),
-            mcp_connections=mcp_connections or NoMcpServers(),
-            mcp_sign_ins=sign_ins,
-            mcp_authorizer=authorizer,
-            pending_sign_ins=RedisPendingSignIns(redis),
             tools=(TOOL,),
             rules=rules,
             clock=clock,
@@ -292,7 +287,6 @@ async def run_gateway(
             poll_s=0.2,
             streams_per_user=streams_per_user,
             presets=presets,
-            previews=PreviewPolicy(domain=options.preview_domain),
         )
         use_cases = assemble(ports, policy)
 
@@ -300,7 +294,7 @@ async def run_gateway(
         async def wire() -> AsyncGenerator[UseCases]:
             async with (
                 background_task(use_cases.connections.watch_log_ins(), "log-ins"),
-                background_task(use_cases.reach_port.connections.watch_ports(), "opened ports"),
+                background_task(opened.tasks.get("opened ports", _nothing)(), "opened ports"),
             ):
                 yield use_cases
 
@@ -320,14 +314,6 @@ async def run_gateway(
                 client=client,
             )
     await redis.aclose()
-
-
-@asynccontextmanager
-async def _mcp_network(hosts: Sequence[str]) -> AsyncGenerator[Networks]:
-    rules = FetchRules(allowed_hosts(hosts))
-    async with guarded_transport(rules) as transport:
-        network = Network(transport=transport, rules=rules)
-        yield Networks(shared=network, own=network)
 
 
 @asynccontextmanager

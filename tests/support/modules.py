@@ -27,9 +27,18 @@ _NOWHERE = dict.fromkeys(
 """No address that anything is fetched from."""
 
 
-def module_settings(modules: Sequence[Module], source_urls: Mapping[str, str] | None = None) -> dict[str, BaseSettings]:
+def module_settings(
+    modules: Sequence[Module],
+    source_urls: Mapping[str, str] | None = None,
+    preview_domain: str = "",
+    mcp_hosts: Sequence[str] = (),
+) -> dict[str, BaseSettings]:
     """Of each, by its name. Sources of papers are at these addresses: no test asks the real ones."""
-    own: dict[str, dict[str, Any]] = {"research": {"research_source_urls": dict(source_urls or _NOWHERE)}}
+    own: dict[str, dict[str, Any]] = {
+        "research": {"research_source_urls": dict(source_urls or _NOWHERE)},
+        "mcp": {"mcp_allowed_hosts": tuple(mcp_hosts)},
+        "previews": {"preview_domain": preview_domain or "off"},
+    }
     return {module.name: module.settings(**own.get(module.name, {})) for module in modules}
 
 

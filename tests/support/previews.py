@@ -96,12 +96,18 @@ async def preview_gateway(
     public_url: str = "",
 ) -> AsyncGenerator[Gateway]:
     """Every session's computer is the one of that tool API."""
-    options = WebOptions(preview_domain=domain, is_local=is_local, public_url=public_url)
+    options = WebOptions(is_local=is_local, public_url=public_url)
     computers = SameSandbox(a_sandbox())
     async with Endpoints(FixedTokens(endpoint)) as endpoints:
         apps = ToolApiSandboxApps(PortTunnels(endpoints), head_s=head_s)
         async with run_gateway(
-            mongo.uri, database_name, redis.uri, options=options, computers=computers, apps=apps
+            mongo.uri,
+            database_name,
+            redis.uri,
+            options=options,
+            computers=computers,
+            apps=apps,
+            preview_domain=domain,
         ) as gateway:
             yield gateway
 

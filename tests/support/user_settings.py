@@ -8,13 +8,10 @@ from dataclasses import dataclass
 
 from backend_api.agent.catalogue import ChosenModel, ModelCatalogue, ProviderName, Role
 from backend_api.agent.model import ChatModel, ModelInfo, UnknownModelError
-from backend_api.agents.domain import OwnKinds
 from backend_api.main.user_settings import UserSettingsParts
 from backend_api.settings.domain.entity import OwnSettings
 from backend_api.settings.ports import ListedModels, SettingsStore
 from backend_api.settings.secret_box import AesSecretBox
-from support.memory.store import MemoryStore
-from support.memory.subagent_kinds import MemorySubagentKinds
 from support.scripted import ScriptedModel
 
 SEALING = "Zk3vXq81LmN0pRtYw7uBcD5eFgH2iJ4a"
@@ -72,13 +69,10 @@ class FixedCatalogues:
         del own
 
 
-def settings_parts(
-    store: SettingsStore, *infos: ModelInfo, chat: ChatModel | None = None, kinds: OwnKinds | None = None
-) -> UserSettingsParts:
+def settings_parts(store: SettingsStore, *infos: ModelInfo, chat: ChatModel | None = None) -> UserSettingsParts:
     """With a key that seals."""
     return UserSettingsParts(
         store=store,
         box=AesSecretBox([SEALING]),
         catalogues=FixedCatalogues(FixedModels(infos, chat or ScriptedModel([]))),
-        kinds=kinds or MemorySubagentKinds(MemoryStore()),
     )

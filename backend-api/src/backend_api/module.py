@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 from beanie import Document
 from fastapi import APIRouter
 from pydantic_settings import BaseSettings
+from starlette.types import ASGIApp
 
 from backend_api.agent.capability import Capability, ToolSource
 from backend_api.agent.tool import Tool
@@ -18,17 +19,21 @@ from backend_api.agent.tool import Tool
 T = TypeVar("T")
 Task = Callable[[], Coroutine[None, None, None]]
 """Work beside the requests, that goes on until it is cancelled."""
+Middleware = Callable[..., ASGIApp]
+"""Made of the application around which it stands, and of `options`, those of the edge."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
     """What an open module gives: `ports`, by which its own routes and the modules after it know it, the `tools` of
-    agents, their `capabilities`, and `tasks` by name, which run in every gateway and worker."""
+    agents, their `capabilities`, `tasks` by name, which run in every gateway and worker, and `closings`, called as a
+    gateway begins to end."""
 
     ports: Mapping[str, object] = field(default_factory=dict[str, object])
     tools: Sequence[ToolSource] = ()
     capabilities: Sequence[Capability] = ()
     tasks: Mapping[str, Task] = field(default_factory=dict[str, Task])
+    closings: Sequence[Callable[[], None]] = ()
 
     def port(self, name: str, default: T) -> T:
         """The port of this name, or the default where no module has it: what the gateway itself would like to know of
@@ -56,8 +61,8 @@ class NoSettings(BaseSettings):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Module:
     """A bounded context. What is needed before anything is open stands here: the `settings` it reads from the
-    environment, the `documents` it stores, its `routes` and what is said of them in the API document, and the `tools`
-    that may be named in presets and kinds of agents.
+    environment, the `documents` it stores, its `routes` and what is said of them in the API document, the `middleware`
+    around all routes, and the `tools` that may be named in presets and kinds of agents.
 
     `plan` looks at its settings, and at what they name, so that a start with wrong ones is refused before anything is
     opened: it raises `ValueError`. `open` makes the rest. Both are called with keyword arguments: their parameters name
@@ -70,6 +75,7 @@ class Module:
     settings: type[BaseSettings] = NoSettings
     documents: Sequence[type[Document]] = ()
     routes: Sequence[APIRouter] = ()
+    middleware: Sequence[Middleware] = ()
     tools: Sequence[Tool] = ()
     plan: Callable[..., Planned] = _nothing_planned
     open: Callable[..., AbstractAsyncContextManager[Parts]]
@@ -102,6 +108,7 @@ async def open_modules(
     tools: list[ToolSource] = []
     capabilities: list[Capability] = []
     tasks: dict[str, Task] = {}
+    closings: list[Callable[[], None]] = []
     async with AsyncExitStack() as stack:
         for module in modules:
             wanted = _arguments(module, module.open, known | {"settings": settings[module.name]})
@@ -110,7 +117,8 @@ async def open_modules(
             tools += parts.tools
             capabilities += parts.capabilities
             tasks |= parts.tasks
-        yield Parts(ports=known, tools=tools, capabilities=capabilities, tasks=tasks)
+            closings += parts.closings
+        yield Parts(ports=known, tools=tools, capabilities=capabilities, tasks=tasks, closings=closings)
 
 
 def _arguments(module: Module, made_by: Callable[..., object], known: Mapping[str, object]) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from jose import jwt
 from websockets.typing import Subprotocol
 
 from backend_api.agent.model import ModelInfo
-from backend_api.agents.mongo.subagent_kinds import MongoSubagentKinds
 from backend_api.computers.domain import FileLink
 from backend_api.computers.file_links import JwtFileLinks
 from backend_api.identity.http.caller import CurrentCaller
@@ -110,11 +109,11 @@ def httpx_request(rule: Rule) -> dict[str, Any]:
 
 @pytest.fixture
 async def house(mongo_server: Server, redis_server: Server, mongo_database_name: str) -> AsyncGenerator[House]:
-    options = WebOptions(run_wait_s=0.1, preview_domain="localhost")
+    options = WebOptions(run_wait_s=0.1)
     of_openai = ModelInfo(id="of-openai", label="Of OpenAI", provider="openai")
-    own = settings_parts(MongoSettingsStore(), MODEL, PLAIN, of_openai, kinds=MongoSubagentKinds())
+    own = settings_parts(MongoSettingsStore(), MODEL, PLAIN, of_openai)
     async with run_gateway(
-        mongo_server.uri, mongo_database_name, redis_server.uri, options=options, own=own
+        mongo_server.uri, mongo_database_name, redis_server.uri, options=options, own=own, preview_domain="localhost"
     ) as gateway:
         yield House(gateway, await gateway.user("anna"), await gateway.user("bert"))
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from backend_api.agent.tool import ToolSpec
 from backend_api.agent.tool_rules import is_named
+from backend_api.kit.ids import UserId
 
 MAIN = "main"
 """The agent that a person talks to. No kind has this name."""
@@ -110,3 +112,28 @@ def is_built_in(name: str) -> bool:
 def find_kind(kinds: Iterable[SubagentKind], name: str) -> SubagentKind | None:
     """The one of that name."""
     return next((kind for kind in kinds if kind.name == name), None)
+
+
+class Kinds(Protocol):
+    """Those that sub-agents of a user may be of."""
+
+    @property
+    def shared(self) -> Sequence[SubagentKind]:
+        """Those of everybody."""
+        ...
+
+    async def __call__(self, user_id: UserId) -> Sequence[SubagentKind]:
+        """In the order in which they are offered. Raises `StoreUnavailableError`."""
+        ...
+
+
+class _BuiltInKinds:
+    shared = BUILT_IN
+
+    async def __call__(self, user_id: UserId) -> Sequence[SubagentKind]:
+        del user_id
+        return BUILT_IN
+
+
+BUILT_IN_KINDS = _BuiltInKinds()
+"""Where neither a deployment nor users write any."""

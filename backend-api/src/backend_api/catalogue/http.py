@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
@@ -101,7 +102,7 @@ class PresetBody(PresetTextBody):
 async def tools(
     caller: CurrentCaller,
     tools: Annotated[tuple[ToolSpec, ...], port("tools")],
-    list_mcp_tools: Annotated[ListMcpTools, port("list_mcp_tools")],
+    list_mcp_tools: Annotated[ListMcpTools | None, port("list_mcp_tools", None)],
     sessions: Annotated[SessionRepository, port("sessions")],
     rules: Annotated[OptionRules, port("rules")],
     session_id: Annotated[str | None, Query(max_length=200)] = None,
@@ -114,7 +115,9 @@ async def tools(
     else:
         session = await sessions.get(SessionId(session_id), caller.user.id)
         own, preset = rules.tools_of(session), rules.preset_of(session)
-    offered = await list_mcp_tools.of(caller.user.id, preset.may_have if preset is not None else _any)
+    offered: Sequence[OfferedMcpTool] = ()
+    if list_mcp_tools is not None:
+        offered = await list_mcp_tools.of(caller.user.id, preset.may_have if preset is not None else _any)
     return [
         *(ToolBody.model_validate(tool).model_copy(update={"family": _family_of(tool.name)}) for tool in own),
         *(

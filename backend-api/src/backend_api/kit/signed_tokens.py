@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from jose import JWTError, jwt
 
 ALGORITHMS = ("HS256", "HS384", "HS512")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signing:
+    """What the tokens of a deployment are signed by."""
+
+    secret: str = field(repr=False)
+    algorithm: str
 
 
 class TokenSigner:

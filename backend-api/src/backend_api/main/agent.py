@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 
 from backend_api.agent.capability import Setup, tools_of
 from backend_api.agent.preset import Presets
+from backend_api.agent.subagent_kinds import BUILT_IN_KINDS
 from backend_api.agent.tool import Tool, ToolSpec
 from backend_api.agent.tools.ask_user import ask_user
 from backend_api.agent.tools.compact import COMPACT
@@ -40,13 +41,10 @@ from backend_api.main.capabilities import capabilities
 from backend_api.main.modules import MODULES
 from backend_api.main.settings import Settings
 from backend_api.main.web import known_web_tools, search_settings, web_tools
-from backend_api.mcp.application.run_servers import McpServers
-from backend_api.mcp.tools import McpTools
 from backend_api.models.catalogue import Catalogue
 from backend_api.module import Module
-from backend_api.previews.tools import PortTools, port_tools
 from backend_api.runs.application.histories import Histories
-from backend_api.runs.application.run_services import RunOptions, RunServices, no_commands
+from backend_api.runs.application.run_services import RunOptions, RunServices, no_commands, no_mcp_tools
 from backend_api.runs.application.session_traces import SessionTraces
 from backend_api.runs.application.title_sessions import TitleSessions
 from backend_api.runs.application.worker import Worker
@@ -71,9 +69,9 @@ async def open_agent(
     def now() -> datetime:
         return datetime.fromtimestamp(clock(), UTC)
 
-    kept, users, sandbox = ports.conversations, ports.users, ports.sandbox
+    kept, sandbox = ports.conversations, ports.sandbox
     async with catalogue:
-        own = users.effective_settings.open_settings
+        own = ports.effective_settings.open_settings
         web = web_tools(search_settings(settings), own, ports.search_http, ports.fetcher)
         sign = _link_signer(ports.link_file, settings.link_origin)
         local = _local_tools(now, sign, web)
@@ -88,11 +86,9 @@ async def open_agent(
             LocalTools(todo_tools()),
             LocalTools(task_tools(mirror_tasks)),
             TeamTools(settings.max_teammates),
-            *ports.modules.tools,
             SandboxToolSource(foreground_tools(), sandbox.sandboxes, sandbox.tools, place_skills=place_skills),
-            PortTools(ports.open_port, ports.close_port),
             LocalTools(ports.custom_tools),
-            McpTools(),
+            *ports.modules.tools,
             of_modules=ports.modules.capabilities,
             max_tokens=settings.max_token_budget,
             max_output_tokens=settings.max_output_tokens,
@@ -108,7 +104,7 @@ async def open_agent(
             transcripts=kept.transcripts,
             stream=kept.stream,
             catalogue=catalogue,
-            effective_settings=users.effective_settings,
+            effective_settings=ports.effective_settings,
             histories=histories,
             traces=SessionTraces(
                 log=kept.log, stream=kept.stream, histories=histories, mask=mask, kept_calls=kept.kept_calls
@@ -131,22 +127,15 @@ async def open_agent(
             presets=presets,
             mask=mask,
             kept_calls=kept.kept_calls,
-            effective_settings=users.effective_settings,
-            kinds=users.kinds,
+            effective_settings=ports.effective_settings,
+            kinds=ports.modules.port("kinds", BUILT_IN_KINDS),
             write_transcript=WriteTranscript(kept.log, files, now),
             write_result=WriteResult(files),
             mirror_tasks=mirror_tasks,
             mirror_team=MirrorTeam(mirrored),
             request_end_of_commands=ports.modules.port("request_end_of_commands", no_commands),
             want_title=title_sessions.want,
-            mcp_tools=McpServers(
-                connector=ports.mcp_connections,
-                log=kept.log,
-                clock=now,
-                shared=ports.mcp_servers.shared,
-                own=ports.mcp_servers.targets,
-                sign_ins=ports.mcp_sign_ins,
-            ).of_run,
+            mcp_tools=ports.modules.port("mcp_tools", no_mcp_tools),
             keep_sandbox=sandbox.sandboxes.keep_alive,
             histories=histories,
         )
@@ -176,7 +165,6 @@ def known_tools(modules: Sequence[Module] = MODULES) -> list[ToolSpec]:
         *task_tools(),
         *team_tools(),
         *(tool for module in modules for tool in module.tools),
-        *port_tools(),
     )
     return [*(tool.spec for tool in own), *foreground_tools()]
 

@@ -8,18 +8,13 @@ from dataclasses import dataclass
 import httpx
 
 from backend_api.agent.tool import Tool
-from backend_api.agents.application.kinds_of_users import KindsOfUsers
 from backend_api.computers.application.link_file import LinkFile
 from backend_api.conversations.domain.kept_calls import KeptCalls
 from backend_api.conversations.domain.titles import Titles
 from backend_api.conversations.ports import EventLog, RunLedger, SessionRepository, SessionStream, Transcripts
 from backend_api.kit.notifier import Notifier
 from backend_api.main.sandboxes import SandboxPorts
-from backend_api.mcp.application.own_servers import ServersOfUsers
-from backend_api.mcp.application.user_sign_ins import SignInsOfUsers
-from backend_api.mcp.ports import McpConnector
 from backend_api.module import Parts
-from backend_api.previews.application.open_port import ClosePort, OpenPort
 from backend_api.settings.application.effective_settings import OpenEffectiveSettings
 from backend_api.web.fetch.guarded_client import GuardedClient
 
@@ -39,28 +34,15 @@ class Conversations:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OfUsers:
-    """What each user has of its own."""
-
-    effective_settings: OpenEffectiveSettings
-    kinds: KindsOfUsers
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentPorts:
     """All of it."""
 
     conversations: Conversations
-    users: OfUsers
+    effective_settings: OpenEffectiveSettings
     sandbox: SandboxPorts
     modules: Parts
     link_file: LinkFile
-    open_port: OpenPort
-    close_port: ClosePort
     custom_tools: Sequence[Tool] = ()
-    mcp_servers: ServersOfUsers
-    mcp_connections: McpConnector
-    mcp_sign_ins: SignInsOfUsers
     fetcher: GuardedClient
     search_http: httpx.AsyncClient
     secrets: tuple[str, ...] = ()

@@ -37,4 +37,5 @@ def _with_modules(options: WebOptions, modules: Sequence[Module], lifespan: Life
     routers = [router for module in modules for router in module.routes]
     used = {tag for router in routers for tag in router.tags}
     tags = [{"name": module.name, "description": module.description} for module in modules if module.name in used]
-    return build_app(options, lifespan, routers, tags)
+    middleware = [one for module in modules for one in module.middleware]
+    return build_app(options, lifespan, routers, tags, middleware)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import cast
 
-from backend_api.agents.application.change_kind import ChangeKind
-from backend_api.agents.application.read_kinds import ReadKinds
 from backend_api.computers.application.issue_ticket import IssueTicket
 from backend_api.computers.application.link_file import LinkFile
 from backend_api.computers.application.open_screen import OpenScreen
@@ -37,7 +35,6 @@ from backend_api.conversations.application.update_session import UpdateSession
 from backend_api.identity.application.answer_slots import AnswerSlots
 from backend_api.identity.application.authenticate import Authenticate
 from backend_api.identity.application.change_password import ChangePassword
-from backend_api.identity.application.connection_auth import AuthenticatedConnections
 from backend_api.identity.application.guesses import ChangeGuesses, LogInGuesses
 from backend_api.identity.application.issue_grant import IssueGrant
 from backend_api.identity.application.log_in import LogIn
@@ -46,14 +43,6 @@ from backend_api.identity.application.refresh import Refresh
 from backend_api.identity.application.register import Register
 from backend_api.main.gateway_ports import Policy, Ports
 from backend_api.main.use_cases import UseCases
-from backend_api.mcp.application.change_servers import ChangeMcpServers
-from backend_api.mcp.application.list_tools import ListMcpTools
-from backend_api.mcp.application.sign_in_server import SignInMcpServer
-from backend_api.mcp.client.config_file import own_server
-from backend_api.previews.application.issue_address import IssueAddress
-from backend_api.previews.application.open_port import ClosePort, OpenPort
-from backend_api.previews.application.preview_connections import PreviewConnections
-from backend_api.previews.application.reach_port import ReachPort
 from backend_api.settings.application.change_setting import ChangeSetting
 from backend_api.settings.application.read_settings import ReadSettings
 from backend_api.settings.application.try_key import TryKey
@@ -72,7 +61,7 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
     send_message = SendMessage(ports.ledger, ports.stream, ports.notifier, limiter, limits, attached, ports.slots)
     heads = SessionHeads(ports.log, policy.poll_s)
     follow_events = FollowEvents(ports.sessions, ports.log, ports.stream, heads, policy.poll_s)
-    connections = AuthenticatedConnections(ports.accounts, ports.notifier, ports.clock)
+    connections = ports.connections
     slots = StreamSlots(policy.streams_per_user, connections)
     stop_commands = ports.modules.port("stop_commands", NO_BACKGROUND_WORK)
     stop_run = StopRun(ports.sessions, ports.ledger, ports.log, ports.stream, ports.notifier, stop_commands)
@@ -136,30 +125,6 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
             ports.screens,
             ports.modules.port("controls", cast("Controls | None", None)),
         ),
-        opened_ports=ports.opened_ports,
-        open_port=OpenPort(
-            sessions=ports.sessions, ports=ports.opened_ports, stream=ports.stream, policy=policy.previews
-        ),
-        close_port=ClosePort(
-            sessions=ports.sessions, ports=ports.opened_ports, stream=ports.stream, notifier=ports.notifier
-        ),
-        issue_address=IssueAddress(
-            sessions=ports.sessions,
-            ports=ports.opened_ports,
-            tokens=ports.preview_tokens,
-            policy=policy.previews,
-            limiter=limiter,
-            limits=limits,
-        ),
-        reach_port=ReachPort(
-            ports=ports.opened_ports,
-            tokens=ports.preview_tokens,
-            log_ins=connections,
-            sandboxes=ports.running_sandboxes,
-            apps=ports.sandbox_apps,
-            connections=PreviewConnections(ports.opened_ports, connections, ports.notifier),
-            policy=policy.previews,
-        ),
         effective_settings=own.open_effective_settings,
         read_settings=ReadSettings(
             own.open_settings, own.box, own.catalogues, own.base_urls, own.deployment, own.search_keys
@@ -177,27 +142,6 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
             limits=limits,
         ),
         ports=ports.modules.ports,
-        change_mcp_servers=ChangeMcpServers(
-            servers=ports.mcp_servers,
-            connector=ports.mcp_connections,
-            sign_ins=ports.mcp_sign_ins,
-            authorizer=ports.mcp_authorizer,
-            sessions=ports.sessions,
-            parse=own_server,
-            limiter=limiter,
-            limits=limits,
-        ),
-        sign_in_mcp_server=SignInMcpServer(
-            servers=ports.mcp_servers,
-            sign_ins=ports.mcp_sign_ins,
-            pending=ports.pending_sign_ins,
-            authorizer=ports.mcp_authorizer,
-            limiter=limiter,
-            limits=limits,
-        ),
-        list_mcp_tools=ListMcpTools(
-            servers=ports.mcp_servers, connector=ports.mcp_connections, limiter=limiter, limits=limits
-        ),
         try_key=TryKey(
             open_settings=own.open_settings,
             catalogues=own.catalogues,
@@ -209,15 +153,6 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
             open_settings=own.open_settings,
             trials=ports.search_trials,
             search_keys=own.search_keys,
-            limiter=limiter,
-            limits=limits,
-        ),
-        read_kinds=ReadKinds(own.kinds_of_users),
-        change_kind=ChangeKind(
-            kinds=own.kinds_of_users,
-            own=own.kinds,
-            effective_settings=own.open_effective_settings,
-            tools=ports.tools,
             limiter=limiter,
             limits=limits,
         ),

@@ -7,23 +7,17 @@ from contextlib import AbstractAsyncContextManager
 
 from beanie import Document
 
-from backend_api.agents.mongo.documents import DOCUMENTS as AGENTS
 from backend_api.conversations.mongo.documents import DOCUMENTS as CONVERSATIONS
 from backend_api.conversations.mongo.migrations import migrate
 from backend_api.identity.mongo.documents import DOCUMENTS as IDENTITY
 from backend_api.kit.mongo.connection import open_database
 from backend_api.kit.mongo.database import Database
-from backend_api.mcp.mongo.documents import DOCUMENTS as MCP
-from backend_api.previews.mongo.documents import DOCUMENTS as PREVIEWS
 from backend_api.settings.mongo.documents import DOCUMENTS as SETTINGS
 
 DOCUMENTS: list[type[Document]] = [
     *IDENTITY,
     *CONVERSATIONS,
-    *MCP,
     *SETTINGS,
-    *AGENTS,
-    *PREVIEWS,
 ]
 
 

@@ -24,10 +24,10 @@ from backend_api.conversations.ports import (
     Transcripts,
     Waits,
 )
+from backend_api.identity.application.connection_auth import AuthenticatedConnections
 from backend_api.identity.application.limits import Limits
 from backend_api.identity.ports import (
     AccessTokens,
-    AccountLookup,
     PasswordHasher,
     RateLimiter,
     RefreshTokens,
@@ -36,13 +36,7 @@ from backend_api.identity.ports import (
 from backend_api.kit.http.ports import Metrics, Probe, no_metrics
 from backend_api.kit.notifier import Notifier
 from backend_api.main.user_settings import UserSettingsParts
-from backend_api.mcp.application.own_servers import ServersOfUsers
-from backend_api.mcp.application.user_sign_ins import SignInsOfUsers
-from backend_api.mcp.domain.sign_in import Authorizer, PendingSignIns
-from backend_api.mcp.ports import McpConnector
 from backend_api.module import Parts
-from backend_api.previews.application.open_port import PreviewPolicy
-from backend_api.previews.ports import OpenedPorts, PreviewTokens, RunningSandboxes, SandboxApps
 from backend_api.sandboxes.domain.snapshots import Snapshots
 from backend_api.sandboxes.ports import Sandboxes, Screens, Workspace
 from backend_api.settings.ports import SearchKeyTrials
@@ -53,7 +47,7 @@ class Ports:
     """Everything the gateway stands on."""
 
     users: Users
-    accounts: AccountLookup
+    connections: AuthenticatedConnections
     refresh_tokens: RefreshTokens
     passwords: PasswordHasher
     access_tokens: AccessTokens
@@ -75,19 +69,10 @@ class Ports:
     screens: Screens
     tickets: Tickets
     links: FileLinks
-    opened_ports: OpenedPorts
-    preview_tokens: PreviewTokens
-    running_sandboxes: RunningSandboxes
-    sandbox_apps: SandboxApps
     own: UserSettingsParts
     search_trials: SearchKeyTrials
     modules: Parts
     """What modules have for their own routes, and for others."""
-    mcp_servers: ServersOfUsers
-    mcp_connections: McpConnector
-    mcp_sign_ins: SignInsOfUsers
-    mcp_authorizer: Authorizer
-    pending_sign_ins: PendingSignIns
     tools: tuple[ToolSpec, ...]
     rules: OptionRules
     """Of the deployment."""
@@ -112,7 +97,6 @@ class Policy:
     options: Options = NO_OPTIONS
     """Of every session, where it chose nothing else."""
     presets: Presets = field(default_factory=Presets)
-    previews: PreviewPolicy = field(default_factory=PreviewPolicy)
 
     @property
     def has_registration(self) -> bool:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from backend_api.agents.module import AGENTS
 from backend_api.background.module import BACKGROUND
 from backend_api.control.module import CONTROL
 from backend_api.folders.module import FOLDERS
+from backend_api.mcp.module import MCP
 from backend_api.memories.module import MEMORIES
 from backend_api.module import Module
+from backend_api.previews.module import PREVIEWS
 from backend_api.research.module import RESEARCH
 from backend_api.schedules.module import SCHEDULES
 from backend_api.search.module import SEARCH
@@ -16,6 +19,7 @@ from backend_api.skills.module import SKILLS
 from backend_api.writing.module import WRITING
 
 MODULES: tuple[Module, ...] = (
+    AGENTS,
     SKILLS,
     SCHEDULES,
     MEMORIES,
@@ -26,5 +30,7 @@ MODULES: tuple[Module, ...] = (
     FOLDERS,
     CONTROL,
     BACKGROUND,
+    PREVIEWS,
+    MCP,
     SESSION_STATE,
 )

@@ -9,7 +9,6 @@ from typing import Any
 from fastapi import APIRouter, FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
-from backend_api.agents import http as agents
 from backend_api.catalogue import http as catalogue
 from backend_api.computers.http import files, sandbox, screen, snapshots
 from backend_api.conversations.http import events, jobs, messages, session_socket, sessions, usage
@@ -23,9 +22,7 @@ from backend_api.kit.http.examples import add_examples
 from backend_api.kit.http.page import page_router
 from backend_api.kit.http.ports import WebOptions
 from backend_api.kit.http.request_rules import request_rules
-from backend_api.mcp.http import mcp, mcp_sign_in
-from backend_api.previews.http import ports
-from backend_api.previews.proxy.app import PreviewHosts
+from backend_api.module import Middleware
 from backend_api.settings import http as settings
 from service_kit.problems import install_problems
 from service_kit.requests import NO_TELEMETRY, RequestMiddleware
@@ -66,8 +63,6 @@ _TAGS: list[dict[str, Any]] = [
     {"name": "computer", "description": "The desktop, live, and who controls it."},
     {"name": "usage", "description": "Tokens and what they cost."},
     {"name": "catalogue", "description": "Tools, models, presets."},
-    {"name": "mcp", "description": "MCP servers, of everybody and of the caller."},
-    {"name": "agents", "description": "Kinds of sub-agents, of everybody and of the caller."},
     {"name": "settings", "description": "What each user has set, over what the deployment has."},
     {"name": "health", "description": "Open inside the deployment."},
 ]
@@ -78,9 +73,10 @@ def build_app(
     lifespan: Lifespan | None = None,
     routers: Sequence[APIRouter] = (),
     tags: Sequence[dict[str, Any]] = (),
+    middleware: Sequence[Middleware] = (),
 ) -> FastAPI:
-    """The application with the routes of modules, which `tags` describe; `app.state.use_cases` must be set before the
-    first request."""
+    """The application with the routes of modules, which `tags` describe, and their `middleware`; `app.state.ports` must
+    be set before the first request."""
     app = FastAPI(
         title="Agent gateway",
         version="1",
@@ -104,12 +100,8 @@ def build_app(
         files.router,
         snapshots.router,
         sandbox.router,
-        ports.router,
         catalogue.router,
         settings.router,
-        agents.router,
-        mcp.router,
-        mcp_sign_in.router,
         jobs.router,
         usage.router,
         health.router,
@@ -136,6 +128,6 @@ def build_app(
         app.add_middleware(ContentOrigin, origin=options.user_content_origin)
     app.add_middleware(Edge, options=options)
     app.add_middleware(RequestMiddleware, rules=request_rules(follows_callers=options.follows_traces))
-    if options.preview_domain:
-        app.add_middleware(PreviewHosts, options=options)
+    for around in middleware:
+        app.add_middleware(around, options=options)
     return app

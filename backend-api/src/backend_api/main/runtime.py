@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from pydantic_settings import BaseSettings
 
 from backend_api.agent.preset import Presets
-from backend_api.agent.subagent_kinds import SubagentKind
 from backend_api.agent.tool import Tool, ToolSpec
 from backend_api.agent.tools.custom_tools import read_custom_tools
 from backend_api.agent.tools.team import team_tools
-from backend_api.agents.mongo.subagent_kinds import MongoSubagentKinds
 from backend_api.computers.application.link_file import LinkFile
 from backend_api.computers.file_links import JwtFileLinks
 from backend_api.conversations.application.finish_deletions import FinishDeletions
@@ -26,20 +24,21 @@ from backend_api.conversations.mongo.kept_calls import MongoKeptCalls
 from backend_api.conversations.mongo.session_repository import MongoSessionRepository
 from backend_api.conversations.mongo.titles import MongoTitles
 from backend_api.conversations.mongo.transcripts import MongoTranscripts
+from backend_api.identity.application.connection_auth import AuthenticatedConnections
+from backend_api.identity.mongo.users import MongoUsers
 from backend_api.identity.redis import RedisRateLimiter
 from backend_api.kit.http.ports import Probe
 from backend_api.kit.masking import Mask
 from backend_api.kit.metrics import ProcessMetrics
 from backend_api.kit.mongo.clock import DatabaseClock
+from backend_api.kit.signed_tokens import Signing
 from backend_api.main.agent import Agent, known_tools, open_agent
-from backend_api.main.agent_ports import AgentPorts, Conversations, OfUsers
+from backend_api.main.agent_ports import AgentPorts, Conversations
 from backend_api.main.background_tasks import background_task
 from backend_api.main.limits import limits_of
-from backend_api.main.mcp import McpParts, deployment_servers, open_mcp_connections
 from backend_api.main.models import build_catalogue, build_user_catalogues
 from backend_api.main.modules import MODULES
 from backend_api.main.presets import build_presets
-from backend_api.main.previews import preview_policy
 from backend_api.main.sandboxes import SandboxPorts, open_sandboxes
 from backend_api.main.settings import (
     Settings,
@@ -50,20 +49,10 @@ from backend_api.main.settings import (
     signing_secret,
 )
 from backend_api.main.stores import Stores, open_stores
-from backend_api.main.subagent_kinds import build_kinds
 from backend_api.main.user_settings import UserSettingsParts, base_urls, deployment_values
 from backend_api.main.web import open_fetcher, search_settings
-from backend_api.mcp.application.own_servers import ServersOfUsers
-from backend_api.mcp.application.reseal_servers import ResealMcpServers
-from backend_api.mcp.application.reseal_sign_ins import ResealSignIns
-from backend_api.mcp.application.user_sign_ins import SignInsOfUsers
-from backend_api.mcp.domain.entity import McpTarget
-from backend_api.mcp.mongo.mcp_servers import MongoMcpServers
-from backend_api.mcp.mongo.mcp_sign_ins import MongoSignIns
 from backend_api.models.catalogue import Catalogue
 from backend_api.module import Module, Parts, Planned, Task, open_modules, plan_modules
-from backend_api.previews.application.open_port import ClosePort, OpenPort
-from backend_api.previews.mongo.opened_ports import MongoOpenedPorts
 from backend_api.runs.application.expire_waits import ExpireWaits
 from backend_api.runs.mongo.run_ledger import MongoRunLedger
 from backend_api.runs.mongo.run_waits import MongoWaits
@@ -90,8 +79,6 @@ class Plan:
     catalogue: Catalogue
     presets: Presets
     custom_tools: Sequence[Tool]
-    mcp_servers: Sequence[McpTarget]
-    kinds: Sequence[SubagentKind]
     box: AesSecretBox
     links: JwtFileLinks
     clock: DatabaseClock
@@ -108,14 +95,13 @@ class Runtime:
     ledger: MongoRunLedger
     waits: MongoWaits
     limiter: RedisRateLimiter
+    users: MongoUsers
+    connections: AuthenticatedConnections
     rules: OptionRules
     agent: Agent
     own: UserSettingsParts
     search_trials: SearchKeyTrials
     modules: Parts
-    mcp_servers: ServersOfUsers
-    opened_ports: MongoOpenedPorts
-    mcp: McpParts
     metrics: ProcessMetrics
 
     @property
@@ -138,10 +124,10 @@ def plan(settings: Settings, modules: Sequence[Module] = MODULES) -> Plan:
         catalogue = build_catalogue(settings)
         product = known_tools(modules)
         custom = read_custom_tools(settings.tools_dir, [tool.name for tool in product])
-        presets = build_presets(settings, catalogue.models(), [*product, *(tool.spec for tool in custom)])
-        mcp_servers = deployment_servers(settings)
-        of_modules = plan_modules(modules, module_settings, {})
-        kinds = build_kinds(settings.agents_dir, catalogue.models(), [*product, *(tool.spec for tool in custom)])
+        specs = [*product, *(tool.spec for tool in custom)]
+        presets = build_presets(settings, catalogue.models(), specs)
+        known = {"models": catalogue.models(), "known_tools": specs}
+        of_modules = plan_modules(modules, module_settings, known)
     except ValueError as error:
         raise SettingsError(str(error)) from error
     clock = DatabaseClock()
@@ -155,8 +141,6 @@ def plan(settings: Settings, modules: Sequence[Module] = MODULES) -> Plan:
         catalogue=catalogue,
         presets=presets,
         custom_tools=custom,
-        mcp_servers=mcp_servers,
-        kinds=kinds,
         box=box,
         links=links,
         clock=clock,
@@ -169,8 +153,6 @@ def _user_settings(planned: Plan, catalogues: UserCatalogues) -> UserSettingsPar
         store=MongoSettingsStore(),
         box=planned.box,
         catalogues=catalogues,
-        kinds=MongoSubagentKinds(),
-        shared_kinds=planned.kinds,
         base_urls=base_urls(settings),
         deployment=deployment_values(settings, planned.catalogue.default().id),
         search_keys={SEARCH_KEYS[name] for name in own_keys(search_settings(settings).search_provider)},
@@ -190,9 +172,8 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
     ):
         database, own = stores.database, _user_settings(planned, catalogues)
         sessions, log = MongoSessionRepository(database), MongoEventLog(database)
-        shared = (secret for target in planned.mcp_servers for secret in target.secrets())
         own_secrets = secrets_of(settings, planned.module_settings.values())
-        secrets = (*own_secrets, planned.secret, *planned.of_modules.secrets, *shared)
+        secrets = (*own_secrets, planned.secret, *planned.of_modules.secrets)
         limiter, tools = RedisRateLimiter(stores.redis), list[ToolSpec]()
         of_team = [tool.spec for tool in team_tools()]
         rules = OptionRules((), tools, settings.session_defaults, planned.presets, of_team)
@@ -200,10 +181,14 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
             database, runs_per_user=settings.max_runs_per_user, unseen_most=settings.max_waiting_messages
         )
         transcripts = MongoTranscripts(database)
+        users = MongoUsers(database)
+        connections = AuthenticatedConnections(users, stores.notifier, planned.clock)
         given = {
             **planned.of_modules.ports,
             "mask": Mask(secrets),
             "open_settings": own.open_settings,
+            "effective_settings": own.open_effective_settings,
+            "tools": tools,
             "database": database,
             "sessions": sessions,
             "stream": stores.stream,
@@ -214,21 +199,21 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
             "clock": planned.clock,
             "fetcher": fetcher,
             "redis": stores.redis,
+            "log": log,
+            "secret_box": own.box,
+            "fetch_proxy": settings.fetch_proxy.get_secret_value(),
             "endpoints": sandboxes.endpoints,
             "sandboxes": sandboxes.sandboxes,
             "sandbox_tools": sandboxes.tools,
+            "running_sandboxes": sandboxes.running,
+            "signing": Signing(secret=planned.secret, algorithm=settings.jwt_algorithm),
+            "connections": connections,
+            "is_local": settings.is_local,
             "ledger": ledger,
             "transcripts": transcripts,
         }
-        async with (
-            open_modules(planned.modules, planned.module_settings, given) as modules,
-            open_mcp_connections(
-                settings, planned.mcp_servers, SignInsOfUsers(MongoSignIns(), own.box), sandboxes.mcp_programs
-            ) as mcp,
-        ):
+        async with open_modules(planned.modules, planned.module_settings, given) as modules:
             waits = MongoWaits(database)
-            mcp_store, opened_ports = MongoMcpServers(), MongoOpenedPorts(database)
-            mcp_servers = ServersOfUsers(mcp_store, planned.box, planned.mcp_servers)
             ports = AgentPorts(
                 conversations=Conversations(
                     ledger=ledger,
@@ -240,26 +225,14 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     transcripts=transcripts,
                     kept_calls=MongoKeptCalls(database, most=settings.max_model_calls_mb_per_user * 1024**2),
                 ),
-                users=OfUsers(
-                    effective_settings=own.open_effective_settings,
-                    kinds=own.kinds_of_users,
-                ),
+                effective_settings=own.open_effective_settings,
                 sandbox=sandboxes,
                 modules=modules,
                 link_file=LinkFile(
                     OwnSandbox(sessions, sandboxes.sandboxes, queue_s=None), sandboxes.workspace, planned.links
                 ),
-                open_port=OpenPort(
-                    sessions=sessions, ports=opened_ports, stream=stores.stream, policy=preview_policy(settings)
-                ),
-                close_port=ClosePort(
-                    sessions=sessions, ports=opened_ports, stream=stores.stream, notifier=stores.notifier
-                ),
                 secrets=secrets,
                 custom_tools=planned.custom_tools,
-                mcp_servers=mcp_servers,
-                mcp_connections=mcp.connections,
-                mcp_sign_ins=mcp.sign_ins,
                 fetcher=fetcher,
                 search_http=search,
             )
@@ -275,8 +248,6 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 ),
                 _running(modules.tasks),
                 background_task(ResealSecrets(own.store, own.box)(), "secrets"),
-                background_task(ResealMcpServers(mcp_store, own.box)(), "MCP secrets"),
-                background_task(ResealSignIns(MongoSignIns(), own.box)(), "MCP sign-ins"),
             ):
                 # Modules are open before the agent, and know its tools by their rules once it is.
                 tools += agent.tools
@@ -288,14 +259,13 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     ledger=ledger,
                     waits=waits,
                     limiter=limiter,
+                    users=users,
+                    connections=connections,
                     rules=rules,
                     agent=agent,
                     own=own,
                     search_trials=SearchKeyTrials(search),
                     modules=modules,
-                    mcp_servers=mcp_servers,
-                    opened_ports=opened_ports,
-                    mcp=mcp,
                     metrics=ProcessMetrics(database),
                 )
 

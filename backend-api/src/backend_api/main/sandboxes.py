@@ -11,17 +11,13 @@ from backend_api.conversations.ports import EventLog, SessionStream
 from backend_api.kit.http.ports import Probe
 from backend_api.kit.ids import SessionId
 from backend_api.main.settings import Settings
-from backend_api.mcp.mcp_programs import McpPrograms
-from backend_api.previews.ports import RunningSandboxes, SandboxApps
-from backend_api.previews.tool_api.port_tunnels import PortTunnels
-from backend_api.previews.tool_api.sandbox_apps import ToolApiSandboxApps
 from backend_api.sandboxes.domain.changes import ChangeCursor, SandboxChangeSource
 from backend_api.sandboxes.domain.snapshots import Snapshots
 from backend_api.sandboxes.manager.changes import ManagerSandboxChanges
 from backend_api.sandboxes.manager.client import SandboxManagerClient
 from backend_api.sandboxes.manager.rest import manager_http
 from backend_api.sandboxes.manager.snapshots import ManagerSnapshots
-from backend_api.sandboxes.ports import Sandboxes, SandboxTools, Screens, Workspace
+from backend_api.sandboxes.ports import RunningSandboxes, Sandboxes, SandboxTools, Screens, Workspace
 from backend_api.sandboxes.tool_api.endpoints import Endpoints
 from backend_api.sandboxes.tool_api.sandbox_tools import ToolApiSandboxTools
 from backend_api.sandboxes.tool_api.screens import ToolApiScreens
@@ -38,9 +34,7 @@ class SandboxPorts:
     screens: Screens
     tools: SandboxTools
     endpoints: Endpoints
-    mcp_programs: McpPrograms
     running: RunningSandboxes
-    apps: SandboxApps
     changes: SandboxChangeSource
     probe: Probe
 
@@ -70,9 +64,7 @@ async def open_sandboxes(
                 screens=ToolApiScreens(endpoints),
                 tools=ToolApiSandboxTools(endpoints),
                 endpoints=endpoints,
-                mcp_programs=McpPrograms(client, endpoints),
                 running=client,
-                apps=ToolApiSandboxApps(PortTunnels(endpoints)),
                 changes=ManagerSandboxChanges(http, cursor),
                 probe=probe,
             )

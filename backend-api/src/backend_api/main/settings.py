@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import socket
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Literal, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from backend_api.agent.catalogue import Role
 from backend_api.agent.model import CONTEXT_WINDOW, MAX_OUTPUT_TOKENS
@@ -19,6 +18,7 @@ from backend_api.agent.team import MAX_TEAMMATES
 from backend_api.identity.application.limits import Limits
 from backend_api.kit.http_address import check_http_address
 from backend_api.kit.secret_file import MIN_SECRET_BYTES, keep_secret
+from backend_api.kit.settings import Names
 from backend_api.main.capabilities import (
     APPROVAL_TIMEOUT_S,
     COMPACT_THRESHOLD,
@@ -26,8 +26,6 @@ from backend_api.main.capabilities import (
     MICRO_COMPACT_MIN_TOKENS,
 )
 from backend_api.models.wire.calls import RetryPolicy
-from backend_api.previews.application.open_port import ADDRESS_TTL_S, COOKIE_TTL_S
-from backend_api.previews.domain.entity import MAX_OPENED_PORTS_PER_SESSION
 from backend_api.web.fetch.rules import allowed_hosts
 from service_kit.loopback import is_loopback
 
@@ -40,18 +38,6 @@ S = TypeVar("S", bound=BaseSettings)
 
 class SettingsError(Exception):
     """The start is refused; the message names the setting."""
-
-
-def _split(value: object) -> object:
-    if isinstance(value, str):
-        return tuple(part.strip() for part in value.split(",") if part.strip())
-    return value
-
-
-_DOMAIN = re.compile(r"[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*(:[0-9]{1,5})?")
-LOCAL_DOMAIN = "localhost"
-"""Browsers take each name below it for this machine (RFC 6761, section 6.3)."""
-Names = Annotated[tuple[str, ...], NoDecode]
 
 
 _ANY_ADDRESS = ("0.0.0.0", "::", "*")
@@ -72,10 +58,6 @@ class Settings(BaseSettings):
     allowed_hosts: Names = ()
     user_content_origin: str = ""
     public_url: str = ""
-    preview_domain: str = ""
-    preview_address_ttl_s: int = Field(default=ADDRESS_TTL_S, ge=5, le=3600)
-    preview_cookie_ttl_s: int = Field(default=COOKIE_TTL_S, ge=60, le=30 * 86400)
-    max_opened_ports_per_session: int = Field(default=MAX_OPENED_PORTS_PER_SESSION, ge=1, le=100)
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
     mongo_uri: str = "mongodb://localhost:27017"
@@ -130,11 +112,8 @@ class Settings(BaseSettings):
     vision_models: Names = ()
     demo_delay_ms: int = Field(default=20, ge=0)
     prompts_dir: Path | None = None
-    agents_dir: Path | None = None
     default_preset: str = "general"
     tools_dir: Path | None = None
-    mcp_config: Path | None = None
-    mcp_allowed_hosts: Names = ()
     max_turns: int = Field(default=50, ge=1)
     thinking_enabled: bool = False
     thinking_effort: Effort = "high"
@@ -164,15 +143,6 @@ class Settings(BaseSettings):
     fetch_allowed_hosts: Names = ()
     fetch_proxy: SecretStr = SecretStr("")
 
-    @field_validator(
-        *("host", "trusted_proxies", "cors_origins", "allowed_hosts", "models", "vision_models"),
-        *("user_base_url_hosts", "fetch_allowed_hosts", "mcp_allowed_hosts"),
-        mode="before",
-    )
-    @classmethod
-    def _split_list(cls, value: object) -> object:
-        return _split(value)
-
     @field_validator("user_content_origin", "public_url")
     @classmethod
     def _origin(cls, value: str) -> str:
@@ -181,21 +151,7 @@ class Settings(BaseSettings):
             raise ValueError("is an origin, such as https://files.example.org")
         return parts.geturl()
 
-    @field_validator("preview_domain")
-    @classmethod
-    def _domain(cls, value: str) -> str:
-        domain = value.strip().lower()
-        name, _, port = domain.partition(":")
-        # No name stands below an address.
-        is_address = name.rpartition(".")[2].isdecimal()
-        if domain and (not _DOMAIN.fullmatch(domain) or is_address or int(port or 1) not in range(1, 65_536)):
-            raise ValueError(
-                "is a domain whose names lead here, and no address, with a port or without, such as apps.example.org; "
-                "or off"
-            )
-        return domain
-
-    @field_validator("fetch_allowed_hosts", "mcp_allowed_hosts")
+    @field_validator("fetch_allowed_hosts")
     @classmethod
     def _hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         allowed_hosts(value)
@@ -261,13 +217,6 @@ class Settings(BaseSettings):
     def is_local(self) -> bool:
         """Whether a call without a token is the local user."""
         return self.auth_mode == "local"
-
-    @property
-    def ports_domain(self) -> str:
-        """Below which opened ports have their hosts; empty where none are opened."""
-        if not self.preview_domain:
-            return LOCAL_DOMAIN if self.is_local else ""
-        return "" if self.preview_domain == "off" else self.preview_domain
 
     @property
     def link_origin(self) -> str:

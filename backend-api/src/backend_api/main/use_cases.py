@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
 from backend_api.agent.tool import ToolSpec
-from backend_api.agents.application.change_kind import ChangeKind
-from backend_api.agents.application.read_kinds import ReadKinds
 from backend_api.computers.application.issue_ticket import IssueTicket
 from backend_api.computers.application.link_file import LinkFile
 from backend_api.computers.application.open_screen import OpenScreen
@@ -46,13 +44,6 @@ from backend_api.identity.application.refresh import Refresh
 from backend_api.identity.application.register import Register
 from backend_api.identity.ports import Users
 from backend_api.kit.http.ports import Metrics, Probe, no_metrics
-from backend_api.mcp.application.change_servers import ChangeMcpServers
-from backend_api.mcp.application.list_tools import ListMcpTools
-from backend_api.mcp.application.sign_in_server import SignInMcpServer
-from backend_api.previews.application.issue_address import IssueAddress
-from backend_api.previews.application.open_port import ClosePort, OpenPort
-from backend_api.previews.application.reach_port import ReachPort
-from backend_api.previews.ports import OpenedPorts
 from backend_api.sandboxes.domain.snapshots import Snapshots
 from backend_api.sandboxes.ports import Sandboxes, Workspace
 from backend_api.settings.application.change_setting import ChangeSetting
@@ -106,11 +97,6 @@ class UseCases:
     links: FileLinks
     issue_ticket: IssueTicket
     open_screen: OpenScreen
-    opened_ports: OpenedPorts
-    open_port: OpenPort
-    close_port: ClosePort
-    issue_address: IssueAddress
-    reach_port: ReachPort
     rules: OptionRules
     effective_settings: OpenEffectiveSettings
     read_settings: ReadSettings
@@ -119,11 +105,6 @@ class UseCases:
     try_search_key: TrySearchKey
     ports: Mapping[str, object]
     """Of the modules, by which their routes know them."""
-    change_mcp_servers: ChangeMcpServers
-    sign_in_mcp_server: SignInMcpServer
-    list_mcp_tools: ListMcpTools
-    read_kinds: ReadKinds
-    change_kind: ChangeKind
     tools: tuple[ToolSpec, ...]
     required: Mapping[str, Probe] = field(default_factory=dict[str, Probe])
     optional: Mapping[str, Probe] = field(default_factory=dict[str, Probe])

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Set
 from dataclasses import dataclass, field
 
-from backend_api.agent.subagent_kinds import BUILT_IN, SubagentKind
-from backend_api.agents.application.kinds_of_users import KindsOfUsers
-from backend_api.agents.domain import OwnKinds
 from backend_api.main.settings import Settings
 from backend_api.settings.application.effective_settings import OpenEffectiveSettings
 from backend_api.settings.application.open_settings import OpenSettings
@@ -25,8 +22,6 @@ class UserSettingsParts:
     store: SettingsStore
     box: SecretBox
     catalogues: UserCatalogues
-    kinds: OwnKinds
-    shared_kinds: Sequence[SubagentKind] = BUILT_IN
     base_urls: BaseUrls = field(default_factory=BaseUrls)
     deployment: Deployment = field(default_factory=Deployment)
     search_keys: Set[Setting] = frozenset(table.SEARCH_KEYS.values())
@@ -41,11 +36,6 @@ class UserSettingsParts:
     def open_effective_settings(self) -> OpenEffectiveSettings:
         """What of them acts in runs."""
         return OpenEffectiveSettings(self.open_settings, self.catalogues)
-
-    @property
-    def kinds_of_users(self) -> KindsOfUsers:
-        """The kinds that sub-agents may be of."""
-        return KindsOfUsers(self.shared_kinds, self.kinds)
 
 
 def base_urls(settings: Settings) -> BaseUrls:

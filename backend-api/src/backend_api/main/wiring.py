@@ -21,7 +21,6 @@ from backend_api.conversations.mongo.spending import MongoSpending
 from backend_api.conversations.mongo.transcripts import MongoTranscripts
 from backend_api.conversations.ports import Slots
 from backend_api.identity.mongo.refresh_tokens import MongoRefreshTokens
-from backend_api.identity.mongo.users import MongoUsers
 from backend_api.identity.passwords import Argon2Passwords
 from backend_api.identity.tokens import JwtAccessTokens
 from backend_api.kit.http.ports import WebOptions
@@ -32,12 +31,9 @@ from backend_api.main.background_tasks import background_task
 from backend_api.main.closing import Closing
 from backend_api.main.gateway_ports import Policy, Ports
 from backend_api.main.limits import limits_of
-from backend_api.main.previews import preview_policy
 from backend_api.main.runtime import Plan, Runtime, open_runtime, plan
 from backend_api.main.settings import Settings, named_hosts
 from backend_api.main.use_cases import UseCases
-from backend_api.mcp.redis import RedisPendingSignIns
-from backend_api.previews.preview_tokens import JwtPreviewTokens
 from service_kit.tracing import follows_callers
 
 DRAIN_S = 6.0
@@ -54,7 +50,6 @@ def web_options(settings: Settings) -> WebOptions:
         allowed_hosts=(*settings.allowed_hosts, *settings.host, *named_hosts(settings)),
         user_content_origin=settings.user_content_origin,
         public_url=settings.public_url,
-        preview_domain=settings.ports_domain,
         cors_origins=settings.cors_origins,
         max_upload_bytes=settings.max_upload_bytes,
         frontend=settings.frontend_dist,
@@ -80,15 +75,14 @@ def wire_with(settings: Settings, closing: Closing) -> Wire:
             use_cases = assemble(
                 _ports(runtime, feed, planned, access_tokens, agent.worker if agent else announced), policy
             )
-            closing.on_begin(use_cases.stream_slots.close)
-            closing.on_begin(use_cases.reach_port.connections.close)
+            for end in (use_cases.stream_slots.close, *runtime.modules.closings):
+                closing.on_begin(end)
             changes = PublishSandboxChanges(
                 runtime.sandboxes.changes, MongoSandboxChangeLog(runtime.stores.database), runtime.stores.stream
             )
             async with (
                 background_task(changes.publish_until_cancelled(), "sandbox-changes"),
                 background_task(use_cases.connections.watch_log_ins(), "log-ins"),
-                background_task(use_cases.reach_port.connections.watch_ports(), "opened ports"),
                 background_task(announced.listen(), "announced-slots"),
                 working(agent, closing),
             ):
@@ -123,16 +117,14 @@ def _policy(settings: Settings, presets: Presets) -> Policy:
         streams_per_user=settings.max_streams_per_user,
         options=settings.session_defaults,
         presets=presets,
-        previews=preview_policy(settings),
     )
 
 
 def _ports(runtime: Runtime, feed: SessionFeed, planned: Plan, access_tokens: JwtAccessTokens, slots: Slots) -> Ports:
-    stores, settings = runtime.stores, planned.settings
-    users = MongoUsers(stores.database)
+    stores = runtime.stores
     return Ports(
-        users=users,
-        accounts=users,
+        users=runtime.users,
+        connections=runtime.connections,
         refresh_tokens=MongoRefreshTokens(),
         passwords=Argon2Passwords(),
         access_tokens=access_tokens,
@@ -154,19 +146,10 @@ def _ports(runtime: Runtime, feed: SessionFeed, planned: Plan, access_tokens: Jw
         screens=runtime.sandboxes.screens,
         tickets=RedisTickets(stores.redis),
         links=planned.links,
-        opened_ports=runtime.opened_ports,
-        running_sandboxes=runtime.sandboxes.running,
-        sandbox_apps=runtime.sandboxes.apps,
-        preview_tokens=JwtPreviewTokens(planned.secret, algorithm=settings.jwt_algorithm, clock=planned.clock),
         clock=planned.clock,
         own=runtime.own,
         search_trials=runtime.search_trials,
         modules=runtime.modules,
-        mcp_servers=runtime.mcp_servers,
-        mcp_connections=runtime.mcp.connections,
-        mcp_sign_ins=runtime.mcp.sign_ins,
-        mcp_authorizer=runtime.mcp.authorizer,
-        pending_sign_ins=RedisPendingSignIns(stores.redis),
         tools=runtime.agent.tools,
         rules=runtime.rules,
         slots=slots,

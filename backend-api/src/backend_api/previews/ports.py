@@ -54,15 +54,6 @@ class PreviewTokens(Protocol):
         ...
 
 
-class RunningSandboxes(Protocol):
-    """Sandboxes as they are, none of which is started."""
-
-    async def running(self, session_id: str) -> Sandbox | None:
-        """The session's, where it is ready, or paused, and then woken as it is used. Raises
-        `SandboxUnavailableError`."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppRequest:
     """One to the program at a port, but for what belongs to the connection. `target` is path and query; `body` is None

@@ -12,6 +12,15 @@ from backend_api.agent.tool import Done, ToolCall
 from backend_api.sandboxes.domain.entity import Sandbox, SandboxStatus
 
 
+class RunningSandboxes(Protocol):
+    """Sandboxes as they are, none of which is started."""
+
+    async def running(self, session_id: str) -> Sandbox | None:
+        """The session's, where it is ready, or paused, and then woken as it is used. Raises
+        `SandboxUnavailableError`."""
+        ...
+
+
 class Sandboxes(Protocol):
     """The sandbox manager. Creating and deleting are idempotent."""
 

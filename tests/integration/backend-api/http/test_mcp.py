@@ -13,6 +13,7 @@ import pytest
 from backend_api.agent.tool import Done, ToolCall
 from backend_api.identity.application.limits import Limits
 from backend_api.kit.ids import UserId
+from backend_api.mcp.application.own_servers import ServersOfUsers
 from backend_api.mcp.domain.entity import Listing, McpServer, McpTarget, McpTool, public_name
 from backend_api.mcp.domain.own import MAX_OWN_SERVERS
 from backend_api.mcp.ports import McpServerError, Place
@@ -236,7 +237,7 @@ async def test_there_are_never_more_than_there_may_be(gateway: Gateway) -> None:
 
 
 async def test_runs_have_those_that_are_enabled_with_their_values(gateway: Gateway) -> None:
-    servers = gateway.ports.mcp_servers
+    servers: ServersOfUsers = gateway.ports.modules.ports["mcp_servers"]  # type: ignore[assignment]
     anna = await gateway.user("anna")
     await put(gateway, anna, "wiki")
     await put(gateway, anna, "off", enabled=False)

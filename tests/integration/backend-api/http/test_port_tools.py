@@ -10,7 +10,6 @@ import pytest
 
 from backend_api.agent.capability import tools_of
 from backend_api.agent.tool import Done, ToolCall
-from backend_api.kit.http.ports import WebOptions
 from backend_api.main.capabilities import capabilities
 from backend_api.previews.application.open_port import PreviewPolicy
 from backend_api.previews.tools import PortTools
@@ -23,13 +22,15 @@ __all__ = ["emptied_database_name"]
 
 @pytest.fixture
 async def gateway(mongo_server: Server, redis_server: Server, mongo_database_name: str) -> AsyncGenerator[Gateway]:
-    options = WebOptions(preview_domain="apps.example.org")
-    async with run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri, options=options) as gateway:
+    async with run_gateway(
+        mongo_server.uri, mongo_database_name, redis_server.uri, preview_domain="apps.example.org"
+    ) as gateway:
         yield gateway
 
 
 def source(gateway: Gateway) -> PortTools:
-    return PortTools(gateway.use_cases.open_port, gateway.use_cases.close_port)
+    [tools] = [one for one in gateway.ports.modules.tools if isinstance(one, PortTools)]
+    return tools
 
 
 async def called(gateway: Gateway, session_id: str, user_id: str, name: str, **arguments: Any) -> Done:
@@ -78,7 +79,8 @@ async def test_what_can_not_be_opened_is_told_to_the_model(gateway: Gateway) -> 
 
 async def test_only_the_main_agent_has_the_tools_and_not_in_plan_mode_nor_where_ports_are_off(gateway: Gateway) -> None:
     table = capabilities(source(gateway))
-    off = PortTools(replace(gateway.use_cases.open_port, policy=PreviewPolicy()), gateway.use_cases.close_port)
+    on = source(gateway)
+    off = replace(on, open_port=replace(on.open_port, policy=PreviewPolicy()))
 
     assert [tool.spec.name for tool in await tools_of(table, ANY)] == ["expose_port", "close_port"]
     assert {tool.spec.effect for tool in await source(gateway).tools(ANY)} == {"writes"}

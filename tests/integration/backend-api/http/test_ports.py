@@ -10,25 +10,20 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from backend_api.conversations.mongo.deletions import remove_contents
-from backend_api.kit.http.ports import WebOptions
+from backend_api.previews.ports import OpenedPorts
 from support.gateway import Gateway, run_gateway
 from support.servers import Server, emptied_database_name
 from support.streams import reading
 
 __all__ = ["emptied_database_name"]
 
-OPTIONS = WebOptions(preview_domain="apps.example.org")
+DOMAIN = "apps.example.org"
 
 
 @pytest.fixture
 async def gateway(mongo_server: Server, redis_server: Server, mongo_database_name: str) -> AsyncGenerator[Gateway]:
-    async with run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri, options=OPTIONS) as gateway:
+    async with run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri, preview_domain=DOMAIN) as gateway:
         yield gateway
-
-
-@pytest.fixture
-def web_options() -> WebOptions:
-    return OPTIONS
 
 
 async def opened(gateway: Gateway, headers: dict[str, str], session_id: str, port: int = 3000) -> dict[str, Any]:
@@ -212,7 +207,8 @@ async def test_ports_end_with_their_session(gateway: Gateway) -> None:
         with pytest.raises(EOFError):
             await frames.next()
 
-    assert await gateway.ports.opened_ports.present([port["id"]]) == {}
+    ports: OpenedPorts = gateway.ports.modules.ports["opened_ports"]  # type: ignore[assignment]
+    assert await ports.present([port["id"]]) == {}
     await remove_contents(session_id)  # pyright: ignore[reportArgumentType] -- the id as it came
     assert await gateway.database["opened_ports"].count_documents({}) == 0
 

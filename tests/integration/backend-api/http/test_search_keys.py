@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from backend_api.agents.mongo.subagent_kinds import MongoSubagentKinds
 from backend_api.settings.domain.table import BRAVE_API_KEY
 from backend_api.settings.mongo.user_settings import MongoSettingsStore
 from support.gateway import MODEL, RIGHT_KEY, SPENT_KEY, Gateway, run_gateway
@@ -20,9 +19,7 @@ PATH = "/api/settings/search/brave_api_key"
 @pytest.fixture
 async def of_brave(mongo_server: Server, redis_server: Server, mongo_database_name: str) -> AsyncGenerator[Gateway]:
     """A gateway that asks Brave alone with keys of users."""
-    own = replace(
-        settings_parts(MongoSettingsStore(), MODEL, kinds=MongoSubagentKinds()), search_keys=frozenset({BRAVE_API_KEY})
-    )
+    own = replace(settings_parts(MongoSettingsStore(), MODEL), search_keys=frozenset({BRAVE_API_KEY}))
     async with run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri, own=own) as running:
         yield running
 

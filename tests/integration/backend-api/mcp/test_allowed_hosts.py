@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from backend_api.main.mcp import open_mcp_connections
-from backend_api.main.settings import load_settings
+from backend_api.main.settings import read_settings
 from backend_api.mcp.application.user_sign_ins import SignInsOfUsers
 from backend_api.mcp.domain.entity import McpServer, McpTarget
+from backend_api.mcp.module import McpSettings, open_connections
 from backend_api.mcp.ports import McpServerError, Place
 from backend_api.settings.secret_box import AesSecretBox
 from support.mcp_servers import ordinary_server
@@ -20,7 +20,7 @@ from support.memory.store import MemoryStore
 async def listed(url: str, shared: list[McpTarget]) -> int:
     target = McpTarget(server=McpServer(name="box", transport="http", url=url, source="user"))
     sign_ins = SignInsOfUsers(MemorySignIns(MemoryStore()), AesSecretBox([]))
-    async with open_mcp_connections(load_settings(), shared, sign_ins) as parts:
+    async with open_connections(read_settings(McpSettings), shared, sign_ins) as parts:
         connection = await parts.connections.connect(target, Place("s", "u"))
         try:
             return len((await connection.listing()).tools)

@@ -14,11 +14,13 @@ from backend_api.main.settings import (
     Settings,
     SettingsError,
     load_settings,
+    read_settings,
     resolve_hosts,
     sealing_secrets,
     secrets_of,
     signing_secret,
 )
+from backend_api.mcp.module import McpSettings
 
 GOOD = "Zk3vXq81LmN0pRtYw7uBcD5eFgH2iJ4a"
 
@@ -216,16 +218,17 @@ def test_what_names_no_host_or_proxy_of_fetches_stops_the_start(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str
 ) -> None:
     monkeypatch.setenv(name, value)
+    kind = McpSettings if name.startswith("MCP") else Settings
     with pytest.raises(SettingsError, match=name):
-        load_settings()
+        read_settings(kind)
 
 
 def test_hosts_and_a_proxy_of_fetches_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FETCH_ALLOWED_HOSTS", "wiki.internal, 10.0.0.7:8080")
     monkeypatch.setenv("FETCH_PROXY", "http://proxy:3128")
     monkeypatch.setenv("MCP_ALLOWED_HOSTS", "tools.internal")
+    assert read_settings(McpSettings).mcp_allowed_hosts == ("tools.internal",)
     settings = load_settings()
-    assert settings.mcp_allowed_hosts == ("tools.internal",)
     assert settings.fetch_allowed_hosts == ("wiki.internal", "10.0.0.7:8080")
     assert settings.fetch_proxy.get_secret_value() == "http://proxy:3128"
 
@@ -241,36 +244,6 @@ def test_what_the_example_says_is_the_default(monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setenv(name, said[name])
     assert said["APPROVAL_TIMEOUT"] == "300"
     assert Settings() == defaults
-
-
-@pytest.mark.parametrize(
-    ("mode", "said", "domain"),
-    [
-        ("local", "", "localhost"),
-        ("password", "", ""),
-        ("local", "off", ""),
-        ("password", "Apps.Example.org:8443", "apps.example.org:8443"),
-    ],
-)
-def test_ports_have_a_domain_where_one_is_named_and_in_local_mode(
-    monkeypatch: pytest.MonkeyPatch, mode: str, said: str, domain: str
-) -> None:
-    monkeypatch.setenv("AUTH_MODE", mode)
-    monkeypatch.setenv("PREVIEW_DOMAIN", said)
-    assert load_settings().ports_domain == domain
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        *("https://apps.example.org", "*.example.org", "a b", "apps.example.org/x"),
-        *("127.0.0.1", "127.0.0.1:8000", "apps.example.org:0", "apps.example.org:65536"),
-    ],
-)
-def test_what_is_no_domain_stops_the_start(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
-    monkeypatch.setenv("PREVIEW_DOMAIN", said)
-    with pytest.raises(SettingsError, match="PREVIEW_DOMAIN"):
-        load_settings()
 
 
 @pytest.mark.parametrize(

@@ -69,24 +69,24 @@ def test_an_id_has_128_bits_and_is_a_label_of_a_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "scheme", "host", "address"),
+    ("domain", "public_url", "scheme", "host", "address"),
     [
-        ({"preview_domain": "localhost"}, "http", "127.0.0.1:8000", f"http://p-{ID}.localhost:8000/"),
-        ({"preview_domain": "apps.example.org"}, "https", "chat.example.org", f"https://p-{ID}.apps.example.org/"),
-        ({"preview_domain": "apps.example.org:81"}, "http", "a:8000", f"http://p-{ID}.apps.example.org:81/"),
+        ("localhost", "", "http", "127.0.0.1:8000", f"http://p-{ID}.localhost:8000/"),
+        ("apps.example.org", "", "https", "chat.example.org", f"https://p-{ID}.apps.example.org/"),
+        ("apps.example.org:81", "", "http", "a:8000", f"http://p-{ID}.apps.example.org:81/"),
         (
-            {"preview_domain": "apps.example.org", "public_url": "https://chat.example.org"},
+            *("apps.example.org", "https://chat.example.org"),
             *("http", "10.0.0.1:5173"),
             f"https://p-{ID}.apps.example.org/",
         ),
     ],
 )
 def test_an_address_is_made_as_the_server_is_reached(
-    options: dict[str, Any], scheme: str, host: str, address: str
+    domain: str, public_url: str, scheme: str, host: str, address: str
 ) -> None:
     asked = HTTPConnection(scope(host, scheme=scheme))
 
-    assert preview_address(asked, WebOptions(**options), ID, "t") == f"{address}?preview_token=t"
+    assert preview_address(asked, WebOptions(public_url=public_url), domain, ID, "t") == f"{address}?preview_token=t"
 
 
 def test_a_cookie_is_the_hosts_own_and_of_many_that_are_planted_a_few_are_looked_at() -> None:

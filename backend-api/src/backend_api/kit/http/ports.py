@@ -31,7 +31,6 @@ class WebOptions:
     cors_origins: tuple[str, ...] = ()
     user_content_origin: str = ""
     public_url: str = ""
-    preview_domain: str = ""
     metrics_token: str = ""
     follows_traces: bool = False
     max_body_bytes: int = 2 * 1024 * 1024
@@ -45,16 +44,21 @@ class WebOptions:
 
 
 def ports_of(app: Any) -> Mapping[str, Any]:
-    """The ports of the gateway that answers, by name."""
-    return cast("Mapping[str, Any]", app.state.ports)
+    """The ports of the gateway that answers, by name; none where nothing is behind its routes."""
+    return cast("Mapping[str, Any]", getattr(app.state, "ports", {}))
 
 
-def port(name: str) -> Any:
-    """A dependency of a route: `sessions: Annotated[SessionRepository, port("sessions")]` is the port of this name."""
+_REQUIRED = object()
+
+
+def port(name: str, default: Any = _REQUIRED) -> Any:
+    """A dependency of a route: `sessions: Annotated[SessionRepository, port("sessions")]` is the port of this name, or
+    the default where the gateway has none."""
 
     # A coroutine, as the framework calls plain functions in a thread.
     async def of_gateway(connection: HTTPConnection) -> Any:
-        return ports_of(connection.app)[name]
+        ports = ports_of(connection.app)
+        return ports[name] if default is _REQUIRED else ports.get(name, default)
 
     return Depends(of_gateway)
 

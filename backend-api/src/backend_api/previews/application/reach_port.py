@@ -11,8 +11,9 @@ from backend_api.previews.application.open_port import PreviewPolicy
 from backend_api.previews.application.preview_connections import PreviewConnections
 from backend_api.previews.domain.entity import OpenedPort, PortId, PreviewGrant
 from backend_api.previews.domain.errors import PortNotFoundError, PreviewTokenError, SandboxNotRunningError
-from backend_api.previews.ports import OpenedPorts, PreviewTokens, RunningSandboxes, SandboxApps
+from backend_api.previews.ports import OpenedPorts, PreviewTokens, SandboxApps
 from backend_api.sandboxes.domain.entity import Sandbox
+from backend_api.sandboxes.ports import RunningSandboxes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -86,4 +86,5 @@ async def issue_port_address(
 ) -> PortAddressBody:
     """Issue the address that opens the port in a browser. It is valid for a minute; what it opens, for hours."""
     issued = await issue_address(SessionId(session_id), caller.claims, PortId(port_id))
-    return PortAddressBody(url=preview_address(request, options, port_id, issued.token), expires_at=issued.expires_at)
+    url = preview_address(request, options, issue_address.policy.domain, port_id, issued.token)
+    return PortAddressBody(url=url, expires_at=issued.expires_at)

@@ -36,11 +36,11 @@ def port_of(label: str) -> PortId | None:
     return port_id_from(label.removeprefix(_PREFIX))
 
 
-def preview_address(connection: HTTPConnection, options: WebOptions, port_id: str, token: str) -> str:
+def preview_address(connection: HTTPConnection, options: WebOptions, domain: str, port_id: str, token: str) -> str:
     """Where the port opens: by the scheme and the port that this server is reached by, unless the settings say them."""
     public = urlsplit(options.public_url)
     scheme = public.scheme or connection.url.scheme
-    domain, _, said = options.preview_domain.partition(":")
+    name, _, said = domain.partition(":")
     port = int(said) if said else public.port if public.netloc else connection.url.port
     shown = "" if port in (None, _DEFAULT_PORTS.get(scheme)) else f":{port}"
-    return f"{scheme}://{_PREFIX}{port_id}.{domain}{shown}/?{TOKEN_PARAMETER}={token}"
+    return f"{scheme}://{_PREFIX}{port_id}.{name}{shown}/?{TOKEN_PARAMETER}={token}"

@@ -37,7 +37,6 @@ class PreviewHosts:
 
     def __init__(self, app: ASGIApp, options: WebOptions) -> None:
         self._app = app
-        self._domain = options.preview_domain
         self._is_https = options.public_url.startswith("https://")
         # No path of an app's is anybody's to read in a log, no header of ours is to change what it may do, and what
         # callers say of themselves is an app's own.
@@ -48,10 +47,10 @@ class PreviewHosts:
             logged_path=lambda _: "/…",
             follows_callers=False,
         )
-        self._previews = RequestMiddleware(_Previews(self._domain), rules=rules)
+        self._previews = RequestMiddleware(_answer, rules=rules)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] not in ("http", "websocket") or preview_label(scope, self._domain) is None:
+        if scope["type"] not in ("http", "websocket") or preview_label(scope, _domain_of(scope)) is None:
             await self._app(scope, receive, send)
             return
         if self._is_https:
@@ -60,17 +59,23 @@ class PreviewHosts:
         await self._previews(scope, receive, send)
 
 
-class _Previews:
-    def __init__(self, domain: str) -> None:
-        self._domain = domain
+def _reach_port(scope: Scope) -> ReachPort | None:
+    return ports_of(scope["app"]).get("reach_port")
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        reach_port = ports_of(scope["app"])["reach_port"]
-        port_id = port_of(preview_label(scope, self._domain) or "")
-        if scope["type"] == "websocket":
-            await _socket(WebSocket(scope, receive, send), reach_port, port_id)
-        else:
-            await _request(scope, receive, send, reach_port, port_id)
+
+def _domain_of(scope: Scope) -> str:
+    reach_port = _reach_port(scope)
+    return reach_port.policy.domain if reach_port is not None else ""
+
+
+async def _answer(scope: Scope, receive: Receive, send: Send) -> None:
+    reach_port = _reach_port(scope)
+    assert reach_port is not None
+    port_id = port_of(preview_label(scope, reach_port.policy.domain) or "")
+    if scope["type"] == "websocket":
+        await _socket(WebSocket(scope, receive, send), reach_port, port_id)
+    else:
+        await _request(scope, receive, send, reach_port, port_id)
 
 
 async def _request(scope: Scope, receive: Receive, send: Send, reach: ReachPort, port_id: PortId | None) -> None:

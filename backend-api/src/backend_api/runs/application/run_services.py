@@ -13,9 +13,9 @@ from backend_api.agent.events import ToolCalled
 from backend_api.agent.model import MAX_OUTPUT_TOKENS
 from backend_api.agent.options import NO_OPTIONS, Options
 from backend_api.agent.preset import Preset, Presets
+from backend_api.agent.subagent_kinds import BUILT_IN_KINDS, Kinds
 from backend_api.agent.tasks import TaskBoard
 from backend_api.agent.tool import Tool
-from backend_api.agents.application.kinds_of_users import KindsOfUsers
 from backend_api.conversations.domain.entity import Lease
 from backend_api.conversations.domain.kept_calls import KeptCalls, KeptCallsOfSession
 from backend_api.conversations.ports import EventLog, RunLedger, SessionRepository, SessionStream
@@ -93,8 +93,8 @@ class RunServices:
     defaults: Options = NO_OPTIONS
     """The deployment's layer of options."""
     presets: Presets = field(default_factory=Presets)
-    kinds: KindsOfUsers = field(default_factory=KindsOfUsers)
-    """Of sub-agents."""
+    kinds: Kinds = BUILT_IN_KINDS
+    """Those that sub-agents may be of."""
     effective_settings: OpenEffectiveSettings | None = None
     """What users have set; None: they can't."""
     write_transcript: Callable[[SessionId, UserId], Awaitable[str | None]] = _no_transcript
