@@ -263,6 +263,7 @@ export default {
     text: 'The agent has a computer of its own. It runs commands, writes files and uses a browser there, and you watch it live.',
     textWithout: 'You ask, the agent answers. It has no computer here: it runs nothing and writes no files.',
     notice: 'This is the demo model: its words are scripted, what it does on the computer is real.',
+    screens: 'Your last computers',
     setKey: 'Set a key for a real model',
     demo: {
       title1: 'See it work',
@@ -322,6 +323,7 @@ export default {
     thinkingNow: 'Thinking',
     thought: 'Thought about it',
     thoughtFor: 'Thought for {time}',
+    suggestions: 'What to ask for next',
     newBelow: 'New below',
     decisions: '1 decision waits for you | {count} decisions wait for you',
     sending: 'Sending…',
