@@ -671,7 +671,16 @@ export default {
     hideKeyboard: 'Hide keyboard',
     typing: 'Type on the desktop',
   },
+  diagram: { label: 'Diagram', failed: 'The diagram can’t be drawn: {reason}', show: 'Show the diagram' },
+  changes: { files: '1 file changed | {count} files changed', unknown: 'changed by a command' },
+  lightbox: {
+    enlarge: 'Enlarge: {name}',
+    previous: 'Previous picture',
+    next: 'Next picture',
+    open: 'Show in the files',
+  },
   prose: {
+    callout: { note: 'Note', tip: 'Tip', important: 'Important', warning: 'Warning', caution: 'Caution' },
     missing: 'there is no such file',
   },
   files: {

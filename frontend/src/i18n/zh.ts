@@ -652,7 +652,11 @@ const zh: typeof en = {
     hideKeyboard: '隐藏键盘',
     typing: '在桌面上输入',
   },
+  diagram: { label: '图表', failed: '无法绘制图表：{reason}', show: '显示图表' },
+  changes: { files: '{count} 个文件有改动', unknown: '由命令改动' },
+  lightbox: { enlarge: '放大：{name}', previous: '上一张图片', next: '下一张图片', open: '在文件中显示' },
   prose: {
+    callout: { note: '说明', tip: '提示', important: '重要', warning: '警告', caution: '注意' },
     missing: '没有这个文件',
   },
   files: {

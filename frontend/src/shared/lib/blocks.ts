@@ -1,6 +1,9 @@
 import MarkdownIt from 'markdown-it'
 import { withBareLinks } from './bareLinks'
+import { withCallouts } from './callouts'
+import { withDetails } from './details'
 import { withEmphasis } from './emphasis'
+import { withFootnotes } from './footnotes'
 import { withLineBreaks } from './lineBreaks'
 import { withFormulas } from './mathSyntax'
 import { withAlignedCells } from './tables'
@@ -29,6 +32,9 @@ withLineBreaks(markdown)
 withAlignedCells(markdown)
 withTaskLists(markdown)
 withTextDirection(markdown)
+withCallouts(markdown)
+withDetails(markdown)
+withFootnotes(markdown)
 
 const UPRIGHT = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u
 const FEW = 24
