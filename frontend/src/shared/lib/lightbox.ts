@@ -8,6 +8,7 @@ export interface Shown {
 }
 export interface Lightbox {
   readonly shown: ShallowRef<{ readonly pictures: readonly Shown[]; readonly at: number } | null>
+  readonly close: () => void
   readonly show: (pictures: readonly Shown[], at: number) => void
 }
 const key: InjectionKey<Lightbox> = Symbol('lightbox')
@@ -15,7 +16,11 @@ const key: InjectionKey<Lightbox> = Symbol('lightbox')
 /** Whoever holds the dialog offers to show pictures large; others ask without knowing it. */
 export function offerLightbox(): Lightbox {
   const shown: Lightbox['shown'] = shallowRef(null)
-  const lightbox: Lightbox = { shown, show: (pictures, at) => (shown.value = { pictures, at }) }
+  const lightbox: Lightbox = {
+    shown,
+    close: () => (shown.value = null),
+    show: (pictures, at) => (shown.value = { pictures, at }),
+  }
   provide(key, lightbox)
   return lightbox
 }
