@@ -680,6 +680,7 @@ export default {
     open: 'Show in the files',
   },
   prose: {
+    table: 'Table: {head}',
     callout: { note: 'Note', tip: 'Tip', important: 'Important', warning: 'Warning', caution: 'Caution' },
     missing: 'there is no such file',
   },

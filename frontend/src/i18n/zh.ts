@@ -656,6 +656,7 @@ const zh: typeof en = {
   changes: { files: '{count} 个文件有改动', unknown: '由命令改动' },
   lightbox: { enlarge: '放大：{name}', previous: '上一张图片', next: '下一张图片', open: '在文件中显示' },
   prose: {
+    table: '表格：{head}',
     callout: { note: '说明', tip: '提示', important: '重要', warning: '警告', caution: '注意' },
     missing: '没有这个文件',
   },

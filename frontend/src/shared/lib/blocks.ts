@@ -6,7 +6,7 @@ import { withEmphasis } from './emphasis'
 import { withFootnotes } from './footnotes'
 import { withLineBreaks } from './lineBreaks'
 import { withFormulas } from './mathSyntax'
-import { withAlignedCells } from './tables'
+import { withAlignedCells, withScrolledTables } from './tables'
 import { withTaskLists } from './taskLists'
 import { withTextDirection } from './textDirection'
 import { withWorkspacePaths } from './workspacePath'
@@ -30,6 +30,7 @@ withFormulas(markdown)
 withWorkspacePaths(markdown)
 withLineBreaks(markdown)
 withAlignedCells(markdown)
+withScrolledTables(markdown)
 withTaskLists(markdown)
 withTextDirection(markdown)
 withCallouts(markdown)
