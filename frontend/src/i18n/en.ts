@@ -267,6 +267,7 @@ export default {
     text: 'The agent has a computer of its own. It runs commands, writes files and uses a browser there, and you watch it live.',
     textWithout: 'You ask, the agent answers. It has no computer here: it runs nothing and writes no files.',
     notice: 'This is the demo model: its words are scripted, what it does on the computer is real.',
+    screens: 'Your last computers',
     setKey: 'Set a key for a real model',
     demo: {
       title1: 'See it work',
@@ -326,6 +327,7 @@ export default {
     thinkingNow: 'Thinking',
     thought: 'Thought about it',
     thoughtFor: 'Thought for {time}',
+    suggestions: 'What to ask for next',
     newBelow: 'New below',
     decisions: '1 decision waits for you | {count} decisions wait for you',
     sending: 'Sending…',
@@ -677,7 +679,17 @@ export default {
     hideKeyboard: 'Hide keyboard',
     typing: 'Type on the desktop',
   },
+  diagram: { label: 'Diagram', failed: 'The diagram can’t be drawn: {reason}', show: 'Show the diagram' },
+  changes: { files: '1 file changed | {count} files changed', unknown: 'changed by a command' },
+  lightbox: {
+    enlarge: 'Enlarge: {name}',
+    previous: 'Previous picture',
+    next: 'Next picture',
+    open: 'Show in the files',
+  },
   prose: {
+    table: 'Table: {head}',
+    callout: { note: 'Note', tip: 'Tip', important: 'Important', warning: 'Warning', caution: 'Caution' },
     missing: 'there is no such file',
   },
   files: {

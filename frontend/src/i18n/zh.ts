@@ -252,6 +252,7 @@ const zh: typeof en = {
     text: '智能体有一台自己的电脑：它在上面运行命令、写文件、用浏览器，你可以实时观看。',
     textWithout: '你问，智能体答。它在这里没有电脑，不运行程序，也不写文件。',
     notice: '现在是演示模型：台词是写好的，但它在电脑上做的事都是真的。',
+    screens: '最近用过的电脑',
     setKey: '设置密钥，使用真实模型',
     demo: {
       title1: '看它工作',
@@ -311,6 +312,7 @@ const zh: typeof en = {
     thinkingNow: '正在思考',
     thought: '思考过程',
     thoughtFor: '思考了 {time}',
+    suggestions: '接下来可以问',
     newBelow: '下面有新内容',
     decisions: '有 {count} 项等你决定',
     sending: '发送中…',
@@ -658,7 +660,12 @@ const zh: typeof en = {
     hideKeyboard: '隐藏键盘',
     typing: '在桌面上输入',
   },
+  diagram: { label: '图表', failed: '无法绘制图表：{reason}', show: '显示图表' },
+  changes: { files: '{count} 个文件有改动', unknown: '由命令改动' },
+  lightbox: { enlarge: '放大：{name}', previous: '上一张图片', next: '下一张图片', open: '在文件中显示' },
   prose: {
+    table: '表格：{head}',
+    callout: { note: '说明', tip: '提示', important: '重要', warning: '警告', caution: '注意' },
     missing: '没有这个文件',
   },
   files: {

@@ -32,6 +32,11 @@ async def sessions_of(api: ApiClient) -> set[str]:
     return {one["id"] for one in page["items"]}
 
 
+async def show_every_step(api: ApiClient) -> None:
+    """Most tests look at single calls, which a person sees in the developer view."""
+    await api.json("PUT", "/settings/appearance/face", json={"value": "developer"})
+
+
 @pytest_asyncio.fixture(loop_scope="session", autouse=True)
 async def _leaves_no_sandbox(request: pytest.FixtureRequest) -> AsyncIterator[None]:
     """Conversations that a page began go with their computers, of which an account may have but so many."""
@@ -42,6 +47,7 @@ async def _leaves_no_sandbox(request: pytest.FixtureRequest) -> AsyncIterator[No
     stack: Stack = request.getfixturevalue(name)
     async with ApiClient(stack.base_url) as api:
         before = await sessions_of(api)
+        await show_every_step(api)
         yield
         for session in await sessions_of(api) - before:
             await api.http.delete(f"/sessions/{session}")

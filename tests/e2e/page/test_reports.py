@@ -58,6 +58,9 @@ async def test_a_report_shows_the_picture_beside_it_and_fetches_none_of_elsewher
             if shots := os.environ.get("SCREENSHOTS"):
                 await page.screenshot(path=Path(shots) / f"report-{name}.png")
             await picture.click()
+            large = page.get_by_role("dialog", name="Sales by month")
+            await expect(large.get_by_role("img")).to_be_visible()
+            await large.get_by_role("button", name="Show in the files").click()
             await expect(page.get_by_role("region", name="chart.png")).to_be_visible(timeout=PATIENT_MS)
             await page.get_by_role("button", name="Back to files").click()
             await page.get_by_role("button", name=re.compile("^report.md")).click()

@@ -3,10 +3,12 @@ import { cleanup, render, screen } from '@testing-library/vue'
 import userEvent from '@testing-library/user-event'
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { nextTick } from 'vue'
 import { i18n } from '@/i18n'
 import { json, startFakeServer } from '@/shared/testing/fakeServer'
 import type { Computer } from './computer'
 import ComputerPanel from './ComputerPanel.vue'
+import { face } from '@/shared/lib/face'
 import { usePanel } from './panel'
 import { panels } from './panels'
 import { SOON_MS } from './useComputer'
@@ -64,9 +66,14 @@ function show(props: Partial<typeof given> = {}) {
 }
 
 describe('the panels', () => {
-  it('stand in the tab bar in the order of the table', () => {
+  it('stand in the tab bar in the order of the table, the events for developers alone', async () => {
     show()
-    expect(names()).toEqual(panels.map(({ title }) => i18n.global.t(title)))
+    const all = panels.map(({ title }) => i18n.global.t(title))
+    expect(names()).toEqual(all.filter((name) => name !== 'Events'))
+    face.value = 'developer'
+    await nextTick()
+    expect(names()).toEqual(all)
+    face.value = 'user'
   })
   it('are shown by their tab, and each says beside it why the computer is not there', async () => {
     show()

@@ -1,9 +1,12 @@
 import MarkdownIt from 'markdown-it'
 import { withBareLinks } from './bareLinks'
+import { withCallouts } from './callouts'
+import { withDetails } from './details'
 import { withEmphasis } from './emphasis'
+import { withFootnotes } from './footnotes'
 import { withLineBreaks } from './lineBreaks'
 import { withFormulas } from './mathSyntax'
-import { withAlignedCells } from './tables'
+import { withAlignedCells, withScrolledTables } from './tables'
 import { withTaskLists } from './taskLists'
 import { withTextDirection } from './textDirection'
 import { withWorkspacePaths } from './workspacePath'
@@ -27,8 +30,12 @@ withFormulas(markdown)
 withWorkspacePaths(markdown)
 withLineBreaks(markdown)
 withAlignedCells(markdown)
+withScrolledTables(markdown)
 withTaskLists(markdown)
 withTextDirection(markdown)
+withCallouts(markdown)
+withDetails(markdown)
+withFootnotes(markdown)
 
 const UPRIGHT = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u
 const FEW = 24

@@ -1,4 +1,14 @@
-import { inject, onBeforeUnmount, onMounted, provide, watch, type InjectionKey, type Ref } from 'vue'
+import {
+  inject,
+  onBeforeUnmount,
+  onMounted,
+  provide,
+  shallowRef,
+  watch,
+  type InjectionKey,
+  type Ref,
+  type ShallowRef,
+} from 'vue'
 
 /** A picture that lies in the workspace: where, and an address of its bytes in this page. */
 export interface FoundPicture {
@@ -19,6 +29,22 @@ const NEAR = '800px'
 /** Whoever knows the workspace offers to find pictures in it: nothing else of a text is fetched. */
 export function offerPictures(find: Pictures['find'], version: Pictures['version']): void {
   provide(key, { find, version })
+}
+
+/** The picture that lies at this path of the workspace; null while there is none that can be shown. */
+export function usePicture(path: () => string): Readonly<ShallowRef<FoundPicture | null>> {
+  const shown = shallowRef<FoundPicture | null>(null)
+  const pictures = inject(key, null)
+  if (pictures === null) return shown
+  watch(
+    [path, pictures.version],
+    async ([wanted]) => {
+      const found = await pictures.find(wanted)
+      if (wanted === path()) shown.value = found === 'missing' ? null : found
+    },
+    { immediate: true },
+  )
+  return shown
 }
 
 /**

@@ -11,6 +11,7 @@ const rendered = new Map<string, string>()
 
 DOMPurify.addHook('afterSanitizeAttributes', (node) => {
   if (node.nodeName.toLowerCase() !== 'a') return
+  if (node.hasAttribute('data-note') || node.hasAttribute('data-mark')) return
   const address = node.getAttribute('href') ?? ''
   const path = workspacePath(address)
   if (path !== null) {

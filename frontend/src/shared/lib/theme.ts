@@ -7,11 +7,15 @@ const KEY = 'theme'
 const kept = recall(KEY)
 const choice = ref<ThemeChoice>(kept === 'light' || kept === 'dark' ? kept : 'system')
 
+/** Whether the dark face is shown. */
+export const isDark = ref(false)
+
 /** Puts the chosen face on the document and keeps it there while the system's wish changes. */
 export function startTheme(): void {
   const prefersDark = usePreferredDark()
   watchEffect(() => {
     const dark = choice.value === 'dark' || (choice.value === 'system' && prefersDark.value)
+    isDark.value = dark
     document.documentElement.dataset['theme'] = dark ? 'dark' : 'light'
   })
 }

@@ -47,3 +47,21 @@ describe('an answer that was cut', () => {
     expect(container.querySelector('p')?.textContent).toBe('2 * 3')
   })
 })
+
+describe('what is no text of the answer', () => {
+  it('is a table that the keyboard reaches, by its head', () => {
+    show('| Tea | Cups |\n| --- | ---: |\n| green | 2 |\n')
+    const region = screen.getByRole('region', { name: 'Table: Tea, Cups' })
+    expect(region.tabIndex).toBe(0)
+    expect(within(region).getByRole('table')).toBeTruthy()
+  })
+  it('is a box to check, by its own words', () => {
+    show('- [x] Boil water\n- [ ] Brew\n  - [ ] Wait\n')
+    const names = screen.getAllByRole('checkbox').map((box) => box.getAttribute('aria-label'))
+    expect(names).toEqual(['Boil water', 'Brew', 'Wait'])
+  })
+  it('is the name of a callout', () => {
+    show('> [!TIP]\n> Short.')
+    expect(screen.getByText('Tip')).toBeTruthy()
+  })
+})

@@ -1,0 +1,30 @@
+// @vitest-environment happy-dom
+import { userEvent } from '@testing-library/user-event'
+import { cleanup, render, screen } from '@testing-library/vue'
+import { afterEach, expect, it } from 'vitest'
+import { i18n } from '@/i18n'
+import TurnChanges from './TurnChanges.vue'
+
+afterEach(() => {
+  cleanup()
+  i18n.global.locale.value = 'en'
+})
+const changes = [
+  { path: 'a.py', added: 2, removed: 1, isKnown: true, diffs: ['@@ -1 +1,2 @@\n-x\n+y\n+z'] },
+  { path: 'c.png', added: 0, removed: 0, isKnown: false, diffs: [] },
+]
+const show = () => render(TurnChanges, { props: { changes }, global: { plugins: [i18n] } })
+
+it('says how much changed, and shows what when it is opened', async () => {
+  show()
+  const line = screen.getByRole('button', { name: '2 files changed +2 −1' })
+  await userEvent.click(line)
+  expect(screen.getByText('+y').className).toContain('text-good')
+  expect(screen.getByText('-x').className).toContain('text-bad')
+  expect(screen.getByText('changed by a command')).toBeTruthy()
+})
+it('is written in Chinese too', () => {
+  i18n.global.locale.value = 'zh'
+  show()
+  expect(screen.getByRole('button', { name: '2 个文件有改动 +2 −1' })).toBeTruthy()
+})
