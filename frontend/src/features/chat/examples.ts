@@ -43,6 +43,7 @@ export const demoExamples: Record<
     { scene: 'answer', options: { enable_thinking: true, thinking_effort: 'high' } },
     { scene: 'document', options: {} },
     { scene: 'list', options: {} },
+    { scene: 'document', options: {} },
     { scene: 'terminal', options: {} },
   ],
   demoTalk: [

@@ -22,6 +22,6 @@ export function withCallouts(markdown: InstanceType<typeof MarkdownIt>): void {
   markdown.renderer.rules['blockquote_open'] = (tokens, index, options, _env, renderer) => {
     const { callout } = (tokens[index]?.meta ?? {}) as { callout?: string }
     const opened = renderer.renderToken(tokens, index, options)
-    return callout ? `${opened}<p data-callout="${callout}"></p>` : opened
+    return callout ? `${opened}<p dir="auto" data-callout="${callout}"></p>` : opened
   }
 }
