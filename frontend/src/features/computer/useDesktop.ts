@@ -19,20 +19,26 @@ const MODIFIERS = [0xffe3, 0xffe4, 0xffe9, 0xffea, 0xffe1, 0xffe2]
 /** A connection that brings nothing for so long, and has drawn nothing yet, is made anew. */
 const SILENT_MS = 15_000
 
+interface DesktopOptions {
+  readonly onCopied?: (text: string) => void
+  /** Another client has it, or nobody. */
+  readonly onControlLost?: () => void
+  /** Who has the lease of control. */
+  readonly client?: string
+}
+
 const viewer = () => import('@novnc/novnc')
 
 /**
  * The live desktop in `target` while `isWanted`: a fresh one-use ticket for each connection, view only unless
- * `control` is asked for, which `client` has, reconnecting when cut, and silent when nobody looks. Between two connections `still` holds the last picture.
+ * `control` is asked for, reconnecting when cut, and silent when nobody looks. Between two connections `still` holds the last picture.
  */
 export function useDesktop(
   target: Ref<HTMLElement | null>,
   still: Ref<HTMLCanvasElement | null>,
   sessionId: () => string,
   isWanted: () => boolean,
-  onCopied: (text: string) => void = () => undefined,
-  client = '',
-  onControlLost: () => void = () => undefined,
+  { onCopied = () => undefined, onControlLost = () => undefined, client = '' }: DesktopOptions = {},
 ) {
   const state = ref<DesktopState>('off')
   const control = ref(false)
