@@ -12,5 +12,17 @@ from backend_api.research.module import RESEARCH
 from backend_api.schedules.module import SCHEDULES
 from backend_api.session_state.module import SESSION_STATE
 from backend_api.skills.module import SKILLS
+from backend_api.web.module import WEB
 
-MODULES: tuple[Module, ...] = (AGENTS, SKILLS, SCHEDULES, MEMORIES, RESEARCH, BACKGROUND, PREVIEWS, MCP, SESSION_STATE)
+MODULES: tuple[Module, ...] = (
+    WEB,
+    AGENTS,
+    SKILLS,
+    SCHEDULES,
+    MEMORIES,
+    RESEARCH,
+    BACKGROUND,
+    PREVIEWS,
+    MCP,
+    SESSION_STATE,
+)
