@@ -66,7 +66,6 @@ from backend_api.settings.mongo.user_settings import MongoSettingsStore
 from backend_api.skills.library.library import read_library
 from backend_api.web.fetch.guarded_client import guarded_client
 from backend_api.web.fetch.rules import FetchRules, allowed_hosts
-from backend_api.web.search.own_search import SearchKeyTrials
 from contracts.sandboxes import EndpointToken
 from support.backend_stores import redis_channels
 from support.listening import on_loopback
@@ -245,6 +244,7 @@ async def run_gateway(
             "log": MongoEventLog(database),
             "secret_box": own.box,
             "fetch_proxy": "",
+            "search_client": search,
             "shared_mcp": shared_mcp,
             **({} if mcp_hosts else {"mcp_connector": mcp_connections or NoMcpServers()}),
         }
@@ -274,7 +274,6 @@ async def run_gateway(
             screens=MemoryScreens(),
             tickets=RedisTickets(redis),
             links=JwtFileLinks(SECRET, algorithm="HS256"),
-            search_trials=SearchKeyTrials(search),
             own=own,
             modules=opened,
             tools=(TOOL,),

@@ -49,6 +49,10 @@ class Planned:
     ports: Mapping[str, object] = field(default_factory=dict[str, object])
     secrets: Sequence[str] = ()
 
+    def port(self, name: str, default: T) -> T:
+        """As that of `Parts`."""
+        return cast("T", self.ports.get(name, default))
+
 
 def _nothing_planned() -> Planned:
     return Planned()

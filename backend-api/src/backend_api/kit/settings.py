@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, SecretStr
 from pydantic_settings import NoDecode
 
 
@@ -16,3 +16,11 @@ def _split(value: object) -> object:
 
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
 """A list, written with commas."""
+
+
+def checked_key(value: SecretStr | None) -> SecretStr | None:
+    """A key without what is around it. Raises `ValueError` for one that no header takes."""
+    key = value.get_secret_value().strip() if value else ""
+    if any(not "!" <= sign <= "~" for sign in key):
+        raise ValueError("a key has no spaces, and nothing but letters, digits and signs of ASCII")
+    return SecretStr(key) if key else None

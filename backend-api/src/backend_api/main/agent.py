@@ -40,7 +40,6 @@ from backend_api.main.agent_ports import AgentPorts
 from backend_api.main.capabilities import capabilities
 from backend_api.main.modules import MODULES
 from backend_api.main.settings import Settings
-from backend_api.main.web import known_web_tools, search_settings, web_tools
 from backend_api.models.catalogue import Catalogue
 from backend_api.module import Module
 from backend_api.runs.application.histories import Histories
@@ -71,10 +70,8 @@ async def open_agent(
 
     kept, sandbox = ports.conversations, ports.sandbox
     async with catalogue:
-        own = ports.effective_settings.open_settings
-        web = web_tools(search_settings(settings), own, ports.search_http, ports.fetcher)
         sign = _link_signer(ports.link_file, settings.link_origin)
-        local = _local_tools(now, sign, web)
+        local = _local_tools(now, sign)
         files = AgentFiles(sandbox.sandboxes, sandbox.workspace)
         mirrored = AgentFiles(sandbox.sandboxes, sandbox.workspace, within_s=MIRROR_WITHIN_S)
         mirror_tasks = MirrorTasks(mirrored)
@@ -156,7 +153,7 @@ async def open_agent(
 
 def known_tools(modules: Sequence[Module] = MODULES) -> list[ToolSpec]:
     """All of the product that an agent may have here, also those for which something is not set."""
-    local = _local_tools(lambda: datetime.now(UTC), _no_links, known_web_tools())
+    local = _local_tools(lambda: datetime.now(UTC), _no_links)
     own = (
         *local,
         *_main_agent_tools(),
@@ -169,14 +166,13 @@ def known_tools(modules: Sequence[Module] = MODULES) -> list[ToolSpec]:
     return [*(tool.spec for tool in own), *foreground_tools()]
 
 
-def _local_tools(now: Callable[[], datetime], sign: LinkSigner, web: Sequence[Tool]) -> list[Tool]:
+def _local_tools(now: Callable[[], datetime], sign: LinkSigner) -> list[Tool]:
     return [
         LOAD_TOOLS,
         USE_TOOL_OF_FAMILY,
         THINK,
         utc_now(now),
         generate_download_url(sign),
-        *web,
         ask_user(),
     ]
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import httpx
-
 from backend_api.agent.tool import Tool
 from backend_api.computers.application.link_file import LinkFile
 from backend_api.conversations.domain.kept_calls import KeptCalls
@@ -16,7 +14,6 @@ from backend_api.kit.notifier import Notifier
 from backend_api.main.sandboxes import SandboxPorts
 from backend_api.module import Parts
 from backend_api.settings.application.effective_settings import OpenEffectiveSettings
-from backend_api.web.fetch.guarded_client import GuardedClient
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +40,5 @@ class AgentPorts:
     modules: Parts
     link_file: LinkFile
     custom_tools: Sequence[Tool] = ()
-    fetcher: GuardedClient
-    search_http: httpx.AsyncClient
     secrets: tuple[str, ...] = ()
     """What must not be read in anything that is kept of model calls."""

@@ -46,7 +46,7 @@ from backend_api.main.use_cases import UseCases
 from backend_api.settings.application.change_setting import ChangeSetting
 from backend_api.settings.application.read_settings import ReadSettings
 from backend_api.settings.application.try_key import TryKey
-from backend_api.settings.application.try_search_key import TrySearchKey
+from backend_api.settings.application.try_search_key import TrySearchKey, no_trials
 from backend_api.settings.application.user_rules import UserRules
 from backend_api.settings.domain.table import DEFAULT_MODEL
 
@@ -151,7 +151,7 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         ),
         try_search_key=TrySearchKey(
             open_settings=own.open_settings,
-            trials=ports.search_trials,
+            trials=ports.modules.port("search_trials", no_trials),
             search_keys=own.search_keys,
             limiter=limiter,
             limits=limits,

@@ -39,7 +39,6 @@ from backend_api.main.user_settings import UserSettingsParts
 from backend_api.module import Parts
 from backend_api.sandboxes.domain.snapshots import Snapshots
 from backend_api.sandboxes.ports import Sandboxes, Screens, Workspace
-from backend_api.settings.ports import SearchKeyTrials
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +69,6 @@ class Ports:
     tickets: Tickets
     links: FileLinks
     own: UserSettingsParts
-    search_trials: SearchKeyTrials
     modules: Parts
     """What modules have for their own routes, and for others."""
     tools: tuple[ToolSpec, ...]

@@ -16,9 +16,11 @@ from backend_api.search.module import SEARCH
 from backend_api.session_state.module import SESSION_STATE
 from backend_api.sharing.module import SHARING
 from backend_api.skills.module import SKILLS
+from backend_api.web.module import WEB
 from backend_api.writing.module import WRITING
 
 MODULES: tuple[Module, ...] = (
+    WEB,
     AGENTS,
     SKILLS,
     SCHEDULES,

@@ -35,6 +35,7 @@ from backend_api.kit.signed_tokens import Signing
 from backend_api.main.agent import Agent, known_tools, open_agent
 from backend_api.main.agent_ports import AgentPorts, Conversations
 from backend_api.main.background_tasks import background_task
+from backend_api.main.fetching import open_fetcher
 from backend_api.main.limits import limits_of
 from backend_api.main.models import build_catalogue, build_user_catalogues
 from backend_api.main.modules import MODULES
@@ -50,7 +51,6 @@ from backend_api.main.settings import (
 )
 from backend_api.main.stores import Stores, open_stores
 from backend_api.main.user_settings import UserSettingsParts, base_urls, deployment_values
-from backend_api.main.web import open_fetcher, search_settings
 from backend_api.models.catalogue import Catalogue
 from backend_api.module import Module, Parts, Planned, Task, open_modules, plan_modules
 from backend_api.runs.application.expire_waits import ExpireWaits
@@ -58,13 +58,10 @@ from backend_api.runs.mongo.run_ledger import MongoRunLedger
 from backend_api.runs.mongo.run_waits import MongoWaits
 from backend_api.settings.application.reseal_secrets import ResealSecrets
 from backend_api.settings.application.user_rules import UserRules
-from backend_api.settings.domain.table import SEARCH_KEYS
+from backend_api.settings.domain.table import Setting
 from backend_api.settings.mongo.user_settings import MongoSettingsStore
 from backend_api.settings.secret_box import AesSecretBox
 from backend_api.settings.user_catalogues import UserCatalogues
-from backend_api.web.search.bounded_search import search_http
-from backend_api.web.search.own_search import SearchKeyTrials
-from backend_api.web.search.registry import check_search, own_keys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +97,6 @@ class Runtime:
     rules: OptionRules
     agent: Agent
     own: UserSettingsParts
-    search_trials: SearchKeyTrials
     modules: Parts
     metrics: ProcessMetrics
 
@@ -120,7 +116,6 @@ def plan(settings: Settings, modules: Sequence[Module] = MODULES) -> Plan:
     module_settings = {module.name: read_settings(module.settings) for module in modules}
     secret, box = signing_secret(settings), AesSecretBox(sealing_secrets(settings))
     try:
-        check_search(search_settings(settings))
         catalogue = build_catalogue(settings)
         product = known_tools(modules)
         custom = read_custom_tools(settings.tools_dir, [tool.name for tool in product])
@@ -154,8 +149,10 @@ def _user_settings(planned: Plan, catalogues: UserCatalogues) -> UserSettingsPar
         box=planned.box,
         catalogues=catalogues,
         base_urls=base_urls(settings),
-        deployment=deployment_values(settings, planned.catalogue.default().id),
-        search_keys={SEARCH_KEYS[name] for name in own_keys(search_settings(settings).search_provider)},
+        deployment=deployment_values(
+            settings, planned.catalogue.default().id, planned.of_modules.port("held_search_keys", frozenset[Setting]())
+        ),
+        search_keys=planned.of_modules.port("search_keys", frozenset[Setting]()),
     )
 
 
@@ -167,7 +164,6 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
         open_stores(settings, [one for module in planned.modules for one in module.documents]) as stores,
         build_user_catalogues(settings, planned.catalogue) as catalogues,
         open_fetcher(settings) as fetcher,
-        search_http() as search,
         open_sandboxes(settings, MongoChangeCursor(), MongoEventLog(stores.database), stores.stream) as sandboxes,
     ):
         database, own = stores.database, _user_settings(planned, catalogues)
@@ -233,8 +229,6 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 ),
                 secrets=secrets,
                 custom_tools=planned.custom_tools,
-                fetcher=fetcher,
-                search_http=search,
             )
             async with (
                 planned.clock.following(database),
@@ -264,7 +258,6 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     rules=rules,
                     agent=agent,
                     own=own,
-                    search_trials=SearchKeyTrials(search),
                     modules=modules,
                     metrics=ProcessMetrics(database),
                 )

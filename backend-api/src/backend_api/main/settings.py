@@ -18,7 +18,7 @@ from backend_api.agent.team import MAX_TEAMMATES
 from backend_api.identity.application.limits import Limits
 from backend_api.kit.http_address import check_http_address
 from backend_api.kit.secret_file import MIN_SECRET_BYTES, keep_secret
-from backend_api.kit.settings import Names
+from backend_api.kit.settings import Names, checked_key
 from backend_api.main.capabilities import (
     APPROVAL_TIMEOUT_S,
     COMPACT_THRESHOLD,
@@ -133,13 +133,6 @@ class Settings(BaseSettings):
     use_background_jobs: bool = False
     metrics_token: SecretStr = SecretStr("")
     worker_port: int = Field(default=0, ge=0, le=65535)
-    search_provider: str = "auto"
-    tavily_api_key: SecretStr | None = None
-    brave_api_key: SecretStr | None = None
-    serper_api_key: SecretStr | None = None
-    searxng_url: str = ""
-    custom_search_url: str = ""
-    custom_search_api_key: SecretStr | None = None
     fetch_allowed_hosts: Names = ()
     fetch_proxy: SecretStr = SecretStr("")
 
@@ -157,16 +150,10 @@ class Settings(BaseSettings):
         allowed_hosts(value)
         return value
 
-    @field_validator(
-        *("openai_api_key", "anthropic_api_key"),
-        *("tavily_api_key", "brave_api_key", "serper_api_key", "custom_search_api_key"),
-    )
+    @field_validator("openai_api_key", "anthropic_api_key")
     @classmethod
     def _key(cls, value: SecretStr | None) -> SecretStr | None:
-        key = value.get_secret_value().strip() if value else ""
-        if any(not "!" <= sign <= "~" for sign in key):
-            raise ValueError("a key has no spaces, and nothing but letters, digits and signs of ASCII")
-        return SecretStr(key) if key else None
+        return checked_key(value)
 
     @field_validator("openai_base_url", "anthropic_base_url")
     @classmethod

@@ -43,7 +43,7 @@ def base_urls(settings: Settings) -> BaseUrls:
     return BaseUrls(settings.user_base_url_hosts or KNOWN_HOSTS, is_any=settings.is_local)
 
 
-def deployment_values(settings: Settings, default_model: str) -> Deployment:
+def deployment_values(settings: Settings, default_model: str, held_search_keys: Set[Setting]) -> Deployment:
     """What holds where a user set nothing. Keys and addresses are not told: whoever may log in may ask."""
     values: dict[Setting, object] = {
         table.DEFAULT_MODEL: default_model,
@@ -60,9 +60,7 @@ def deployment_values(settings: Settings, default_model: str) -> Deployment:
         table.OPENAI_API_KEY: settings.openai_api_key,
         table.OPENAI_BASE_URL: settings.openai_base_url,
         table.ANTHROPIC_API_KEY: settings.anthropic_api_key,
-        table.TAVILY_API_KEY: settings.tavily_api_key,
-        table.BRAVE_API_KEY: settings.brave_api_key,
-        table.SERPER_API_KEY: settings.serper_api_key,
+        **dict.fromkeys(held_search_keys, True),
     }
     return Deployment(
         values={setting.name: value for setting, value in values.items()},

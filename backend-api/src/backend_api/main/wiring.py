@@ -148,7 +148,6 @@ def _ports(runtime: Runtime, feed: SessionFeed, planned: Plan, access_tokens: Jw
         links=planned.links,
         clock=planned.clock,
         own=runtime.own,
-        search_trials=runtime.search_trials,
         modules=runtime.modules,
         tools=runtime.agent.tools,
         rules=runtime.rules,

@@ -30,11 +30,17 @@ async def test_its_routes_answer_404_and_all_others_go_on(
         mongo_server.uri, mongo_database_name, redis_server.uri, modules=left, preview_domain="localhost"
     ) as gateway:
         anna = await gateway.user("anna")
-        await gateway.session(anna)
+        session_id = await gateway.session(anna)
         for route in routes_of(module):
             for method in route.methods or ():
                 answer = await gateway.client.request(method, route.path.replace("{path:path}", "x"), headers=anna)
                 assert answer.status_code == 404, (method, route.path)
+        paths = {route.path for route in routes_of(module)}
+        for path in ("/api/tools", "/api/settings", "/api/sessions/{session_id}/state"):
+            answer = await gateway.client.get(path.format(session_id=session_id), headers=anna)
+            assert answer.status_code == (404 if path in paths else 200), path
+        stopped = await gateway.client.post(f"/api/sessions/{session_id}/stop", headers=anna)
+        assert stopped.status_code == 204
         parts = gateway.ports.modules
         setup = Setup(now=lambda: datetime.now(UTC))
         offered = {tool.spec.name for source in parts.tools for tool in await source.tools(setup)}

@@ -21,6 +21,7 @@ from backend_api.main.settings import (
     signing_secret,
 )
 from backend_api.mcp.module import McpSettings
+from backend_api.web.module import WebSettings
 
 GOOD = "Zk3vXq81LmN0pRtYw7uBcD5eFgH2iJ4a"
 
@@ -97,14 +98,17 @@ def test_a_wrong_value_names_its_setting(monkeypatch: pytest.MonkeyPatch) -> Non
         load_settings()
 
 
-@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "TAVILY_API_KEY"])
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [(Settings, "OPENAI_API_KEY"), (Settings, "ANTHROPIC_API_KEY"), (WebSettings, "TAVILY_API_KEY")],
+)
 def test_a_key_that_no_header_takes_stops_the_start_without_being_said(
-    monkeypatch: pytest.MonkeyPatch, name: str
+    monkeypatch: pytest.MonkeyPatch, kind: type[BaseSettings], name: str
 ) -> None:
     for key in ("sk-\u201cabcdefgh\u201d", "sk-abc defgh"):
         monkeypatch.setenv(name, key)
         with pytest.raises(SettingsError, match=name) as refused:
-            load_settings()
+            read_settings(kind)
         assert "sk-" not in str(refused.value)
 
 
@@ -200,7 +204,7 @@ def test_all_that_is_secret_among_the_settings_is_known_to_be_masked(monkeypatch
     }
     for name, value in given.items():
         monkeypatch.setenv(name, value)
-    known = secrets_of(load_settings())
+    known = secrets_of(load_settings(), [read_settings(WebSettings)])
     own = {value for value in given.values() if "://" not in value}
     assert {*own, f"{GOOD}new", f"{GOOD}old", "of%40mongo", "of@mongo", "of-redis", "of-proxy"} <= set(known)
     assert "" not in known

@@ -45,6 +45,27 @@ async def test_each_has_what_is_given_its_settings_and_the_ports_of_those_before
     assert closed == ["second", "first"]
 
 
+async def test_tasks_and_closings_of_all_are_known_together() -> None:
+    ended: list[str] = []
+
+    def made(name: str) -> Module:
+        async def task() -> None:
+            ended.append(f"task of {name}")
+
+        @asynccontextmanager
+        async def open_made() -> AsyncGenerator[Parts]:
+            yield Parts(tasks={name: task}, closings=[lambda: ended.append(name)])
+
+        return Module(name=name, description="", open=open_made)
+
+    modules = [made("one"), made("two")]
+    async with open_modules(modules, {module.name: module.settings() for module in modules}, {}) as parts:
+        for end in parts.closings:
+            end()
+        await parts.tasks["two"]()
+    assert ended == ["one", "two", "task of two"]
+
+
 async def test_one_that_stands_on_what_is_not_there_is_named() -> None:
     with pytest.raises(UnknownPortError, match="The module two stands on first, which none before it has"):
         async with open_modules([SECOND, FIRST], SETTINGS, {"given": "at"}):

@@ -16,6 +16,11 @@ from backend_api.settings.ports import SearchKeyTrials, SearchTrialResult
 NOT_ASKED = "This server does not ask this provider with keys of its users (SEARCH_PROVIDER)."
 
 
+async def no_trials(provider: KeyedSearch, key: str) -> SearchTrialResult:
+    """Of a gateway that searches nothing: no key may be set there either."""
+    raise NotImplementedError
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrySearchKey:
     """Nothing is kept, and the deployment's keys are not tried. `search_keys` are those that users may have here.
