@@ -1,6 +1,7 @@
 import { computed } from 'vue'
 import { agentsOf, useConversation } from '@/features/chat'
 import { useSessions } from '@/features/sessions'
+import { hasWritten } from '@/features/writing'
 
 /** What decides which panels of the computer there are. */
 export function useOffering(sessionId: () => string | null) {
@@ -10,6 +11,7 @@ export function useOffering(sessionId: () => string | null) {
     const { computer, modelCalls, background, items } = conversation.transcript
     const options = sessions.byId.get(sessionId() ?? '')?.options
     const hasModelCalls = modelCalls.length > 0 || options?.['enable_tracing'] === true
-    return { computer, background, agents: agentsOf(items), hasModelCalls }
+    const written = items.filter((item) => item.kind === 'tool' && hasWritten(item)).length
+    return { computer, background, agents: agentsOf(items), hasModelCalls, written }
   })
 }

@@ -28,6 +28,7 @@ const given = {
   filesVersion: 0,
   modelCalls: [],
   hasModelCalls: true,
+  written: 1,
   ports: [],
   agents: [{ key: 'tool:9', name: 'Reader', kind: null, state: 'done' as const, latest: null, calls: 2, said: '' }],
   background: [

@@ -6,6 +6,7 @@ import { FilesPanel } from '@/features/files'
 import { PortsPanel } from '@/features/ports'
 import type { ToolCard } from '@/features/tools'
 import { EventsPanel, ModelCallsPanel, type ModelCall } from '@/features/traces'
+import { DraftPanel } from '@/features/writing'
 import AgentsView from './AgentsView.vue'
 import DesktopView from './DesktopView.vue'
 import type { Offering, PanelId } from './panels'
@@ -68,6 +69,7 @@ export const panelParts: Readonly<Record<PanelId, Part>> = {
   editor: part(StageView, ({ sessionId, cards }) => ({ sessionId, cards, place: 'editor' as const, icon: FilePen })),
   agents: part(AgentsView, ({ agents }) => ({ agents })),
   background: part(BackgroundPanel, ({ sessionId, background }) => ({ sessionId, commands: background })),
+  draft: part(DraftPanel, ({ sessionId, written = 0 }) => ({ sessionId, version: written })),
   files: part(FilesPanel, ({ sessionId, computer, filesVersion, isRunning, shownFile, showFile }) => ({
     sessionId,
     version: filesVersion,

@@ -8,6 +8,7 @@ import {
   FolderOpen,
   Hourglass,
   Monitor,
+  PenLine,
   SquareTerminal,
 } from '@lucide/vue'
 import type { Component } from 'vue'
@@ -26,6 +27,8 @@ export interface Offering {
   readonly background: readonly BackgroundCommand[]
   /** Those that work, or worked, for the one the person talks to. */
   readonly agents: readonly AgentAtWork[]
+  /** How often an agent of the conversation has changed a project of writing. */
+  readonly written?: number
 }
 
 /** All there is to know about a panel of the computer, but for its component, which comes when the computer is shown. */
@@ -77,6 +80,12 @@ export const panels = [
     title: 'computer.tab.background',
     icon: Hourglass,
     isOffered: ({ background }) => background.length > 0,
+  }),
+  panel({
+    id: 'draft',
+    title: 'computer.tab.draft',
+    icon: PenLine,
+    isOffered: ({ written = 0 }) => written > 0,
   }),
   panel({
     id: 'files',
