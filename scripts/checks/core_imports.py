@@ -23,7 +23,7 @@ _TERMINAL = "service_kit.terminal"
 _GATEWAY = "backend-api/src/backend_api"
 _CORE = re.compile(
     r"backend_api\.(?!kit\.)(?:agent(?!\.(?:http|mongo|presets|tools)\b)|[a-z_]+\.(?:domain|application|ports)"
-    r"|memories\.(?:errors|listing|paths)|research\.(?:corpus|errors|identity|papers))\b"
+    r"|folders\.errors|memories\.(?:errors|listing|paths)|research\.(?:corpus|errors|identity|papers))\b"
     r"|backend_api\.kit\.(?:errors|http_address|ids|masking|measures|notifier|stored_time|unseen)\b"
 )
 """Modules of the gateway that know no database, no web framework and no network."""
