@@ -93,7 +93,11 @@ export interface Problem {
   limit_bytes?: number | null
 }
 export type SessionStatus = 'idle' | 'queued' | 'running' | 'waiting'
-export type Session = Omit<SessionBody, 'status'> & { status: SessionStatus }
+/** A server of before has no folders. */
+export type Session = Omit<SessionBody, 'status' | 'folder_id'> & {
+  status: SessionStatus
+  folder_id?: string | null | undefined
+}
 export type SessionPage = Omit<SessionPageBody, 'items'> & { items: Session[] }
 export type ComputerStatus = SandboxUpdatedEvent['status']
 export type SandboxState = Omit<SandboxBody, 'status'> & { status: ComputerStatus }

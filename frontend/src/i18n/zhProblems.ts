@@ -178,6 +178,8 @@ export const zhProblems = {
   record_invalid: '标签或笔记不符合要求。',
   corpus_full: '文献库已满（50,000 条）。请先删除一些。',
   import_invalid: '无法读取这个文件：{detail}',
+  folder_not_found: '找不到这个文件夹，可能已被删除。',
+  folder_quota: '文件夹数量已到上限，请先删除一些。',
   share_not_found: '这个链接不能用：它不完整、已被撤销，或者对话已被删除。',
   share_expired: '这个链接已过期。请向发给你的人要一个新的。',
   gone: '它已经过期了。',

@@ -96,7 +96,14 @@ export const useSessions = defineStore('sessions', () => {
 
   async function change(
     id: string,
-    fields: { title?: string; model?: string; preset?: string; options?: OptionsBody },
+    fields: {
+      title?: string
+      pinned?: boolean
+      archived?: boolean
+      model?: string
+      preset?: string
+      options?: OptionsBody
+    },
   ): Promise<void> {
     keep(await call<Session>('PATCH', `/sessions/${id}`, { body: fields }))
   }

@@ -16,9 +16,9 @@ from backend_api.conversations.ports import EventLog, SessionRepository
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.stored_time import format_time
 from backend_api.sharing.application.owner_mask import Hiding, OwnerMask
+from backend_api.sharing.domain.errors import SharedFilesTooLargeError
 from backend_api.sharing.domain.markdown import markdown_of
 from backend_api.sharing.domain.shown import Fields, shown_fields
-from backend_api.sharing.errors import SharedFilesTooLargeError
 from backend_api.sharing.ports import WorkspaceArchive
 
 ExportFormat = Literal["md", "json", "zip"]

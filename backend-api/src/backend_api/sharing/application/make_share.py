@@ -18,7 +18,7 @@ from backend_api.kit.errors import InvalidError
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.sharing.application.owner_mask import OwnerMask
 from backend_api.sharing.domain.entity import Mode, Part, Share, SharedFile, ShareId, hash_of, new_token
-from backend_api.sharing.errors import SharedFilesTooLargeError, SharingDisabledError, TooManySharesError
+from backend_api.sharing.domain.errors import SharedFilesTooLargeError, SharingDisabledError, TooManySharesError
 from backend_api.sharing.ports import Shares, WorkspaceArchive
 
 MOST_SHARES = 200

@@ -14,7 +14,7 @@ from backend_api.identity.application.limits import Limits
 from backend_api.identity.ports import PasswordHasher, RateLimiter
 from backend_api.sharing.application.make_share import MAX_PASSPHRASE
 from backend_api.sharing.domain.entity import Share, ShareId
-from backend_api.sharing.errors import (
+from backend_api.sharing.domain.errors import (
     PassphraseRequiredError,
     PassphraseWrongError,
     ShareExpiredError,

@@ -17,8 +17,8 @@ from backend_api.identity.domain.entity import AccessClaims
 from backend_api.kit.ids import UserId
 from backend_api.sharing.application.owner_mask import OwnerMask
 from backend_api.sharing.domain.entity import Share, ShareId
+from backend_api.sharing.domain.errors import TooManyReadersError
 from backend_api.sharing.domain.shown import Fields, shown_body, shown_fields
-from backend_api.sharing.errors import TooManyReadersError
 from backend_api.sharing.ports import Shares
 
 PAGE_BYTES = 1_000_000

@@ -26,8 +26,8 @@ from backend_api.sandboxes.http.user_content import content_headers
 from backend_api.sharing.application.open_share import OpenShare, Shown
 from backend_api.sharing.application.read_shared import ReadShared
 from backend_api.sharing.domain.entity import PARTS, Mode, Part, Share, ShareId
+from backend_api.sharing.domain.errors import ShareNotFoundError
 from backend_api.sharing.domain.shown import Fields
-from backend_api.sharing.errors import ShareNotFoundError
 from backend_api.sharing.ports import Shares
 
 router = APIRouter(prefix="/api/shared", tags=["sharing"])

@@ -8,7 +8,7 @@ from typing import cast
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.mongo.transactions import store_errors
 from backend_api.sharing.domain.entity import Mode, Part, Share, SharedFile, ShareId
-from backend_api.sharing.errors import ShareNotFoundError
+from backend_api.sharing.domain.errors import ShareNotFoundError
 from backend_api.sharing.mongo.documents import ShareDocument, SharePartDocument
 
 PART_BYTES = 1_000_000

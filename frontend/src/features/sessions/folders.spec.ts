@@ -1,0 +1,78 @@
+// @vitest-environment happy-dom
+import { userEvent } from '@testing-library/user-event'
+import { cleanup, render, screen } from '@testing-library/vue'
+import { createPinia, setActivePinia } from 'pinia'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import type { Session } from '@/api/types'
+import { i18n } from '@/i18n'
+import { json, startFakeServer } from '@/shared/testing/fakeServer'
+import { routerAt } from '@/shared/testing/routerAt'
+import SessionGroups from './SessionGroups.vue'
+import { useSessions } from './store'
+
+const at = new Date().toISOString()
+const times = { created_at: at, updated_at: at, active_at: at }
+const tea: Session = {
+  ...{ id: 's1', title: 'Tea', status: 'idle', model: null, preset: null, options: {}, pinned: false },
+  ...{ archived: false, folder_id: 'w', last_seq: 0, read_seq: 0, unread: 0, sandbox: null },
+  ...times,
+}
+const work = { id: 'w', name: 'Work', instructions: 'Cite sources.', created_at: at }
+beforeEach(() => setActivePinia(createPinia()))
+afterEach(() => {
+  cleanup()
+  vi.unstubAllGlobals()
+})
+async function show(answers: Parameters<typeof startFakeServer>[0] = {}) {
+  const server = startFakeServer({ 'GET /folders': () => json({ items: [work] }), ...answers })
+  useSessions().keep(tea)
+  render(SessionGroups, { global: { plugins: [i18n, await routerAt('/')] } })
+  await screen.findByRole('region', { name: 'Work' })
+  return server
+}
+
+it('says before a folder is deleted that the conversations in it stay', async () => {
+  const server = await show({
+    'DELETE /folders/w': () => json({ moved_out: 1 }),
+    'GET /sessions': () => json({ items: [{ ...tea, folder_id: null }], next_cursor: null }),
+  })
+  await userEvent.click(screen.getByRole('button', { name: 'Edit folder Work' }))
+  expect(((await screen.findByLabelText('Instructions')) as HTMLTextAreaElement).value).toBe('Cite sources.')
+  await userEvent.click(screen.getByRole('button', { name: 'Delete folder' }))
+  expect(screen.getByText('1 conversation is in it. It stays, outside any folder.')).toBeTruthy()
+  expect(server.calls.some(({ method }) => method === 'DELETE')).toBe(false)
+  await userEvent.click(screen.getByRole('button', { name: 'Delete folder' }))
+  await vi.waitFor(() => expect(server.calls.some(({ method }) => method === 'DELETE')).toBe(true))
+})
+
+it('moves a conversation out, pins and archives it by its menu', async () => {
+  const server = await show({
+    'PUT /sessions/s1/folder': () => json({ ...tea, folder_id: null }),
+    'PATCH /sessions/s1': ({ body }) => json({ ...tea, ...(body as object) }),
+  })
+  const choose = async (name: string): Promise<void> => {
+    screen.getByRole('button', { name: 'More for Tea' }).focus()
+    await userEvent.keyboard('{Enter}')
+    await userEvent.click(await screen.findByRole('menuitem', { name }))
+  }
+  await choose('Pin')
+  await screen.findByRole('region', { name: 'Pinned' })
+  await choose('Out of the folder')
+  await choose('Archive')
+  expect(await screen.findByRole('button', { name: 'Show archived' })).toBeTruthy()
+  const changes = server.calls.filter(({ method }) => method !== 'GET').map(({ path, body }) => [path, body])
+  expect(changes).toEqual([
+    ['/sessions/s1', { pinned: true }],
+    ['/sessions/s1/folder', { folder_id: null }],
+    ['/sessions/s1', { archived: true }],
+  ])
+})
+
+it('shows a word for what waits, and an icon for each state', async () => {
+  startFakeServer({ 'GET /folders': () => json({ items: [] }) })
+  useSessions().keep({ ...tea, status: 'waiting' })
+  render(SessionGroups, { global: { plugins: [i18n, await routerAt('/')] } })
+  const region = screen.getByRole('region', { name: 'Waits for you' })
+  expect(region.querySelector('svg')).toBeTruthy()
+  expect(region.textContent).toContain('Waiting for you')
+})
