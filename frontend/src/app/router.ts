@@ -1,7 +1,7 @@
 import { createRouter, createWebHistory } from 'vue-router'
 import { LoginPage, useAuth } from '@/features/auth'
 import { letBackClose } from '@/shared/lib/backCloses'
-import NowherePage from './NowherePage.vue'
+import NotFoundPage from './NotFoundPage.vue'
 import UnreachablePage from './UnreachablePage.vue'
 import WorkspacePage from './WorkspacePage.vue'
 
@@ -39,7 +39,7 @@ export const router = createRouter({
       props: (route) => ({ next: route.query['next'] }),
       meta: { open: true },
     },
-    { path: '/:rest(.*)*', component: NowherePage },
+    { path: '/:rest(.*)*', component: NotFoundPage },
   ],
 })
 
