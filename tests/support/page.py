@@ -17,6 +17,8 @@ from support.stack import Stack
 WIDE = {"width": 1440, "height": 900}
 PHONE = {"width": 390, "height": 844}
 STARTED_MS = 60_000
+EVERY_STEP = "localStorage.setItem('face', 'developer')"
+"""Begins a page in the developer view, which shows each call as a card of its own."""
 _QUIET = ("--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync")
 
 

@@ -11,7 +11,7 @@ from playwright.async_api import Page, expect
 
 from support.api_client import ApiClient
 from support.model_server import Answer, Call, ModelServer
-from support.page import PHONE, WIDE, chromium, say, transcript
+from support.page import EVERY_STEP, PHONE, WIDE, chromium, say, transcript
 from support.stack import run_stack
 
 PATIENT_MS = 60_000
@@ -41,6 +41,7 @@ async def test_one_is_written_by_the_keyboard_given_work_shown_and_deleted(tmp_p
         with run_stack(tmp_path / "stack", SANDBOX_DESKTOP="false", **settings) as stack:
             async with chromium() as browser, ApiClient(stack.base_url) as api:
                 page = await (await browser.new_context(viewport=WIDE, locale="en")).new_page()
+                await page.add_init_script(EVERY_STEP)
                 await page.goto(f"{stack.base_url}/?settings=agents")
                 rows = page.get_by_role("list", name="Agents").get_by_role("listitem")
                 await expect(rows).to_have_count(5, timeout=PATIENT_MS)
@@ -77,6 +78,7 @@ async def test_one_is_written_by_the_keyboard_given_work_shown_and_deleted(tmp_p
                 small = await (
                     await browser.new_context(viewport=PHONE, locale="zh-CN", color_scheme="dark")
                 ).new_page()
+                await small.add_init_script(EVERY_STEP)
                 await small.goto(f"{stack.base_url}/?settings=agents")
                 mine = small.get_by_role("listitem").filter(has_text="baker")
                 await expect(mine).to_contain_text("你的", timeout=PATIENT_MS)

@@ -12,7 +12,7 @@ import pytest
 from playwright.async_api import BrowserContext, Page, expect
 
 from support.api_client import register
-from support.page import WIDE, chromium, composer, say, transcript
+from support.page import EVERY_STEP, WIDE, chromium, composer, say, transcript
 from support.stack import Stack, run_stack
 
 PATIENT_MS = 60_000
@@ -53,6 +53,7 @@ async def test_a_log_out_in_another_tab_in_mid_answer_is_told_and_a_log_in_goes_
     async with chromium() as browser, await register(own.base_url, "anna") as api:
         session = await api.new_session()
         context = await browser.new_context(viewport=WIDE, locale="en")
+        await context.add_init_script(EVERY_STEP)
         page = await at(context, own, session)
         await log_in(page, "anna")
         other = await at(context, own, session)
@@ -82,6 +83,7 @@ async def test_a_desktop_comes_back_with_a_new_ticket_when_the_gateway_drains(ow
     async with chromium() as browser, await register(own.base_url, "berta") as api:
         session = await api.new_session()
         context = await browser.new_context(viewport=WIDE, locale="en")
+        await context.add_init_script(EVERY_STEP)
         await context.add_init_script(CODES)
         page = await at(context, own, session)
         tickets: list[int] = []
@@ -106,6 +108,7 @@ async def test_databases_and_a_network_that_were_away_are_told_and_lose_no_messa
     async with chromium() as browser, await register(own.base_url, "carla") as api:
         session = await api.new_session()
         context = await browser.new_context(viewport=WIDE, locale="en")
+        await context.add_init_script(EVERY_STEP)
         page = await at(context, own, session)
         await log_in(page, "carla")
         await expect(composer(page)).to_be_visible(timeout=PATIENT_MS)

@@ -9,7 +9,7 @@ from playwright.async_api import Page, expect
 
 from support.api_client import ApiClient
 from support.model_server import Answer, ModelServer
-from support.page import WIDE, chromium, opened, say, transcript
+from support.page import EVERY_STEP, WIDE, chromium, opened, say, transcript
 from support.scripted_stack import call, calls, model_settings
 from support.stack import run_stack
 
@@ -82,6 +82,7 @@ async def test_the_panel_follows_the_agent_and_scrubs_back_after_a_reload(tmp_pa
                 await api.json("POST", f"/sessions/{session}/sandbox")
                 model.answer(*RUN)
                 page = await browser.new_page(viewport=WIDE, locale="en")
+                await page.add_init_script(EVERY_STEP)
                 await page.add_init_script(WATCH)
                 await opened(page, stack, session)
                 await say(page, "make tea")

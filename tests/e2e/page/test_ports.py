@@ -10,7 +10,7 @@ import pytest
 from playwright.async_api import BrowserContext, Locator, Page, expect
 
 from support.model_server import Answer, ModelServer
-from support.page import PHONE, WIDE, chromium, say, transcript
+from support.page import EVERY_STEP, PHONE, WIDE, chromium, say, transcript
 from support.scripted_stack import call, calls, model_settings
 from support.servers import free_port
 from support.stack import run_stack
@@ -50,6 +50,7 @@ async def test_what_the_agent_opens_is_used_in_a_tab_until_it_is_closed(tmp_path
         )
         with run_stack(tmp_path / "stack", SANDBOX_DESKTOP="false", **model_settings(model, "chat")) as stack:
             context = await browser.new_context(viewport=WIDE, locale="en")
+            await context.add_init_script(EVERY_STEP)
             page = await context.new_page()
             await page.goto(stack.base_url)
             await say(page, "show me the shop")
@@ -69,11 +70,13 @@ async def test_what_the_agent_opens_is_used_in_a_tab_until_it_is_closed(tmp_path
             await expect(row.get_by_text("Copied. It opens until")).to_be_visible()
             address = await row.get_by_label(f"Address of {NAME}", exact=True).input_value()
             guest = await browser.new_page()
+            await guest.add_init_script(EVERY_STEP)
             await guest.goto(address)
             await expect(guest.get_by_role("heading", name="Oolong")).to_be_visible()
 
             # Another one is opened by the person, in another page of theirs as well.
             small = await browser.new_page(viewport=PHONE, locale="zh-CN", color_scheme="dark")
+            await small.add_init_script(EVERY_STEP)
             await small.goto(f"{page.url.partition('?')[0]}?panel=ports")
             await small.get_by_role("tab", name="电脑").click()
             theirs = small.get_by_role("region", name="已开放的端口").get_by_role("listitem")

@@ -13,7 +13,7 @@ from playwright.async_api import Page, expect
 
 from support.api_client import ApiClient
 from support.model_server import Answer, Call, ModelServer
-from support.page import PHONE, WIDE, chromium, composer, say, transcript
+from support.page import EVERY_STEP, PHONE, WIDE, chromium, composer, say, transcript
 from support.stack import run_stack
 
 PATIENT_MS = 60_000
@@ -156,10 +156,12 @@ async def test_a_preset_is_chosen_changed_in_the_middle_and_limits_what_the_agen
         async with chromium() as browser, ApiClient(stack.base_url) as api:
             for viewport, look in ((WIDE, talks_then_codes), (PHONE, rules_by_keyboard)):
                 page = await (await browser.new_context(viewport=viewport, locale="en")).new_page()
+                await page.add_init_script(EVERY_STEP)
                 await page.goto(stack.base_url)
                 await expect(composer(page)).to_be_visible()
                 await look(page, api, model)
             chinese = await (await browser.new_context(viewport=PHONE, locale="zh-CN")).new_page()
+            await chinese.add_init_script(EVERY_STEP)
             await chinese.goto(stack.base_url)
             await chinese.get_by_text("法律", exact=True).click()
             await expect(chinese.get_by_text("阅读合同。")).to_be_visible()

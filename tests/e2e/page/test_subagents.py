@@ -10,7 +10,7 @@ from playwright.async_api import expect
 
 from support.api_client import ApiClient
 from support.model_server import Answer, Call, ModelServer
-from support.page import WIDE, chromium, say, transcript
+from support.page import EVERY_STEP, WIDE, chromium, say, transcript
 from support.stack import run_stack
 
 PATIENT_MS = 60_000
@@ -38,6 +38,7 @@ async def test_its_work_is_nested_and_a_failed_run_goes_on_without_a_message(tmp
             async with chromium() as browser, ApiClient(stack.base_url) as api:
                 session = await api.new_session()
                 page = await (await browser.new_context(viewport=WIDE, locale="en")).new_page()
+                await page.add_init_script(EVERY_STEP)
                 await page.goto(f"{stack.base_url}/s/{session}")
                 await say(page, "how many files?")
                 again = transcript(page).get_by_role("button", name="Try again")

@@ -10,7 +10,7 @@ from playwright.async_api import Page, ViewportSize, expect
 
 from support.api_client import Json
 from support.model_server import Answer, ModelServer
-from support.page import PHONE, WIDE, chromium, say, transcript
+from support.page import EVERY_STEP, PHONE, WIDE, chromium, say, transcript
 from support.scripted_stack import call, calls, said_in
 from support.stack import Stack, run_stack
 from support.team_scripts import answering, plays, says, spawn
@@ -74,6 +74,7 @@ async def test_a_team_is_switched_on_and_seen_at_work(
 
 
 async def walk(page: Page, stack: Stack, name: str) -> None:
+    await page.add_init_script(EVERY_STEP)
     await page.goto(stack.base_url)
     await page.get_by_role("button", name="How the agent works here").click()
     await page.get_by_text("As a team", exact=True).click()

@@ -18,7 +18,7 @@ from playwright.async_api import Locator, Page, expect
 
 from support.api_client import ApiClient
 from support.model_server import Answer, Call, ModelServer
-from support.page import PHONE, WIDE, chromium, composer, say, transcript
+from support.page import EVERY_STEP, PHONE, WIDE, chromium, composer, say, transcript
 from support.stack import Stack, run_stack
 
 PATIENT_MS = 60_000
@@ -122,6 +122,7 @@ async def test_a_person_decides_all_along_and_each_wait_survives_a_reload(
 ) -> None:
     async with own_stack(tmp_path) as (stack, models), chromium() as browser, ApiClient(stack.base_url) as api:
         page = await (await browser.new_context(viewport=viewport, locale="en")).new_page()
+        await page.add_init_script(EVERY_STEP)
         await page.goto(stack.base_url)
         await page.get_by_role("button", name="How the agent works here").click()
         await page.get_by_text("Plan first", exact=True).click()
