@@ -1,0 +1,1 @@
+"""Which person controls the computer of a session."""

@@ -93,3 +93,10 @@ describe('the computer, told by events and answers', () => {
     )
   })
 })
+
+it('keeps who controls the computer, whatever else is told of it', () => {
+  const driver = { client: 'window-1', holder: 'Anna' }
+  const held = { ...emptyTranscript, computer: { ...emptyTranscript.computer, driver } }
+  const after = withSandboxAnswer(withSandboxEvent(held, event(3, 'ready')), answer(4, 'ready'))
+  expect(after.computer).toMatchObject({ status: 'ready', driver })
+})

@@ -81,10 +81,18 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 
+const onControlLost = vi.fn()
+
 async function watched(isReady = () => true, sessionId = () => 's', onCopied?: (text: string) => void) {
   const element = shallowRef<HTMLElement | null>(document.createElement('div'))
   const still = shallowRef<HTMLCanvasElement | null>(document.createElement('canvas'))
-  const desktop = scope.run(() => useDesktop(element, still, sessionId, isReady, onCopied))!
+  const desktop = scope.run(() =>
+    useDesktop(element, still, sessionId, isReady, {
+      ...(onCopied && { onCopied }),
+      onControlLost,
+      client: 'window-1',
+    }),
+  )!
   await socket(1)
   return desktop
 }
@@ -252,5 +260,16 @@ describe('the desktop', () => {
     FakeSocket.opened[0]!.closed(4404)
     expect(state.value).toBe('absent')
     expect(server.calls).toHaveLength(1)
+  })
+  it('controls under the lease of its client, and says when that is lost', async () => {
+    const { setControl } = await watched()
+    setControl(true)
+    await socket(2)
+    expect(server.calls.map(({ body }) => body)).toEqual([{ mode: 'view' }, { mode: 'control', client: 'window-1' }])
+    onControlLost.mockImplementation(() => setControl(false))
+    FakeSocket.opened[1]!.closed(4409)
+    await socket(3)
+    expect(onControlLost).toHaveBeenCalledTimes(1)
+    expect(server.calls.at(-1)?.body).toEqual({ mode: 'view' })
   })
 })
