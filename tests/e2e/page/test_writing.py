@@ -73,7 +73,7 @@ async def test_a_paper_is_written_with_another_one_and_exported(stack: Stack) ->
         await page.reload()
         await expect(page.get_by_text("For: Name them in full")).to_be_visible(timeout=PATIENT_MS)
         await picture(page, "suggestion")
-        await page.get_by_role("button", name="Accept", exact=True).click()
+        await page.get_by_role("button", name="Accept", exact=True).last.click()
         await expect(page.get_by_text("For: Name them in full")).not_to_be_visible()
         await page.get_by_role("button", name="Preview").click()
         await expect(page.get_by_text("[citation not verified: made2024up]")).to_be_visible(timeout=PATIENT_MS)

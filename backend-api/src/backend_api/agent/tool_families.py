@@ -138,7 +138,7 @@ FAMILIES = (
         name="writing",
         line="papers and reports: outline, sections, citations",
         tools=("project_*", "outline_*", "section_*", "citation_*", "citations_*", "draft_*"),
-        words=("my draft", "the draft", "thesis", "literature review", "bibliography", "论文大纲", "参考文献"),
+        words=("literature review", "bibliography", "论文大纲", "参考文献"),
     ),
     FamilyKind(
         name="skills",

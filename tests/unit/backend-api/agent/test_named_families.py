@@ -63,6 +63,7 @@ def test_ordinary_words_name_none(text: str) -> None:
         ("用@mcp__search搜索", ["mcp__search"]),
         ("(@e-mail)", ["mcp__e-mail"]),
         ("What does arXiv have of 学术论文?", ["papers"]),
+        ("Put it into the bibliography", ["writing"]),
     ],
 )
 def test_a_family_is_named_by_what_means_nothing_else(text: str, names: list[str]) -> None:
