@@ -18,6 +18,8 @@ const tea: Session = {
   ...times,
 }
 const work = { id: 'w', name: 'Work', instructions: 'Cite sources.', created_at: at }
+/** A menu is opened again and again, on machines that have other work too. */
+vi.setConfig({ testTimeout: 60_000 })
 beforeEach(() => setActivePinia(createPinia()))
 afterEach(() => {
   cleanup()
