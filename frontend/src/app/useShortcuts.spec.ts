@@ -34,5 +34,5 @@ it('shows the list of shortcuts by a question mark, but where one is written or 
   await userEvent.keyboard('?')
   expect(screen.getByText('Find anything').closest('div')?.textContent).toMatch(/K$/)
   setLanguage('zh')
-  expect(await screen.findByText('查找对话')).toBeTruthy()
+  expect(await screen.findByText('查找任何内容')).toBeTruthy()
 })

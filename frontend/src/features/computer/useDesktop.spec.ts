@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { effectScope, nextTick, ref, shallowRef, type EffectScope } from 'vue'
 import { ApiError } from '@/api/problems'
 import { json, problem, startFakeServer, type FakeServer } from '@/shared/testing/fakeServer'
+import { FakeSocket } from '@/shared/testing/fakeSocket'
 import { nextQuality, quality } from './quality'
 import { useDesktop } from './useDesktop'
 
@@ -34,26 +35,6 @@ vi.mock('@novnc/novnc', () => {
   }
   return { default: Viewer }
 })
-
-class FakeSocket extends EventTarget {
-  static opened: FakeSocket[] = []
-  constructor(readonly address: URL) {
-    super()
-    FakeSocket.opened.push(this)
-  }
-  static readonly OPEN = 1
-  readonly readyState = 1
-  readonly sent: unknown[] = []
-  send(message: unknown): void {
-    this.sent.push(message)
-  }
-  open(): void {
-    this.dispatchEvent(new Event('open'))
-  }
-  closed(code: number): void {
-    this.dispatchEvent(Object.assign(new Event('close'), { code }))
-  }
-}
 
 let scope: EffectScope
 let server: FakeServer

@@ -17,9 +17,9 @@ it('does not say that an agent works while the server can’t be reached', async
   const router = createRouter({ history: createMemoryHistory(), routes: [{ path: '/:a*', component: {} }] })
   const session = { id: 's', title: 'One', status: 'running', unread: 0 } as Session
   render(SessionRow, { props: { session }, global: { plugins: [i18n, router] } })
-  expect(screen.getByTitle('Working').querySelector('.pulse')).toBeTruthy()
+  expect(screen.getByTitle('Working').querySelector('.spin')).toBeTruthy()
   useSessions().feedTrouble = ApiError.unreachable()
   await nextTick()
-  expect(screen.getByTitle('Reconnecting').querySelector('.pulse')).toBeNull()
+  expect(screen.getByTitle('Reconnecting').querySelector('.spin')).toBeNull()
   expect(screen.queryByText('Working')).toBeNull()
 })

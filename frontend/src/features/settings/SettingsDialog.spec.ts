@@ -57,6 +57,7 @@ describe('the pages of the settings', () => {
       'MCP servers',
       'Schedules',
       'Notifications',
+      'Links',
       'Usage',
     ])
     expect(settingsPageNamed('account')).toBeNull()
