@@ -82,7 +82,7 @@ async def test_two_tabs_and_the_list_show_the_same(stack: Stack) -> None:
         await expect(here).to_have_title(re.compile(rf"^\({before + 1}\)"))
 
         await there.get_by_role("link", name="Elsewhere").click()
-        await expect(transcript(there).locator("[data-kind=end]")).to_be_visible(timeout=PATIENT_MS)
+        await expect(transcript(there).locator("[data-kind=end]")).to_be_attached(timeout=PATIENT_MS)
         await expect(row.get_by_text("unread")).not_to_be_attached(timeout=PATIENT_MS)
         await expect(here).to_have_title(re.compile(rf"^\({before}\)" if before else r"^[^(]"))
 
@@ -110,9 +110,9 @@ async def test_a_restart_in_mid_answer_is_told_and_passes(tmp_path: Path) -> Non
             told = page.get_by_role("status").filter(has_text=re.compile("Reconnecting…|reached|starting again"))
             await expect(told).to_be_visible(timeout=PATIENT_MS)
             await expect(told).to_be_hidden(timeout=PATIENT_MS)
-            await expect(transcript(page).locator("[data-kind=end]")).to_be_visible(timeout=2 * PATIENT_MS)
+            await expect(transcript(page).locator("[data-kind=end]")).to_be_attached(timeout=2 * PATIENT_MS)
             fresh = await opened(browser, own, session)
-            await expect(transcript(fresh).locator("[data-kind=end]")).to_be_visible(timeout=PATIENT_MS)
+            await expect(transcript(fresh).locator("[data-kind=end]")).to_be_attached(timeout=PATIENT_MS)
             assert await transcript(page).inner_text() == await transcript(fresh).inner_text()
 
 

@@ -22,7 +22,7 @@ window.look = (next) => { seen = next; document.dispatchEvent(new Event('visibil
 
 async def answered(page: Page) -> None:
     await say(page, "stream 5")
-    await expect(transcript(page).locator("[data-kind=end]").last).to_be_visible(timeout=PATIENT_MS)
+    await expect(transcript(page).locator("[data-kind=end]").last).to_be_attached(timeout=PATIENT_MS)
 
 
 @pytest.mark.timeout(180)

@@ -66,7 +66,7 @@ async def test_each_message_says_whose_it_is(stack: Stack) -> None:
     async with chromium() as browser:
         page = await browser.new_page(viewport=WIDE, locale="en")
         await begun(page, stack, "run echo hello")
-        await expect(transcript(page).locator("[data-kind=end]")).to_be_visible(timeout=PATIENT_MS)
+        await expect(transcript(page).locator("[data-kind=end]")).to_be_attached(timeout=PATIENT_MS)
         for kind, who in (("user", "You"), ("assistant", "Agent")):
             first = transcript(page).locator(f"[data-kind={kind}]").first
             await expect(first.locator("p").first).to_have_text(who)
@@ -80,7 +80,7 @@ async def test_a_preview_of_html_says_that_it_is_still(stack: Stack) -> None:
     async with chromium() as browser:
         page = await browser.new_page(viewport=WIDE, locale="en")
         await begun(page, stack, "run echo '<h1>Hello</h1>' > page.html")
-        await expect(transcript(page).locator("[data-kind=end]")).to_be_visible(timeout=PATIENT_MS)
+        await expect(transcript(page).locator("[data-kind=end]")).to_be_attached(timeout=PATIENT_MS)
         await page.get_by_role("tab", name="Files").click()
         await page.get_by_text("page.html", exact=True).last.click()
         await expect(page.frame_locator("iframe").get_by_role("heading", name="Hello")).to_be_visible(
@@ -103,7 +103,7 @@ async def test_a_file_that_is_too_large_is_told_with_its_size_and_holds_the_mess
         page = await browser.new_page(viewport=WIDE, locale="en")
         # The first upload of a conversation waits for its computer.
         await begun(page, stack, "run echo hello")
-        await expect(transcript(page).locator("[data-kind=end]")).to_be_visible(timeout=PATIENT_MS)
+        await expect(transcript(page).locator("[data-kind=end]")).to_be_attached(timeout=PATIENT_MS)
         await page.locator("form input[type=file]").set_input_files(large)
         told = page.get_by_text("This file is 12 MB; a file may have at most 10 MB.")
         await expect(told).to_be_visible(timeout=PATIENT_MS)
@@ -127,7 +127,7 @@ async def test_a_computer_that_starts_on_after_a_stop_is_shown_when_it_is_there(
         page = await browser.new_page(viewport=WIDE, locale="en")
         await begun(page, stack, "run sleep 60")
         await page.get_by_role("button", name="Stop").click()
-        await expect(transcript(page).locator("[data-kind=end]")).to_be_visible(timeout=PATIENT_MS)
+        await expect(transcript(page).locator("[data-kind=end]")).to_be_attached(timeout=PATIENT_MS)
         if await page.get_by_role("button", name="Hide computer").count() == 0:
             await page.get_by_role("button", name="Show computer").click()
         await expect(page.get_by_text("The computer is starting")).to_have_count(0, timeout=10_000)

@@ -67,7 +67,7 @@ async def test_on_a_phone_the_ways_between_conversation_and_computer_stay(stack:
         page = await (await browser.new_context(viewport=PHONE, locale="en")).new_page()
         await page.goto(f"{stack.base_url}/s/{session}")
         await say(page, "run echo here")
-        await expect(transcript(page).locator("[data-kind=end]")).to_be_visible(timeout=PATIENT_MS)
+        await expect(transcript(page).locator("[data-kind=end]")).to_be_attached(timeout=PATIENT_MS)
         await page.get_by_role("tab", name="Computer").click()
         await page.get_by_role("tab", name="Files").click()
         await expect(page).to_have_url(f"{stack.base_url}/s/{session}?panel=files")

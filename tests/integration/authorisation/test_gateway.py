@@ -89,6 +89,10 @@ class House:
             "approval_id": "none",
             "plan_id": "none",
             "record_id": "none",
+            "project_id": "none",
+            "section_id": "none",
+            "suggestion_id": "none",
+            "revision_id": "none",
         }
 
     async def ask(self, name: str, things: dict[str, str], headers: dict[str, str], **changed: Any) -> httpx.Response:

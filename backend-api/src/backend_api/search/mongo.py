@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from beanie import Document as Stored
 from pymongo import ASCENDING, DESCENDING, IndexModel, UpdateOne, WriteConcern
 from pymongo.errors import BulkWriteError
+from pymongo.read_concern import ReadConcern
 
 from backend_api.agent.events import Event, MessageCompleted, MessageUser
 from backend_api.conversations.domain.errors import SessionNotFoundError
@@ -87,10 +88,11 @@ class MongoMessageIndex:
         # The driver: it reads the log by the page, and writes many at once.
         self._database = database
         # What a crash takes of it is indexed again: writes are lost in the order in which they came, marks first.
-        quick = WriteConcern(w=1, j=False)
-        self._messages = database.get_collection("search_messages", write_concern=quick)
-        self._marks = database.get_collection("search_marks", write_concern=quick)
-        self._users = database.get_collection("search_users", write_concern=quick)
+        quick, at_once = WriteConcern(w=1, j=False), ReadConcern("local")
+        index = database.with_options(write_concern=quick, read_concern=at_once)
+        self._messages, self._marks, self._users = (
+            index[name] for name in ("search_messages", "search_marks", "search_users")
+        )
 
     async def catch_up(self, user_id: UserId, *, most: int) -> bool:
         async with store_errors(within_s=_CATCH_UP_S):

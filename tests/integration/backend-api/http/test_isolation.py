@@ -47,6 +47,14 @@ CALLS = [
     ("POST", "/snapshots", {"name": "mine"}),
     ("POST", "/snapshots/abc/restore", None),
     ("DELETE", "/snapshots/abc", None),
+    ("GET", "/control", None),
+    ("POST", "/control", {"client": "9f2c51d0"}),
+    ("PUT", "/control", {"client": "9f2c51d0"}),
+    ("DELETE", "/control", None),
+    ("GET", "/shares", None),
+    ("POST", "/shares", {"mode": "live"}),
+    ("GET", "/export", None),
+    ("PUT", "/folder", {"folder_id": None}),
     ("DELETE", "", None),
 ]
 
