@@ -68,6 +68,9 @@ class House:
         share = await self.gateway.client.post(
             f"/api/sessions/{session_id}/shares", json={"mode": "snapshot"}, headers=headers
         )
+        # A user may have but so many.
+        for former in (await self.gateway.client.get("/api/folders", headers=headers)).json()["items"]:
+            await self.gateway.client.delete(f"/api/folders/{former['id']}", headers=headers)
         folder = await self.gateway.client.post("/api/folders", json={"name": "Work"}, headers=headers)
         return {
             "session_id": session_id,
