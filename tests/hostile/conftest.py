@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from support.compose_stack import ComposeStack, run_compose_stack
-from support.gateways import gateways, web_options
+from support.gateways import gateways, preview_domain, web_options
 from support.stack import Stack, run_stack
 
-__all__ = ["gateways", "web_options"]
+__all__ = ["gateways", "preview_domain", "web_options"]
 
 # What the next sweep has to put right is waited for: sweeps come more often than every 15 s.
 SWEEPS = {"RECONCILE_INTERVAL_S": "3"}

@@ -1,4 +1,5 @@
-"""Fixtures of gateways over real stores; `web_options` of a module says how they serve."""
+"""Fixtures of gateways over real stores; `web_options` of a module says how they serve, and `preview_domain` at which
+domain opened ports are."""
 
 from __future__ import annotations
 
@@ -19,14 +20,26 @@ def web_options() -> WebOptions:
 
 
 @pytest.fixture
+def preview_domain() -> str:
+    """None: opening ports is off."""
+    return ""
+
+
+@pytest.fixture
 async def gateways(
-    mongo_server: Server, redis_server: Server, mongo_database_name: str, web_options: WebOptions
+    mongo_server: Server, redis_server: Server, mongo_database_name: str, web_options: WebOptions, preview_domain: str
 ) -> AsyncGenerator[list[Gateway]]:
     """Two over the same stores, without limits."""
     async with AsyncExitStack() as stack:
         yield [
             await stack.enter_async_context(
-                run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri, options=web_options)
+                run_gateway(
+                    mongo_server.uri,
+                    mongo_database_name,
+                    redis_server.uri,
+                    options=web_options,
+                    preview_domain=preview_domain,
+                )
             )
             for _ in range(2)
         ]

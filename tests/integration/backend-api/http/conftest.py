@@ -7,10 +7,10 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from support.gateway import Gateway, run_gateway
-from support.gateways import gateways, web_options
+from support.gateways import gateways, preview_domain, web_options
 from support.servers import Server, emptied_database_name
 
-__all__ = ["emptied_database_name", "gateway", "gateways", "web_options"]
+__all__ = ["emptied_database_name", "gateway", "gateways", "preview_domain", "web_options"]
 
 
 @pytest.fixture

@@ -26,6 +26,11 @@ async def gateway(mongo_server: Server, redis_server: Server, mongo_database_nam
         yield gateway
 
 
+@pytest.fixture
+def preview_domain() -> str:
+    return DOMAIN
+
+
 async def opened(gateway: Gateway, headers: dict[str, str], session_id: str, port: int = 3000) -> dict[str, Any]:
     answer = await gateway.client.post(
         f"/api/sessions/{session_id}/ports", json={"port": port, "label": "Shop"}, headers=headers
