@@ -153,7 +153,7 @@ GATEWAY: dict[str, Rule] = _DOCS | {
     "POST /api/writing/{project_id}/revisions/{revision_id}/restore": USER,
     "POST /api/writing/{project_id}/check": USER,
     "GET /api/writing/{project_id}/preview": USER,
-    "POST /api/writing/{project_id}/export": Rule(kind=Kind.USER, json={"format": "markdown"}),
+    "POST /api/writing/{project_id}/export": Rule(kind=Kind.USER, params={"format": "markdown"}),
     "GET /api/schedules": USER,
     "POST /api/schedules": Rule(kind=Kind.USER, json=_SCHEDULE),
     "PATCH /api/schedules/{schedule_id}": owner(json={"text": "mine now"}, hidden_as="schedule_not_found"),

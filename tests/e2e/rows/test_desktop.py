@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -51,7 +52,7 @@ async def with_desktop(tmp_path: Path) -> AsyncGenerator[Scripted]:
         yield one
 
 
-async def test_a_model_sees_and_uses_the_desktop_and_only_looks_while_a_person_has_control(
+async def test_a_model_sees_and_uses_the_desktop_and_waits_while_a_person_has_control(
     with_desktop: Scripted,
 ) -> None:
     scripted = with_desktop
@@ -81,9 +82,16 @@ async def test_a_model_sees_and_uses_the_desktop_and_only_looks_while_a_person_h
             scripted.answer(
                 calls(call("desktop_keyboard", action="press", keys="ctrl+w"), call("desktop_screenshot")), SAID
             )
-            events = await api.ask(session, "close it")
+            asked = asyncio.create_task(api.ask(session, "close it"))
+            while "ctrl+w" not in str(await api.stored_events(session)):
+                await asyncio.sleep(0.2)
+            # As long as it takes to look several times whether the person still drives.
+            await asyncio.sleep(1)
+            assert not asked.done()
+        # The person has left: the call was meant for the screen as it was before.
+        events = await asked
         assert succeeded(events) == [False, True]
-        assert "taken control" in of_type(events, "tool.finished")[0]["preview"]
+        assert "Nothing was run" in of_type(events, "tool.finished")[0]["preview"]
 
         scripted.answer(calls(call("desktop_mouse", action="move", x=5, y=5)), SAID)
         assert succeeded(await api.ask(session, "now")) == [True]

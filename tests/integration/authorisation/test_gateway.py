@@ -63,14 +63,16 @@ class House:
         said = await self.gateway.client.post(
             f"/api/sessions/{session_id}/messages", json={"text": "hello"}, headers=headers
         )
+        # A user may have but so many.
+        for kind in ("folders", "schedules"):
+            listed = (await self.gateway.client.get(f"/api/{kind}", headers=headers)).json()
+            for former in listed if isinstance(listed, list) else listed["items"]:
+                await self.gateway.client.delete(f"/api/{kind}/{former['id']}", headers=headers)
         daily = {"text": "hello", "cron": "0 9 * * *", "timezone": "UTC"}
         schedule = await self.gateway.client.post("/api/schedules", json=daily, headers=headers)
         share = await self.gateway.client.post(
             f"/api/sessions/{session_id}/shares", json={"mode": "snapshot"}, headers=headers
         )
-        # A user may have but so many.
-        for former in (await self.gateway.client.get("/api/folders", headers=headers)).json()["items"]:
-            await self.gateway.client.delete(f"/api/folders/{former['id']}", headers=headers)
         folder = await self.gateway.client.post("/api/folders", json={"name": "Work"}, headers=headers)
         return {
             "session_id": session_id,
