@@ -962,7 +962,7 @@ export default {
     error: 'Does not hold',
     warning: 'Note',
     bibliography: 'Bibliography',
-    noReferences: 'No papers yet. The agent adds them from your papers (“Papers”), or add one by the id of its record.',
+    noReferences: 'No papers yet. Ask the agent to add some of your papers (“Papers”).',
     cite: 'Copy {citation}',
     copied: 'Copied {citation}.',
     removeReference: 'Take {key} out of the bibliography',

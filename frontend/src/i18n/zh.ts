@@ -934,7 +934,7 @@ const zh: typeof en = {
     error: '不属实',
     warning: '提示',
     bibliography: '参考文献',
-    noReferences: '还没有文献。智能体会从你的“论文”中添加，也可以按记录编号添加。',
+    noReferences: '还没有文献。可以让智能体从你的“论文”中添加。',
     cite: '复制 {citation}',
     copied: '已复制 {citation}。',
     removeReference: '从参考文献中移除 {key}',

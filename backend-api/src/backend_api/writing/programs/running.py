@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import shutil
-import signal
 import sys
 import tempfile
+from asyncio.subprocess import PIPE
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -18,12 +17,15 @@ from pydantic_core import to_json
 
 from backend_api.writing.errors import ExportFailedError, ExportInvalidError
 from backend_api.writing.ports import Rendering
+from service_kit.programs import ProgramStart, TooMuchOutputError, run_program
 
 AT_ONCE = 2
 """In this process."""
 WITHIN_S = 60.0
 WAIT_S = 60.0
 MAX_BYTES = 128 * 1024**2
+MAX_ANSWER_BYTES = 1024**2
+"""Of what the program says; the document is a file."""
 _PROGRAM = Path(__file__).parent / "export_program.py"
 _ENDINGS: Sequence[tuple[bytes, str]] = (
     (b"\x89PNG\r\n\x1a\n", "png"),
@@ -85,26 +87,20 @@ class ExportPrograms:
         return await asyncio.to_thread(file.read_bytes)
 
     async def _run(self, asked: Mapping[str, object], folder: Path) -> bytes:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-I", str(_PROGRAM)),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            cwd=folder,
-            env={"LANG": "C.UTF-8", "HOME": str(folder)},
-            start_new_session=True,
+        start = ProgramStart(
+            command=(sys.executable, "-I", _PROGRAM),
+            environment={"LANG": "C.UTF-8", "HOME": str(folder)},
+            folder=folder,
+            stdin=PIPE,
         )
         try:
-            async with asyncio.timeout(self._within_s):
-                output, _ = await process.communicate(to_json(asked) + b"\n")
-            return output
-        except TimeoutError as error:
+            # Its group ends with it, and with that pandoc, which is a child of it.
+            output = await run_program(
+                start, within_s=self._within_s, max_bytes=MAX_ANSWER_BYTES, text=to_json(asked) + b"\n"
+            )
+        except (TimeoutError, TooMuchOutputError) as error:
             raise ExportFailedError(_TOO_LONG) from error
-        finally:
-            if process.returncode is None:
-                # With pandoc, which is a child of it.
-                os.killpg(process.pid, signal.SIGKILL)
-                await process.wait()
+        return output.data
 
 
 def _lay_out(wanted: Rendering, folder: Path) -> dict[str, object]:
