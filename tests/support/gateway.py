@@ -32,6 +32,7 @@ from backend_api.conversations.mongo.spending import MongoSpending
 from backend_api.conversations.mongo.transcripts import MongoTranscripts
 from backend_api.identity.application.limits import Limits
 from backend_api.identity.passwords import Argon2Passwords
+from backend_api.kit.background_tasks import background_task
 from backend_api.kit.http.ports import WebOptions
 from backend_api.kit.listening.server import server_for
 from backend_api.kit.masking import Mask
@@ -40,7 +41,6 @@ from backend_api.kit.redis.client import connect_redis
 from backend_api.kit.signed_tokens import Signing
 from backend_api.main.app import Wire, create_app
 from backend_api.main.assembly import assemble
-from backend_api.main.background_tasks import background_task
 from backend_api.main.database import connect
 from backend_api.main.gateway_ports import Policy, Ports
 from backend_api.main.modules import MODULES

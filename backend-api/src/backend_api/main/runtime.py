@@ -25,6 +25,7 @@ from backend_api.conversations.mongo.session_repository import MongoSessionRepos
 from backend_api.conversations.mongo.titles import MongoTitles
 from backend_api.conversations.mongo.transcripts import MongoTranscripts
 from backend_api.identity.application.limits import Limits
+from backend_api.kit.background_tasks import background_task
 from backend_api.kit.http.ports import Probe
 from backend_api.kit.masking import Mask
 from backend_api.kit.metrics import ProcessMetrics
@@ -32,7 +33,6 @@ from backend_api.kit.mongo.clock import DatabaseClock
 from backend_api.kit.signed_tokens import Signing
 from backend_api.main.agent import Agent, known_tools, open_agent
 from backend_api.main.agent_ports import AgentPorts, Conversations
-from backend_api.main.background_tasks import background_task
 from backend_api.main.fetching import open_fetcher
 from backend_api.main.models import build_catalogue, build_user_catalogues
 from backend_api.main.modules import MODULES

@@ -18,13 +18,13 @@ from backend_api.agent.team import MAX_TEAMMATES
 from backend_api.kit.http_address import check_http_address
 from backend_api.kit.secret_file import checked_secret, keep_secret
 from backend_api.kit.settings import Names, checked_key
-from backend_api.main.capabilities import (
+from backend_api.models.wire.calls import RetryPolicy
+from backend_api.runs.capabilities import (
     APPROVAL_TIMEOUT_S,
     COMPACT_THRESHOLD,
     MAX_TOKEN_BUDGET,
     MICRO_COMPACT_MIN_TOKENS,
 )
-from backend_api.models.wire.calls import RetryPolicy
 from backend_api.web.fetch.rules import allowed_hosts
 
 _RETRY = RetryPolicy()

@@ -19,11 +19,11 @@ from backend_api.conversations.mongo.session_feed import MongoSessionFeed
 from backend_api.conversations.mongo.spending import MongoSpending
 from backend_api.conversations.mongo.transcripts import MongoTranscripts
 from backend_api.conversations.ports import Slots
+from backend_api.kit.background_tasks import background_task
 from backend_api.kit.http.ports import WebOptions
 from backend_api.main.agent import Agent
 from backend_api.main.app import Wire
 from backend_api.main.assembly import assemble
-from backend_api.main.background_tasks import background_task
 from backend_api.main.closing import Closing
 from backend_api.main.gateway_ports import Policy, Ports
 from backend_api.main.runtime import Plan, Runtime, open_runtime, running
