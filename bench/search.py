@@ -18,7 +18,7 @@ from backend_api.agent.events import Event, MessageCompleted, MessageUser
 from backend_api.conversations.mongo.event_documents import to_documents
 from backend_api.kit.ids import UserId
 from backend_api.kit.mongo.database import Database
-from backend_api.main.database import connect
+from backend_api.main.stores import connect
 from backend_api.search.application import SearchMessages
 from backend_api.search.mongo import MongoMessageIndex
 from setting import machine

@@ -20,7 +20,7 @@ from backend_api.conversations.mongo.event_log import MongoEventLog
 from backend_api.identity.application.answer_slots import AT_ONCE
 from backend_api.kit.ids import SessionId
 from backend_api.kit.listening.slow_peers import WRITE_TIMEOUT_S
-from backend_api.main.database import connect as open_mongo
+from backend_api.main.stores import connect as open_mongo
 from service_kit.listening.http import BODY_WINDOW_S, LINGER_S
 from support.api_client import ApiClient, register
 from support.bare import all_of, connect, honest_client

@@ -41,10 +41,10 @@ from backend_api.conversations.redis.session_stream import RedisSessionStream
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.mongo.database import Database
 from backend_api.kit.notifier import Notifier
-from backend_api.kit.redis.client import connect_redis
+from backend_api.kit.redis.client import Redis, connect_redis
 from backend_api.kit.redis.hub import Hub
 from backend_api.kit.redis.notifier import RedisNotifier
-from backend_api.main.database import DOCUMENTS, connect
+from backend_api.main.stores import DOCUMENTS, connect
 from backend_api.mcp.mongo.mcp_servers import MongoMcpServers
 from backend_api.mcp.mongo.mcp_sign_ins import MongoSignIns
 from backend_api.memories.mongo import MongoMemories
@@ -207,6 +207,8 @@ class LiveChannels:
 
     stream: SessionStream
     notifier: Notifier
+    redis: Redis
+    hub: Hub
 
 
 @asynccontextmanager
@@ -218,7 +220,7 @@ async def redis_channels(uri: str) -> AsyncGenerator[LiveChannels]:
     listening = asyncio.create_task(hub.receive_messages())
     try:
         async with RedisNotifier(redis, hub).listening() as notifier:
-            yield LiveChannels(stream=RedisSessionStream(redis, hub), notifier=notifier)
+            yield LiveChannels(stream=RedisSessionStream(redis, hub), notifier=notifier, redis=redis, hub=hub)
     finally:
         listening.cancel()
         await asyncio.gather(listening, return_exceptions=True)

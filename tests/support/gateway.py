@@ -19,49 +19,40 @@ from backend_api.agent.preset import Presets
 from backend_api.agent.presets.preset_files import read_presets
 from backend_api.agent.subagent_kinds import BUILT_IN
 from backend_api.agent.tool import ToolSpec
-from backend_api.agent.tools.team import team_tools
-from backend_api.computers.file_links import JwtFileLinks
-from backend_api.computers.redis import RedisTickets
-from backend_api.conversations.application.session_rules import OptionRules
 from backend_api.conversations.mongo.event_log import MongoEventLog
-from backend_api.conversations.mongo.read_markers import MongoReadMarkers
-from backend_api.conversations.mongo.run_records import MongoRunRecords
-from backend_api.conversations.mongo.session_feed import MongoSessionFeed
 from backend_api.conversations.mongo.session_repository import MongoSessionRepository
-from backend_api.conversations.mongo.spending import MongoSpending
-from backend_api.conversations.mongo.transcripts import MongoTranscripts
+from backend_api.conversations.ports import EventLog, RunLedger, SessionRepository, SessionStream
 from backend_api.identity.application.limits import Limits
 from backend_api.identity.passwords import Argon2Passwords
 from backend_api.kit.background_tasks import background_task
-from backend_api.kit.http.ports import WebOptions
+from backend_api.kit.http.ports import WebOptions, no_metrics
 from backend_api.kit.listening.server import server_for
 from backend_api.kit.masking import Mask
 from backend_api.kit.mongo.database import Database
-from backend_api.kit.redis.client import connect_redis
+from backend_api.kit.notifier import Notifier
 from backend_api.kit.signed_tokens import Signing
 from backend_api.main.app import Wire, create_app
-from backend_api.main.assembly import assemble
-from backend_api.main.database import connect
-from backend_api.main.gateway_ports import Policy, Ports
 from backend_api.main.modules import MODULES
 from backend_api.main.runtime import running
-from backend_api.main.use_cases import UseCases
-from backend_api.main.user_settings import UserSettingsParts
+from backend_api.main.stores import connect
 from backend_api.mcp.domain.entity import McpTarget
 from backend_api.mcp.ports import McpConnection, McpConnector, McpServerError, Place
-from backend_api.module import Module, open_modules
+from backend_api.models.module import MODELS
+from backend_api.module import Module, Parts, open_modules
 from backend_api.previews.domain.errors import NothingListensError
 from backend_api.previews.ports import AppAnswer, AppRequest, AppSocket, SandboxApps
+from backend_api.runs.agent_module import AGENT
 from backend_api.runs.mongo.run_ledger import MongoRunLedger
-from backend_api.runs.mongo.run_waits import MongoWaits
+from backend_api.runs.worker_module import WORKER
 from backend_api.sandboxes.domain.entity import Sandbox, Scope
 from backend_api.sandboxes.domain.errors import SandboxUnavailableError
+from backend_api.sandboxes.module import SANDBOXES
 from backend_api.sandboxes.ports import Workspace
 from backend_api.sandboxes.tool_api.endpoints import Endpoints
-from backend_api.settings.application.user_rules import UserRules
 from backend_api.settings.mongo.user_settings import MongoSettingsStore
 from backend_api.skills.library.library import read_library
 from backend_api.web.fetch.guarded_client import guarded_client
+from backend_api.web.fetch.module import FETCH
 from backend_api.web.fetch.rules import FetchRules, allowed_hosts
 from contracts.sandboxes import EndpointToken
 from support.backend_stores import redis_channels
@@ -72,9 +63,11 @@ from support.memory.skills import MemorySkillDownloads
 from support.memory.snapshots import MemorySnapshots
 from support.modules import MODULE_DOCUMENTS, module_settings
 from support.tls import NO_TLS
-from support.user_settings import settings_parts
+from support.user_settings import UserSettingsParts, settings_parts
 
 T = TypeVar("T")
+REPLACED = (MODELS, FETCH, SANDBOXES, AGENT, WORKER)
+"""In their places are ports of a test, and no agent."""
 SECRET = "k9" * 24
 LIBRARY = read_library()
 CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
@@ -126,12 +119,24 @@ _idle: defaultdict[tuple[WebOptions, tuple[str, ...]], list[tuple[FastAPI, list[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """Those that most tests stand on."""
+
+    sessions: SessionRepository
+    ledger: RunLedger
+    log: EventLog
+    stream: SessionStream
+    notifier: Notifier
+    modules: Parts
+    """What all modules have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Gateway:
     """A gateway that answers, and what it stands on."""
 
     url: str
     ports: Ports
-    use_cases: UseCases
     database: Database
     sandboxes: MemorySandboxes
     workspace: MemoryWorkspace
@@ -200,94 +205,70 @@ async def run_gateway(
     options = options or WebOptions()
     own = own or settings_parts(MongoSettingsStore(), MODEL, PLAIN)
     limits = limits or Limits(**dict.fromkeys((field.name for field in fields(Limits)), 0))
-    presets = Presets(read_presets(), default="general")
-    rules = OptionRules((), (TOOL,), NO_OPTIONS, presets, [tool.spec for tool in team_tools()])
     sandbox_commands = MemorySandboxCommands()
-    redis = connect_redis(redis_uri, connect_s=1, reads_for_s=1)
     sandboxes, workspace = computers or MemorySandboxes(), MemoryWorkspace(max_bytes=options.max_upload_bytes)
+    opening = [module for module in modules if module not in REPLACED]
     async with (
         connect(mongo_uri, database_name, documents=MODULE_DOCUMENTS) as database,
         redis_channels(redis_uri) as live,
-        MongoSessionFeed(database) as feed,
         httpx.AsyncClient(transport=httpx.MockTransport(_searched)) as search,
         guarded_client(FetchRules(allowed_hosts(fetch_hosts))) as fetcher,
         AsyncExitStack() as stack,
     ):
         given = {
             "mask": Mask(),
-            "open_settings": own.open_settings,
-            "effective_settings": own.open_effective_settings,
-            "tools": (TOOL,),
-            "shared_kinds": BUILT_IN,
             "database": database,
-            "sessions": MongoSessionRepository(database),
-            "stream": live.stream,
+            "redis": live.redis,
+            "hub": live.hub,
             "notifier": live.notifier,
-            "limits": replace(limits, waiting_messages=unseen_most),
-            "rules_of": UserRules(own.open_effective_settings, rules),
             "clock": clock,
-            "fetcher": fetcher,
-            "redis": redis,
+            "is_gateway": True,
+            "is_local": options.is_local,
+            "link_origin": "",
+            "poll_s": 0.2,
+            "signing": Signing(secret=SECRET, algorithm="HS256"),
+            "limits": replace(limits, waiting_messages=unseen_most),
             "passwords": Argon2Passwords(CHEAP),
             "token_lifetime_s": expires_s,
+            "presets": Presets(read_presets(), default="general"),
+            "session_defaults": NO_OPTIONS,
+            "secret_box": own.box,
+            "base_urls": own.base_urls,
+            "deployment": own.deployment,
+            "user_catalogues": own.catalogues,
+            "search_keys": own.search_keys,
+            "shared_kinds": BUILT_IN,
+            "fetcher": fetcher,
+            "fetch_proxy": "",
             "endpoints": Endpoints(NoEndpoints()),
             "sandboxes": sandboxes,
+            "running_sandboxes": sandboxes,
             "sandbox_tools": sandbox_commands,
-            "ledger": MongoRunLedger(database, unseen_most=unseen_most),
-            "transcripts": MongoTranscripts(database),
+            "workspace": files or workspace,
+            "snapshots": MemorySnapshots(workspace, sandboxes),
+            "screens": MemoryScreens(),
             "skill_library": LIBRARY,
             "skill_downloads": MemorySkillDownloads(downloads),
-            "running_sandboxes": sandboxes,
             "sandbox_apps": apps or NoApps(),
-            "signing": Signing(secret=SECRET, algorithm="HS256"),
-            "is_local": options.is_local,
-            "log": MongoEventLog(database),
-            "secret_box": own.box,
-            "fetch_proxy": "",
             "search_client": search,
             "shared_mcp": shared_mcp,
             **({} if mcp_hosts else {"mcp_connector": mcp_connections or NoMcpServers()}),
+            "required": {},
+            "optional": {},
+            "metrics": no_metrics,
         }
-        of_modules = module_settings(modules, source_urls, preview_domain, mcp_hosts)
-        opened = await stack.enter_async_context(open_modules(modules, of_modules, given))
-        ports = Ports(
-            sessions=MongoSessionRepository(database),
-            ledger=MongoRunLedger(database, unseen_most=unseen_most),
-            run_records=MongoRunRecords(),
-            waits=MongoWaits(database),
-            log=MongoEventLog(database),
-            transcripts=MongoTranscripts(database),
-            spending=MongoSpending(database),
-            markers=MongoReadMarkers(database),
-            feed=feed,
-            stream=live.stream,
-            notifier=live.notifier,
-            sandboxes=sandboxes,
-            workspace=files or workspace,
-            snapshots=MemorySnapshots(workspace, sandboxes),
-            screens=MemoryScreens(),
-            tickets=RedisTickets(redis),
-            links=JwtFileLinks(SECRET, algorithm="HS256"),
-            own=own,
-            modules=opened,
-            tools=(TOOL,),
-            rules=rules,
-            clock=clock,
-        )
-        policy = Policy(
-            poll_s=0.2,
-            streams_per_user=streams_per_user,
-            presets=presets,
-        )
-        use_cases = assemble(ports, policy)
+        of_modules = module_settings(modules, source_urls, preview_domain, mcp_hosts, streams_per_user)
+        opened = await stack.enter_async_context(open_modules(opening, of_modules, given))
+        tools: list[ToolSpec] = opened.required("tools", list)
+        tools.append(TOOL)
 
         @asynccontextmanager
-        async def wire() -> AsyncGenerator[UseCases]:
+        async def wire() -> AsyncGenerator[Mapping[str, object]]:
             async with (
                 running(opened.gateway_tasks),
                 background_task(opened.tasks.get("opened ports", _nothing)(), "opened ports"),
             ):
-                yield use_cases
+                yield opened.ports
 
         async with (
             _application(wire, options, modules) as app,
@@ -296,15 +277,20 @@ async def run_gateway(
         ):
             yield Gateway(
                 url=url,
-                ports=ports,
-                use_cases=use_cases,
+                ports=Ports(
+                    sessions=opened.required("sessions", MongoSessionRepository),
+                    ledger=opened.required("ledger", MongoRunLedger),
+                    log=opened.required("log", MongoEventLog),
+                    stream=live.stream,
+                    notifier=live.notifier,
+                    modules=opened,
+                ),
                 database=database,
                 sandboxes=sandboxes,
                 workspace=workspace,
                 sandbox_commands=sandbox_commands,
                 client=client,
             )
-    await redis.aclose()
 
 
 @asynccontextmanager

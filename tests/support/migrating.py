@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from backend_api.main.database import connect
+from backend_api.main.stores import connect
 
 
 async def _main(uri: str, name: str) -> None:

@@ -9,15 +9,22 @@ from beanie import Document
 from pydantic_settings import BaseSettings
 
 from backend_api.agent.capability import Capability
+from backend_api.agent.tool import ToolSpec
 from backend_api.background.capability import BACKGROUND
 from backend_api.folders.capability import folder_capability
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.main.modules import MODULES
 from backend_api.memories.capability import memories_capability
 from backend_api.module import Module
+from backend_api.runs import agent_tools
 from backend_api.skills.capability import skills_capability
 
 MODULE_DOCUMENTS: Sequence[type[Document]] = [one for module in MODULES for one in module.documents]
+
+
+def known_tools(modules: Sequence[Module] = MODULES) -> list[ToolSpec]:
+    """All that an agent may have with these modules."""
+    return agent_tools.known_tools([tool for module in modules for tool in module.tools])
 
 
 _NOWHERE = dict.fromkeys(
@@ -32,11 +39,14 @@ def module_settings(
     source_urls: Mapping[str, str] | None = None,
     preview_domain: str = "",
     mcp_hosts: Sequence[str] = (),
+    streams_per_user: int = 50,
 ) -> dict[str, BaseSettings]:
     """Of each, by its name. Sources of papers are at these addresses: no test asks the real ones."""
     own: dict[str, dict[str, Any]] = {
         "research": {"research_source_urls": dict(source_urls or _NOWHERE)},
         "mcp": {"mcp_allowed_hosts": tuple(mcp_hosts)},
+        "conversations": {"max_streams_per_user": streams_per_user},
+        "runs": {"max_runs_per_user": 0},
         "previews": {"preview_domain": preview_domain or "off"},
     }
     return {module.name: module.settings(**own.get(module.name, {})) for module in modules}

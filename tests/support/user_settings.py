@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence, Set
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from backend_api.agent.catalogue import ChosenModel, ModelCatalogue, ProviderName, Role
 from backend_api.agent.model import ChatModel, ModelInfo, UnknownModelError
-from backend_api.main.user_settings import UserSettingsParts
+from backend_api.settings.application.effective_settings import OpenEffectiveSettings
+from backend_api.settings.application.open_settings import OpenSettings
+from backend_api.settings.application.read_settings import Deployment
+from backend_api.settings.domain import table
+from backend_api.settings.domain.base_urls import BaseUrls
 from backend_api.settings.domain.entity import OwnSettings
-from backend_api.settings.ports import ListedModels, SettingsStore
+from backend_api.settings.domain.table import Setting
+from backend_api.settings.ports import ListedModels, SecretBox, SettingsStore, UserCatalogues
 from backend_api.settings.secret_box import AesSecretBox
 from support.scripted import ScriptedModel
 
@@ -67,6 +72,26 @@ class FixedCatalogues:
 
     async def check(self, own: OwnSettings) -> None:
         del own
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserSettingsParts:
+    """What all that reads or writes settings of users is made of."""
+
+    store: SettingsStore
+    box: SecretBox
+    catalogues: UserCatalogues
+    base_urls: BaseUrls = field(default_factory=BaseUrls)
+    deployment: Deployment = field(default_factory=Deployment)
+    search_keys: Set[Setting] = frozenset(table.SEARCH_KEYS.values())
+
+    @property
+    def open_settings(self) -> OpenSettings:
+        return OpenSettings(self.store, self.box)
+
+    @property
+    def open_effective_settings(self) -> OpenEffectiveSettings:
+        return OpenEffectiveSettings(self.open_settings, self.catalogues)
 
 
 def settings_parts(store: SettingsStore, *infos: ModelInfo, chat: ChatModel | None = None) -> UserSettingsParts:

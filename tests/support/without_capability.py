@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from backend_api.main.modules import MODULES
+from backend_api.runs import agent_module
 from backend_api.runs import capabilities as module
 
 WITHOUT = os.environ["WITHOUT"]
@@ -54,7 +55,7 @@ def _begin_without(self: Any, args: Any, *more: Any, env: Any = None, **given: A
 
 
 # Plugins are imported before any test is, and this before the program whose process it is.
-module.capabilities = _rest
+module.capabilities = agent_module.capabilities = _rest
 subprocess.Popen.__init__ = _begin_without
 
 if __name__ == "__main__":

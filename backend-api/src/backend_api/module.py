@@ -111,14 +111,16 @@ class UnknownPortError(Exception):
 def plan_modules(
     modules: Sequence[Module], settings: Mapping[str, BaseSettings], ports: Mapping[str, object]
 ) -> Planned:
-    """What all of them make of their settings, in their order. Raises `ValueError` and `UnknownPortError`."""
-    known: dict[str, object] = {**ports}
+    """What all of them make of their settings, in their order; `module_tools` are those that they may have. Raises
+    `ValueError` and `UnknownPortError`."""
+    known: dict[str, object] = {**ports, "module_tools": [tool for module in modules for tool in module.tools]}
     secrets: list[str] = []
     for module in modules:
         planned = module.plan(**_arguments(module, module.plan, known | {"settings": settings[module.name]}))
         known |= planned.ports
         secrets += planned.secrets
-    return Planned(ports={name: port for name, port in known.items() if name not in ports}, secrets=secrets)
+    made = {name: port for name, port in known.items() if name not in (*ports, "module_tools")}
+    return Planned(ports=made, secrets=secrets)
 
 
 @asynccontextmanager
@@ -126,7 +128,8 @@ async def open_modules(
     modules: Sequence[Module], settings: Mapping[str, BaseSettings], ports: Mapping[str, object]
 ) -> AsyncGenerator[Parts]:
     """Open modules in their order, and close them in the reverse one. `settings` are by the name of the module; the
-    ports of all, with those given, are the answer's. Raises `UnknownPortError`."""
+    ports of all, with those given, are the answer's. `tool_sources` and `module_capabilities` are those of the modules
+    before one. Raises `UnknownPortError`."""
     known: dict[str, object] = {**ports}
     tools: list[ToolSource] = []
     capabilities: list[Capability] = []
@@ -135,7 +138,8 @@ async def open_modules(
     closings: list[Callable[[], None]] = []
     async with AsyncExitStack() as stack:
         for module in modules:
-            wanted = _arguments(module, module.open, known | {"settings": settings[module.name]})
+            before = {"tool_sources": (*tools,), "module_capabilities": (*capabilities,)}
+            wanted = _arguments(module, module.open, known | before | {"settings": settings[module.name]})
             parts = await stack.enter_async_context(module.open(**wanted))
             known |= parts.ports
             tools += parts.tools

@@ -18,6 +18,7 @@ from websockets.typing import Subprotocol
 from backend_api.agent.model import ModelInfo
 from backend_api.computers.domain import FileLink
 from backend_api.computers.file_links import JwtFileLinks
+from backend_api.computers.redis import RedisTickets
 from backend_api.identity.http.caller import CurrentCaller
 from backend_api.kit.http.ports import WebOptions
 from backend_api.main.app import describe_app
@@ -326,7 +327,7 @@ async def test_a_ticket_opens_its_own_socket_once(house: House, path: str) -> No
     async with websockets.connect(url(used), subprotocols=[Subprotocol("binary")]) as socket:
         assert await asyncio.wait_for(socket.recv(), 10)
     expired = await new_ticket(house, path, things)
-    await house.gateway.ports.tickets.redeem(expired)
+    await house.gateway.port("tickets", RedisTickets).redeem(expired)
     cases: dict[str, Callable[[], str]] = {
         "none": lambda: f"{base}{path.format_map(things)}",
         "empty": lambda: url(""),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from fastapi import FastAPI
@@ -10,10 +10,9 @@ from fastapi import FastAPI
 from backend_api.kit.http.ports import WebOptions
 from backend_api.main.modules import MODULES
 from backend_api.main.routes import Lifespan, build_app
-from backend_api.main.use_cases import UseCases, ports_by_name
 from backend_api.module import Module
 
-Wire = Callable[[], AbstractAsyncContextManager[UseCases]]
+Wire = Callable[[], AbstractAsyncContextManager[Mapping[str, object]]]
 
 
 def create_app(wire: Wire, options: WebOptions, modules: Sequence[Module] = MODULES) -> FastAPI:
@@ -21,8 +20,8 @@ def create_app(wire: Wire, options: WebOptions, modules: Sequence[Module] = MODU
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
-        async with wire() as use_cases:
-            app.state.ports = ports_by_name(use_cases)
+        async with wire() as ports:
+            app.state.ports = ports
             yield
 
     return _with_modules(options, modules, lifespan)

@@ -7,7 +7,7 @@ from backend_api.agents.module import AGENTS
 from backend_api.background.module import BACKGROUND
 from backend_api.control.module import CONTROL
 from backend_api.folders.module import FOLDERS
-from backend_api.identity.module import IDENTITY
+from backend_api.main.core import AGENT_OF_ALL, CORE
 from backend_api.mcp.module import MCP
 from backend_api.memories.module import MEMORIES
 from backend_api.module import Module
@@ -38,4 +38,4 @@ OPTIONAL: tuple[Module, ...] = (
     MCP,
     SESSION_STATE,
 )
-MODULES: tuple[Module, ...] = (IDENTITY, *OPTIONAL)
+MODULES: tuple[Module, ...] = (*CORE, *OPTIONAL, *AGENT_OF_ALL)

@@ -9,9 +9,6 @@ from typing import Any
 from fastapi import APIRouter, FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
-from backend_api.catalogue import http as catalogue
-from backend_api.computers.http import files, sandbox, screen, snapshots
-from backend_api.conversations.http import events, jobs, messages, session_socket, sessions, usage
 from backend_api.conversations.http.event_schema import EVENT_SCHEMA_PATH
 from backend_api.kit.http import health
 from backend_api.kit.http.content_origin import ContentOrigin
@@ -22,7 +19,6 @@ from backend_api.kit.http.page import page_router
 from backend_api.kit.http.ports import WebOptions
 from backend_api.kit.http.request_rules import request_rules
 from backend_api.module import Middleware
-from backend_api.settings import http as settings
 from service_kit.problems import install_problems
 from service_kit.requests import NO_TELEMETRY, RequestMiddleware
 
@@ -53,17 +49,7 @@ refused with 403. A socket is closed with
 | 4429 | too many streams open | close one |
 """
 
-_TAGS: list[dict[str, Any]] = [
-    {"name": "sessions", "description": "Conversations, each with a sandbox of its own."},
-    {"name": "runs", "description": "Messages and the work that answers them."},
-    {"name": "events", "description": "One ordered stream per session: live, paged, resumable."},
-    {"name": "files", "description": "The workspace of a session."},
-    {"name": "computer", "description": "The desktop, live, and who controls it."},
-    {"name": "usage", "description": "Tokens and what they cost."},
-    {"name": "catalogue", "description": "Tools, models, presets."},
-    {"name": "settings", "description": "What each user has set, over what the deployment has."},
-    {"name": "health", "description": "Open inside the deployment."},
-]
+_TAGS: list[dict[str, Any]] = [{"name": "health", "description": "Open inside the deployment."}]
 
 
 def build_app(
@@ -79,7 +65,7 @@ def build_app(
         title="Agent gateway",
         version="1",
         description=_DESCRIPTION,
-        openapi_tags=[*_TAGS, *tags],
+        openapi_tags=[*tags, *_TAGS],
         lifespan=lifespan,
         redirect_slashes=False,
         openapi_url=None,
@@ -89,23 +75,7 @@ def build_app(
     )
     app.state.options = options
     install_problems(app)
-    # Requests are matched in this order, so what is asked most stands first.
-    for router in (
-        messages.router,
-        sessions.router,
-        events.router,
-        files.router,
-        snapshots.router,
-        sandbox.router,
-        catalogue.router,
-        settings.router,
-        jobs.router,
-        usage.router,
-        health.router,
-        screen.router,
-        session_socket.router,
-        *routers,
-    ):
+    for router in (*routers, health.router):
         app.include_router(router)
     describe = app.openapi
     app.openapi = lambda: add_examples(describe())

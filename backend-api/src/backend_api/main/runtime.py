@@ -1,63 +1,29 @@
-"""What a gateway and a worker both stand on: stores, sandboxes and the agent."""
+"""What a gateway and a worker both stand on: the stores, and all modules opened in their order."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic_settings import BaseSettings
 
-from backend_api.agent.preset import Presets
-from backend_api.agent.tool import Tool, ToolSpec
-from backend_api.agent.tools.custom_tools import read_custom_tools
-from backend_api.agent.tools.team import team_tools
-from backend_api.computers.application.link_file import LinkFile
-from backend_api.computers.file_links import JwtFileLinks
-from backend_api.conversations.application.finish_deletions import FinishDeletions
-from backend_api.conversations.application.own_sandbox import OwnSandbox
-from backend_api.conversations.application.session_rules import OptionRules
-from backend_api.conversations.mongo.change_cursor import MongoChangeCursor
-from backend_api.conversations.mongo.deletions import MongoDeletions
-from backend_api.conversations.mongo.event_log import MongoEventLog
-from backend_api.conversations.mongo.kept_calls import MongoKeptCalls
-from backend_api.conversations.mongo.session_repository import MongoSessionRepository
-from backend_api.conversations.mongo.titles import MongoTitles
-from backend_api.conversations.mongo.transcripts import MongoTranscripts
-from backend_api.identity.application.limits import Limits
 from backend_api.kit.background_tasks import background_task
 from backend_api.kit.http.ports import Probe
 from backend_api.kit.masking import Mask
 from backend_api.kit.metrics import ProcessMetrics
 from backend_api.kit.mongo.clock import DatabaseClock
-from backend_api.kit.signed_tokens import Signing
-from backend_api.main.agent import Agent, known_tools, open_agent
-from backend_api.main.agent_ports import AgentPorts, Conversations
-from backend_api.main.fetching import open_fetcher
-from backend_api.main.models import build_catalogue, build_user_catalogues
+from backend_api.main.closing import Closing
 from backend_api.main.modules import MODULES
-from backend_api.main.presets import build_presets
-from backend_api.main.sandboxes import SandboxPorts, open_sandboxes
-from backend_api.main.settings import (
-    Settings,
-    SettingsError,
-    read_settings,
-    sealing_secrets,
-    secrets_of,
-)
-from backend_api.main.stores import Stores, open_stores
-from backend_api.main.user_settings import UserSettingsParts, base_urls, deployment_values
-from backend_api.models.catalogue import Catalogue
+from backend_api.main.settings import Settings, SettingsError, read_settings, secrets_of
+from backend_api.main.stores import open_stores
 from backend_api.module import Module, Parts, Planned, Task, open_modules, plan_modules
-from backend_api.runs.application.expire_waits import ExpireWaits
-from backend_api.runs.mongo.run_ledger import MongoRunLedger
-from backend_api.runs.mongo.run_waits import MongoWaits
-from backend_api.settings.application.reseal_secrets import ResealSecrets
-from backend_api.settings.application.user_rules import UserRules
-from backend_api.settings.domain.table import Setting
-from backend_api.settings.mongo.user_settings import MongoSettingsStore
-from backend_api.settings.secret_box import AesSecretBox
-from backend_api.settings.user_catalogues import UserCatalogues
+from backend_api.runs.application.title_sessions import TitleSessions
+from backend_api.runs.application.worker import Worker
+
+DRAIN_S = 6.0
+"""Runs may take so long to come to the end of their present step; then they are cut."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,194 +33,55 @@ class Plan:
     settings: Settings
     modules: Sequence[Module]
     module_settings: Mapping[str, BaseSettings]
-    of_modules: Planned
-    is_local: bool
-    secrets: Sequence[str]
-    """What must not be read in anything that is kept."""
-    catalogue: Catalogue
-    presets: Presets
-    custom_tools: Sequence[Tool]
-    box: AesSecretBox
-    links: JwtFileLinks
-    clock: DatabaseClock
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Runtime:
-    """Open until its block ends."""
-
-    stores: Stores
-    sandboxes: SandboxPorts
-    sessions: MongoSessionRepository
-    log: MongoEventLog
-    ledger: MongoRunLedger
-    waits: MongoWaits
-    rules: OptionRules
-    agent: Agent
-    own: UserSettingsParts
-    modules: Parts
-    metrics: ProcessMetrics
-
-    @property
-    def required(self) -> Mapping[str, Probe]:
-        """What nothing works without."""
-        return {"mongodb": self.stores.probe_database}
-
-    @property
-    def optional(self) -> Mapping[str, Probe]:
-        """What some things work without."""
-        return {"redis": self.stores.probe_redis, "sandbox_manager": self.sandboxes.probe}
+    made: Planned
+    """What modules made of their settings; `secrets` are those of all settings."""
 
 
 def plan(settings: Settings, modules: Sequence[Module] = MODULES) -> Plan:
     """Raises `SettingsError`."""
     module_settings = {module.name: read_settings(module.settings) for module in modules}
     try:
-        catalogue = build_catalogue(settings)
-        product = known_tools(modules)
-        custom = read_custom_tools(settings.tools_dir, [tool.name for tool in product])
-        specs = [*product, *(tool.spec for tool in custom)]
-        presets = build_presets(settings, catalogue.models(), specs)
-        known = {
-            "models": catalogue.models(),
-            "known_tools": specs,
-            "data_dir": settings.data_dir,
-            "hosts": settings.host,
-        }
-        of_modules = plan_modules(modules, module_settings, known)
-        is_local = of_modules.port("is_local", False)
-        sealing = sealing_secrets(settings, is_local=is_local)
+        made = plan_modules(modules, module_settings, {"data_dir": settings.data_dir, "hosts": settings.host})
     except ValueError as error:
         raise SettingsError(str(error)) from error
-    clock = DatabaseClock()
-    signing = of_modules.required("signing", Signing)
-    links = JwtFileLinks(signing.secret, algorithm=signing.algorithm, clock=clock)
+    secrets = (*secrets_of(settings, module_settings.values()), *made.secrets)
     return Plan(
-        settings=settings,
-        modules=modules,
-        module_settings=module_settings,
-        of_modules=of_modules,
-        is_local=is_local,
-        secrets=(*secrets_of(settings, module_settings.values()), *sealing, *of_modules.secrets),
-        catalogue=catalogue,
-        presets=presets,
-        custom_tools=custom,
-        box=AesSecretBox(sealing),
-        links=links,
-        clock=clock,
-    )
-
-
-def _user_settings(planned: Plan, catalogues: UserCatalogues) -> UserSettingsParts:
-    settings = planned.settings
-    return UserSettingsParts(
-        store=MongoSettingsStore(),
-        box=planned.box,
-        catalogues=catalogues,
-        base_urls=base_urls(settings, is_local=planned.is_local),
-        deployment=deployment_values(
-            settings, planned.catalogue.default().id, planned.of_modules.port("held_search_keys", frozenset[Setting]())
-        ),
-        search_keys=planned.of_modules.port("search_keys", frozenset[Setting]()),
+        settings=settings, modules=modules, module_settings=module_settings, made=replace(made, secrets=secrets)
     )
 
 
 @asynccontextmanager
-async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
-    """The stores are closed last."""
-    settings = planned.settings
-    async with (
-        open_stores(settings, [one for module in planned.modules for one in module.documents]) as stores,
-        build_user_catalogues(settings, planned.catalogue, is_local=planned.is_local) as catalogues,
-        open_fetcher(settings) as fetcher,
-        open_sandboxes(settings, MongoChangeCursor(), MongoEventLog(stores.database), stores.stream) as sandboxes,
-    ):
-        database, own = stores.database, _user_settings(planned, catalogues)
-        sessions, log = MongoSessionRepository(database), MongoEventLog(database)
-        tools = list[ToolSpec]()
-        of_team = [tool.spec for tool in team_tools()]
-        rules = OptionRules((), tools, settings.session_defaults, planned.presets, of_team)
-        limits = planned.of_modules.required("limits", Limits)
-        ledger = MongoRunLedger(
-            database,
-            runs_per_user=settings.max_runs_per_user,
-            unseen_most=limits.waiting_messages,
-        )
-        transcripts = MongoTranscripts(database)
+async def open_runtime(planned: Plan, *, is_gateway: bool) -> AsyncGenerator[Parts]:
+    """All modules, open with their tasks until the block ends; the stores are closed last. Its ports are theirs with
+    `required` and `optional`, the probes of what nothing and what some things work without, and `metrics`."""
+    settings, clock = planned.settings, DatabaseClock()
+    documents = [one for module in planned.modules for one in module.documents]
+    async with open_stores(settings.mongo_uri, settings.mongo_db_name, settings.redis_address, documents) as stores:
         given = {
-            **planned.of_modules.ports,
-            "mask": Mask(planned.secrets),
-            "open_settings": own.open_settings,
-            "effective_settings": own.open_effective_settings,
-            "tools": tools,
-            "database": database,
-            "sessions": sessions,
-            "stream": stores.stream,
-            "notifier": stores.notifier,
-            "rules_of": UserRules(own.open_effective_settings, rules),
-            "clock": planned.clock,
-            "fetcher": fetcher,
+            **planned.made.ports,
+            "mask": Mask(planned.made.secrets),
+            "database": stores.database,
             "redis": stores.redis,
-            "log": log,
-            "secret_box": own.box,
-            "fetch_proxy": settings.fetch_proxy.get_secret_value(),
-            "endpoints": sandboxes.endpoints,
-            "sandboxes": sandboxes.sandboxes,
-            "sandbox_tools": sandboxes.tools,
-            "running_sandboxes": sandboxes.running,
-            "ledger": ledger,
-            "transcripts": transcripts,
+            "hub": stores.hub,
+            "notifier": stores.notifier,
+            "clock": clock,
+            "is_gateway": is_gateway,
+            "use_background_jobs": settings.use_background_jobs,
+            "link_origin": settings.link_origin,
         }
-        async with open_modules(planned.modules, planned.module_settings, given) as modules:
-            waits = MongoWaits(database)
-            ports = AgentPorts(
-                conversations=Conversations(
-                    ledger=ledger,
-                    log=log,
-                    stream=stores.stream,
-                    notifier=stores.notifier,
-                    sessions=sessions,
-                    titles=MongoTitles(database),
-                    transcripts=transcripts,
-                    kept_calls=MongoKeptCalls(database, most=settings.max_model_calls_mb_per_user * 1024**2),
-                ),
-                effective_settings=own.open_effective_settings,
-                sandbox=sandboxes,
-                modules=modules,
-                link_file=LinkFile(
-                    OwnSandbox(sessions, sandboxes.sandboxes, queue_s=None), sandboxes.workspace, planned.links
-                ),
-                secrets=planned.secrets,
-                custom_tools=planned.custom_tools,
-            )
-            async with (
-                planned.clock.following(database),
-                open_agent(settings, planned.catalogue, planned.presets, ports, planned.clock) as agent,
-                background_task(
-                    FinishDeletions(MongoDeletions(), sandboxes.sandboxes).delete_until_cancelled(), "deletions"
-                ),
-                background_task(
-                    ExpireWaits(waits=waits, stream=stores.stream, notifier=stores.notifier).expire_until_cancelled(),
-                    "waits",
-                ),
-                running(modules.tasks),
-                background_task(ResealSecrets(own.store, own.box)(), "secrets"),
-            ):
-                # Modules are open before the agent, and know its tools by their rules once it is.
-                tools += agent.tools
-                yield Runtime(
-                    stores=stores,
-                    sandboxes=sandboxes,
-                    sessions=sessions,
-                    log=log,
-                    ledger=ledger,
-                    waits=waits,
-                    rules=rules,
-                    agent=agent,
-                    own=own,
-                    modules=modules,
-                    metrics=ProcessMetrics(database),
-                )
+        async with (
+            open_modules(planned.modules, planned.module_settings, given) as parts,
+            clock.following(stores.database),
+            running(parts.tasks),
+        ):
+            optional: dict[str, Probe] = {"redis": stores.probe_redis}
+            optional["sandbox_manager"] = parts.required("sandbox_probe", Probe)
+            of_process = {
+                "required": {"mongodb": stores.probe_database},
+                "optional": optional,
+                "metrics": ProcessMetrics(stores.database).text,
+            }
+            yield replace(parts, ports={**parts.ports, **of_process})
 
 
 @asynccontextmanager
@@ -264,3 +91,18 @@ async def running(tasks: Mapping[str, Task]) -> AsyncGenerator[None]:
         for name, task in tasks.items():
             await stack.enter_async_context(background_task(task(), name))
         yield
+
+
+@asynccontextmanager
+async def working(parts: Parts, closing: Closing) -> AsyncGenerator[None]:
+    """The worker is at work until the process ends; it gives its runs back before any store is closed."""
+    worker, titles = parts.required("worker", Worker), parts.required("title_sessions", TitleSessions)
+    async with (
+        background_task(titles.title_until_cancelled(), "titles"),
+        background_task(worker.work(), "worker") as at_work,
+    ):
+        closing.on_begin(worker.drain)
+        try:
+            yield
+        finally:
+            await asyncio.wait({at_work}, timeout=closing.remaining_s(DRAIN_S))

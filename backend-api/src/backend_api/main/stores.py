@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from beanie import Document
 
-from backend_api.conversations.redis.session_stream import RedisSessionStream
+from backend_api.conversations.mongo.migrations import migrate
 from backend_api.kit.background_tasks import background_task
+from backend_api.kit.mongo.connection import open_database
 from backend_api.kit.mongo.database import Database
 from backend_api.kit.redis.client import Redis, connect_redis
 from backend_api.kit.redis.failures import count_failure
 from backend_api.kit.redis.hub import Hub
 from backend_api.kit.redis.notifier import RedisNotifier
-from backend_api.main.database import connect
-from backend_api.main.settings import Settings
+from backend_api.main.core import CORE
 
 COMMAND_S = 1.0
+DOCUMENTS: list[type[Document]] = [one for module in CORE for one in module.documents]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +28,7 @@ class Stores:
 
     database: Database
     redis: Redis
-    stream: RedisSessionStream
+    hub: Hub
     notifier: RedisNotifier
 
     async def probe_database(self) -> None:
@@ -40,21 +41,26 @@ class Stores:
             await self.redis.ping()
 
 
+def connect(
+    uri: str, name: str, *, documents: Sequence[type[Document]] = (), wait_s: float = 30.0
+) -> AbstractAsyncContextManager[Database]:
+    """The database, with the documents of the core and these of other modules. Raises as `open_database` does."""
+    every = [*dict.fromkeys([*DOCUMENTS, *documents])]
+    return open_database(uri, name, documents=every, migrate=migrate, wait_s=wait_s)
+
+
 @asynccontextmanager
-async def open_stores(settings: Settings, documents: Sequence[type[Document]]) -> AsyncGenerator[Stores]:
+async def open_stores(
+    mongo_uri: str, database_name: str, redis_address: str, documents: Sequence[type[Document]]
+) -> AsyncGenerator[Stores]:
     """Connected, with these documents of modules, and closed after everything that uses them."""
-    async with connect(settings.mongo_uri, settings.mongo_db_name, documents=documents) as database:
-        redis = connect_redis(settings.redis_address, connect_s=COMMAND_S, reads_for_s=COMMAND_S)
-        listener = connect_redis(settings.redis_address, connect_s=COMMAND_S, reads_for_s=None)
+    async with connect(mongo_uri, database_name, documents=documents) as database:
+        redis = connect_redis(redis_address, connect_s=COMMAND_S, reads_for_s=COMMAND_S)
+        listener = connect_redis(redis_address, connect_s=COMMAND_S, reads_for_s=None)
         hub = Hub(listener)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(redis.aclose)
             stack.push_async_callback(listener.aclose)
             await stack.enter_async_context(background_task(hub.receive_messages(), "hub"))
             notifier = await stack.enter_async_context(RedisNotifier(redis, hub).listening())
-            yield Stores(
-                database=database,
-                redis=redis,
-                stream=RedisSessionStream(redis, hub),
-                notifier=notifier,
-            )
+            yield Stores(database=database, redis=redis, hub=hub, notifier=notifier)

@@ -6,18 +6,19 @@ import asyncio
 import logging
 import signal
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from typing import Any
 
 import uvloop
 
 from backend_api.kit.errors import StoreUnavailableError
 from backend_api.kit.listening.server import listen, server_for
 from backend_api.main.closing import Closing
-from backend_api.main.runtime import Plan, Runtime, open_runtime, plan
+from backend_api.main.runtime import Plan, open_runtime, plan, working
 from backend_api.main.settings import Settings, SettingsError, load_settings, resolve_hosts
-from backend_api.main.wiring import working
 from backend_api.main.worker_app import build_worker_app
+from backend_api.runs.application.worker import Worker
 from backend_api.sandboxes.tool_api.remote_spans import SERVICE as SANDBOX_SERVICE
 from service_kit.cancellation import let_cancellation_through
 from service_kit.observation.logs import log_json_lines
@@ -53,22 +54,25 @@ async def _run_worker(planned: Plan, hosts: list[str]) -> None:
     closing.on_begin(ended.set)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, closing.begin)
-    async with open_runtime(planned) as runtime, _serve_health(planned.settings, hosts, runtime):
-        name = runtime.agent.worker.name
-        async with working(runtime.agent, closing):
+    async with (
+        open_runtime(planned, is_gateway=False) as parts,
+        _serve_health(planned.settings, hosts, parts.ports),
+    ):
+        name = parts.required("worker", Worker).name
+        async with working(parts, closing):
             logger.info("worker started", extra={"worker": name})
             await ended.wait()
             logger.info("worker ends", extra={"worker": name})
 
 
 @asynccontextmanager
-async def _serve_health(settings: Settings, hosts: list[str], runtime: Runtime) -> AsyncGenerator[None]:
+async def _serve_health(settings: Settings, hosts: list[str], ports: Mapping[str, Any]) -> AsyncGenerator[None]:
     """Health over HTTP where a port is set."""
     if not hosts:
         yield
         return
     token = settings.metrics_token.get_secret_value()
-    app = build_worker_app(runtime.required, runtime.optional, runtime.metrics.text, metrics_token=token)
+    app = build_worker_app(ports["required"], ports["optional"], ports["metrics"], metrics_token=token)
     server = server_for(app, graceful_s=GRACEFUL_S)
     sockets = [listen(host, settings.worker_port) for host in hosts]
     serving = asyncio.create_task(server.serve(sockets=sockets), name="health")

@@ -14,9 +14,9 @@ from backend_api.kit.http.schemas import AnswerBody, RequestBody
 from backend_api.settings.application.change_setting import ChangeSetting
 from backend_api.settings.application.read_settings import ReadSettings
 from backend_api.settings.application.try_key import Trial, TryKey
-from backend_api.settings.application.try_search_key import TrySearchKey
+from backend_api.settings.application.try_search_key import TrySearchKey, no_trials
 from backend_api.settings.domain.table import KeyedSearch, setting_named
-from backend_api.settings.ports import SearchOutcome
+from backend_api.settings.ports import SearchKeyTrials, SearchOutcome
 
 router = APIRouter(prefix="/api/settings", tags=["settings"])
 Name = Annotated[str, Path(max_length=100)]
@@ -111,10 +111,13 @@ async def list_provider_models(
 
 @router.post("/search/test")
 async def try_search_key(
-    body: SearchTrialBody, caller: CurrentCaller, try_search_key: Annotated[TrySearchKey, port("try_search_key")]
+    body: SearchTrialBody,
+    caller: CurrentCaller,
+    try_search_key: Annotated[TrySearchKey, port("try_search_key")],
+    trials: Annotated[SearchKeyTrials, port("search_trials", no_trials)],
 ) -> SearchTrialResultBody:
     """Try a key with one small search. Nothing is kept, and only a key of the caller's own is tried."""
-    found = await try_search_key(caller.user.id, body.provider, body.key)
+    found = await try_search_key(caller.user.id, body.provider, body.key, trials)
     return SearchTrialResultBody.model_validate(found)
 
 

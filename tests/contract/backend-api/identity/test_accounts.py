@@ -19,7 +19,7 @@ from backend_api.identity.mongo.users import MongoUsers
 from backend_api.identity.ports import AccountLookup, RefreshTokens, Users
 from backend_api.kit.ids import UserId
 from backend_api.kit.redis.client import connect_redis
-from backend_api.main.database import connect
+from backend_api.main.stores import connect
 from support.servers import Server, emptied_database_name
 
 __all__ = ["emptied_database_name"]

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from backend_api.kit.ids import UserId
-from backend_api.main.database import connect
+from backend_api.main.stores import connect
 from backend_api.memories.domain import Memories
 from backend_api.memories.mongo import MemoriesDocument, MongoMemories
 from backend_api.memories.ports import MemoriesStore

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from backend_api.main.database import connect
+from backend_api.main.stores import connect
 from backend_api.skills.domain.entity import MAX_BYTES, Skill
 from backend_api.skills.domain.errors import SkillLimitError, SkillTakenError, SkillUnreadableError
 from backend_api.skills.library.archives import skill_of

@@ -10,8 +10,8 @@ import pytest
 from respx import MockRouter
 
 from backend_api.conversations.domain.deletions import Deleted
-from backend_api.main.database import connect
 from backend_api.main.runtime import open_runtime
+from backend_api.main.stores import connect
 from support.backend_stores import ANNA, mongo_stores
 from support.planned import local_plan
 from support.servers import Server
@@ -43,7 +43,7 @@ async def test_a_computer_left_by_a_dead_gateway_is_removed_by_the_next_process(
         }
         planned = local_plan(monkeypatch, tmp_path, **given)
         deleted = respx_mock.delete(f"http://manager/workspaces/{session_id}", params={"user_id": ANNA}).respond(204)
-        async with asyncio.timeout(30), open_runtime(planned):
+        async with asyncio.timeout(30), open_runtime(planned, is_gateway=False):
             while not deleted.called:
                 await asyncio.sleep(0.05)
             while await forgotten.claim_next() is not None:

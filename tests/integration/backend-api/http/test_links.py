@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from backend_api.agent.tool import ToolCall
+from backend_api.computers.application.link_file import LinkFile
 from backend_api.computers.tools import SignedLink, generate_download_url
 from backend_api.kit.http.ports import WebOptions
 from backend_api.sandboxes.domain.errors import SandboxLostError
@@ -209,7 +210,7 @@ async def test_the_agents_tool_tells_that_the_file_is_missing(
     async def sign(session_id: str, user_id: str, path: str, *, expires_s: int) -> SignedLink:
         if path == "lost":
             raise SandboxLostError("It went away.")
-        made = await gateway.use_cases.link_file(session_id, user_id, path, expires_s)  # type: ignore[arg-type]
+        made = await gateway.port("link_file", LinkFile)(session_id, user_id, path, expires_s)  # type: ignore[arg-type]
         return SignedLink(url=f"/api/files/{made.token}", expires_at=made.expires_at)
 
     tool = generate_download_url(sign)

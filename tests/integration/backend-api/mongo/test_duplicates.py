@@ -6,7 +6,7 @@ import pytest
 from pymongo.errors import DuplicateKeyError
 
 from backend_api.agent.events import MessageUser
-from backend_api.main.database import connect
+from backend_api.main.stores import connect
 from support.backend_stores import ANNA, mongo_stores
 from support.servers import Server
 

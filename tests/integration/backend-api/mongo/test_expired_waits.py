@@ -10,7 +10,7 @@ from backend_api.agent.waits import Wait
 from backend_api.conversations.domain.entity import RunId, RunStatus
 from backend_api.conversations.domain.errors import QuestionAnsweredError
 from backend_api.kit.ids import SessionId
-from backend_api.main.database import connect
+from backend_api.main.stores import connect
 from support.backend_stores import ANNA, ConversationStores, mongo_stores
 from support.servers import Server
 

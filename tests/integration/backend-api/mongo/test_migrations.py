@@ -22,7 +22,7 @@ from backend_api.conversations.ports import EventLog
 from backend_api.kit.errors import StoreUnavailableError
 from backend_api.kit.ids import SessionId
 from backend_api.kit.mongo.database import Database
-from backend_api.main.database import connect
+from backend_api.main.stores import connect
 from backend_api.runs.application.run_actor import RunActor
 from service_kit.migrations import Migration
 from support.backend_stores import mongo_stores

@@ -11,7 +11,7 @@ from pymongo.errors import PyMongoError
 from backend_api.agent.events import MessageUser
 from backend_api.kit.mongo.connection import ORPHAN_S
 from backend_api.kit.mongo.database import Database
-from backend_api.main.database import connect
+from backend_api.main.stores import connect
 from support.backend_stores import ANNA, mongo_stores
 from support.servers import Server, run_mongod
 

@@ -13,7 +13,7 @@ from backend_api.conversations.domain.errors import EventBodyNotFoundError
 from backend_api.conversations.mongo.shared_bodies import MAX_SHARED_BYTES, remove_unused
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.mongo.database import Database
-from backend_api.main.database import connect
+from backend_api.main.stores import connect
 from support.backend_stores import ANNA, BERT, ConversationStores, mongo_stores
 from support.servers import Server
 

@@ -11,7 +11,7 @@ import pytest
 from backend_api.identity.mongo.documents import UserDocument
 from backend_api.identity.mongo.users import MongoUsers, account_from
 from backend_api.kit.mongo.database import Database
-from backend_api.main.database import connect
+from backend_api.main.stores import connect
 from support.servers import Server, emptied_database_name
 
 __all__ = ["emptied_database_name"]

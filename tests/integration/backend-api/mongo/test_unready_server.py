@@ -12,7 +12,7 @@ from backend_api.agent.events import MessageUser
 from backend_api.conversations.mongo.session_repository import MongoSessionRepository
 from backend_api.kit.errors import StoreUnavailableError
 from backend_api.kit.ids import SessionId
-from backend_api.main.database import connect
+from backend_api.main.stores import connect
 from backend_api.runs.mongo.run_ledger import MongoRunLedger
 from support.backend_stores import ANNA, add_session
 from support.servers import run_mongod

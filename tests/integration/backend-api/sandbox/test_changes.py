@@ -17,7 +17,7 @@ from backend_api.conversations.mongo.event_log import MongoEventLog
 from backend_api.conversations.mongo.session_repository import MongoSessionRepository
 from backend_api.kit.ids import SessionId
 from backend_api.kit.mongo.database import Database
-from backend_api.main.database import connect
+from backend_api.main.stores import connect
 from backend_api.sandboxes.domain.errors import SandboxUnavailableError
 from backend_api.sandboxes.manager.changes import ManagerSandboxChanges
 from contracts.sandboxes import Sandbox as WireSandbox

@@ -16,6 +16,7 @@ from websockets.typing import Origin, Subprotocol
 
 from backend_api.agent.events import MessageCompleted, MessageDelta, MessageUser, RunFinished
 from backend_api.agent.recorded import Recorded
+from backend_api.conversations.application.stream_slots import StreamSlots
 from backend_api.kit.http.ports import WebOptions
 from backend_api.kit.ids import SessionId
 from support.gateway import Gateway, run_gateway
@@ -275,7 +276,7 @@ async def test_a_removed_session_and_an_ending_gateway_close_the_socket(gateway:
         assert (await gateway.client.delete(f"/api/sessions/{first}", headers=anna)).status_code == 204
         assert await code_of(gone) == 4404
         await _until_line(lines, "event: session.deleted")
-        gateway.use_cases.stream_slots.close()
+        gateway.port("stream_slots", StreamSlots).close()
         assert await code_of(left) == 1012
         async with asyncio.timeout(WAIT_S):
             async for _ in lines:

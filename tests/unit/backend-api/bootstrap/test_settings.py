@@ -19,10 +19,14 @@ from backend_api.main.settings import (
     load_settings,
     read_settings,
     resolve_hosts,
-    sealing_secrets,
     secrets_of,
 )
 from backend_api.mcp.module import McpSettings
+from backend_api.models.module import ModelSettings
+from backend_api.runs.agent_module import AgentSettings
+from backend_api.sandboxes.module import SandboxSettings
+from backend_api.settings.module import UserSettingsSettings, sealing_secrets
+from backend_api.web.fetch.module import FetchSettings
 from backend_api.web.module import WebSettings
 
 GOOD = "Zk3vXq81LmN0pRtYw7uBcD5eFgH2iJ4a"
@@ -35,8 +39,12 @@ def _clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DATA_DIR", str(tmp_path))
 
 
+def sealing(*, is_local: bool) -> tuple[str, ...]:
+    return sealing_secrets(read_settings(UserSettingsSettings), load_settings().data_dir, is_local=is_local)
+
+
 def signing_secret() -> str:
-    return plan(load_settings()).of_modules.required("signing", Signing).secret
+    return plan(load_settings()).made.required("signing", Signing).secret
 
 
 @pytest.mark.parametrize("secret", ["", "short", "change-me-change-me-change-me-change-me", "a" * 64])
@@ -65,18 +73,18 @@ def test_local_mode_makes_a_secret_once_and_keeps_it_private(monkeypatch: pytest
 def test_a_bad_sealing_secret_stops_the_start(monkeypatch: pytest.MonkeyPatch, secret: str) -> None:
     monkeypatch.setenv("SECRETS_KEY", secret)
     with pytest.raises(ValueError, match="SECRETS_KEY"):
-        sealing_secrets(load_settings(), is_local=False)
+        sealing(is_local=False)
 
 
 def test_sealing_secrets_are_several_none_or_made_in_local_mode(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    assert sealing_secrets(load_settings(), is_local=False) == ()
+    assert sealing(is_local=False) == ()
     monkeypatch.setenv("SECRETS_KEY", f" {GOOD[::-1]} , {GOOD},")
-    assert sealing_secrets(load_settings(), is_local=False) == (GOOD[::-1], GOOD)
+    assert sealing(is_local=False) == (GOOD[::-1], GOOD)
     monkeypatch.delenv("SECRETS_KEY")
-    made = sealing_secrets(load_settings(), is_local=True)
-    assert sealing_secrets(load_settings(), is_local=True) == made
+    made = sealing(is_local=True)
+    assert sealing(is_local=True) == made
     assert stat.S_IMODE((tmp_path / "secrets_key").stat().st_mode) == 0o600
 
 
@@ -91,10 +99,10 @@ def test_local_mode_listens_on_loopback_only(monkeypatch: pytest.MonkeyPatch, ho
 def test_openai_is_asked_in_one_of_two_ways(monkeypatch: pytest.MonkeyPatch) -> None:
     for wanted in ("", "chat", "responses"):
         monkeypatch.setenv("OPENAI_API", wanted)
-        assert load_settings().openai_api == wanted
+        assert read_settings(ModelSettings).openai_api == wanted
     monkeypatch.setenv("OPENAI_API", "completions")
     with pytest.raises(SettingsError, match=r"OPENAI_API.*'chat' or 'responses'"):
-        load_settings()
+        read_settings(ModelSettings)
 
 
 def test_a_wrong_value_names_its_setting(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,7 +113,7 @@ def test_a_wrong_value_names_its_setting(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.parametrize(
     ("kind", "name"),
-    [(Settings, "OPENAI_API_KEY"), (Settings, "ANTHROPIC_API_KEY"), (WebSettings, "TAVILY_API_KEY")],
+    [(ModelSettings, "OPENAI_API_KEY"), (ModelSettings, "ANTHROPIC_API_KEY"), (WebSettings, "TAVILY_API_KEY")],
 )
 def test_a_key_that_no_header_takes_stops_the_start_without_being_said(
     monkeypatch: pytest.MonkeyPatch, kind: type[BaseSettings], name: str
@@ -137,7 +145,7 @@ def test_an_address_of_a_provider_that_none_can_have_stops_the_start(
     for address, reason in wrongs.items():
         monkeypatch.setenv(name, address)
         with pytest.raises(SettingsError, match=f"{name}: .*{reason}") as refused:
-            load_settings()
+            read_settings(ModelSettings)
         assert "hidden" not in str(refused.value)
 
 
@@ -149,7 +157,7 @@ def test_an_address_of_a_provider_is_kept_without_what_surrounds_it(monkeypatch:
         "http://ollama",
     ):
         monkeypatch.setenv("OPENAI_BASE_URL", f" {address}\n")
-        assert load_settings().openai_base_url == address
+        assert read_settings(ModelSettings).openai_base_url == address
 
 
 @pytest.mark.parametrize("address", ["manager:8001", "http://", "http://manager:99999", "unix:/run/manager.sock"])
@@ -158,22 +166,22 @@ def test_an_address_of_the_manager_that_none_can_have_stops_the_start(
 ) -> None:
     monkeypatch.setenv("SANDBOX_MANAGER_URL", address)
     with pytest.raises(SettingsError, match="SANDBOX_MANAGER_URL"):
-        load_settings()
+        read_settings(SandboxSettings)
 
 
 @pytest.mark.parametrize("minutes", ["inf", "nan", "1e13", "0"])
 def test_a_time_that_no_run_can_be_measured_by_stops_the_start(monkeypatch: pytest.MonkeyPatch, minutes: str) -> None:
     monkeypatch.setenv("MAX_RUN_MINUTES", minutes)
     with pytest.raises(SettingsError, match="MAX_RUN_MINUTES"):
-        load_settings()
+        read_settings(AgentSettings)
 
 
 def test_the_end_of_a_line_is_no_part_of_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-abcdefgh\n")
-    settings = load_settings()
+    settings = read_settings(ModelSettings)
     assert settings.openai_api_key is not None
     assert settings.openai_api_key.get_secret_value() == "sk-abcdefgh"
-    assert "sk-abcdefgh" in secrets_of(settings)
+    assert "sk-abcdefgh" in secrets_of(load_settings(), [settings])
 
 
 def test_secrets_of_modules_are_masked_too() -> None:
@@ -209,7 +217,7 @@ def test_all_that_is_secret_among_the_settings_is_known_to_be_masked(monkeypatch
     }
     for name, value in given.items():
         monkeypatch.setenv(name, value)
-    known = plan(load_settings()).secrets
+    known = plan(load_settings()).made.secrets
     own = {value for value in given.values() if "://" not in value}
     assert {*own, f"{GOOD}new", f"{GOOD}old", "of%40mongo", "of@mongo", "of-redis", "of-proxy"} <= set(known)
     assert "" not in known
@@ -227,7 +235,7 @@ def test_what_names_no_host_or_proxy_of_fetches_stops_the_start(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str
 ) -> None:
     monkeypatch.setenv(name, value)
-    kind = McpSettings if name.startswith("MCP") else Settings
+    kind = McpSettings if name.startswith("MCP") else FetchSettings
     with pytest.raises(SettingsError, match=name):
         read_settings(kind)
 
@@ -237,7 +245,7 @@ def test_hosts_and_a_proxy_of_fetches_are_read(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("FETCH_PROXY", "http://proxy:3128")
     monkeypatch.setenv("MCP_ALLOWED_HOSTS", "tools.internal")
     assert read_settings(McpSettings).mcp_allowed_hosts == ("tools.internal",)
-    settings = load_settings()
+    settings = read_settings(FetchSettings)
     assert settings.fetch_allowed_hosts == ("wiki.internal", "10.0.0.7:8080")
     assert settings.fetch_proxy.get_secret_value() == "http://proxy:3128"
 

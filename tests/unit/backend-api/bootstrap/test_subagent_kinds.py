@@ -9,8 +9,8 @@ import pytest
 
 from backend_api.agent.subagent_kinds import BUILT_IN, MAX_KINDS, SubagentKind
 from backend_api.agents.deployment_kinds import build_kinds
-from backend_api.main.agent import known_tools
 from backend_api.main.settings import SettingsError
+from support.modules import known_tools
 from support.planned import local_plan
 from support.scripted import SCRIPTED
 

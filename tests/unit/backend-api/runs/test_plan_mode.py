@@ -21,8 +21,8 @@ from backend_api.agent.tools.think import THINK
 from backend_api.conversations.application.answer_wait import AnswerWait
 from backend_api.conversations.domain.entity import RunId, RunStatus
 from backend_api.kit.ids import SessionId
-from backend_api.main.agent import known_tools
 from support.memory.run_waits import MemoryWaits
+from support.modules import known_tools
 from support.scripted import ANY, HandlerBox, ScriptedModel
 from support.stage import USER, Stage, until, worker_for, working
 

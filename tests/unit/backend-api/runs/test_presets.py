@@ -23,8 +23,8 @@ from backend_api.agent.tools.task import TaskTool
 from backend_api.conversations.application.answer_wait import AnswerWait
 from backend_api.conversations.domain.entity import RunStatus
 from backend_api.kit.ids import SessionId
-from backend_api.main.agent import known_tools
 from support.memory.run_waits import MemoryWaits
+from support.modules import known_tools
 from support.scripted import HandlerBox, ScriptedModel
 from support.stage import USER, Stage, until, worker_for, working
 from support.tables import having

@@ -28,13 +28,12 @@ class Trying:
         self.tried: list[tuple[KeyedSearch, str]] = []
         self.try_key = TrySearchKey(
             open_settings=self.parts.open_settings,
-            trials=self._trial,
             search_keys=set(search_keys),
             limiter=InProcessRateLimiter(),
             limits=Limits(key_tests_per_minute=2),
         )
 
-    async def _trial(self, provider: KeyedSearch, key: str) -> SearchTrialResult:
+    async def trial(self, provider: KeyedSearch, key: str) -> SearchTrialResult:
         self.tried.append((provider, key))
         return SearchTrialResult(outcome="ok")
 
@@ -46,11 +45,11 @@ async def test_a_typed_key_counts_more_than_the_saved_one_and_nobody_elses_is_tr
     there = Trying(BRAVE_API_KEY)
     await there.keep(BERT, BRAVE_API_KEY, "of-bert")
     with pytest.raises(InvalidError) as refused:
-        await there.try_key(ANNA, "brave", None)
+        await there.try_key(ANNA, "brave", None, there.trial)
     assert refused.value.field == "body.key"
     await there.keep(ANNA, BRAVE_API_KEY, "of-anna")
-    assert (await there.try_key(ANNA, "brave", None)).outcome == "ok"
-    await there.try_key(ANNA, "brave", " typed ")
+    assert (await there.try_key(ANNA, "brave", None, there.trial)).outcome == "ok"
+    await there.try_key(ANNA, "brave", " typed ", there.trial)
     assert there.tried == [("brave", "of-anna"), ("brave", "typed")]
 
 
@@ -59,14 +58,14 @@ async def test_what_is_never_asked_is_not_tried(provider: KeyedSearch, key: str)
     there = Trying(BRAVE_API_KEY)
     await there.keep(ANNA, SERPER_API_KEY, "of-anna")
     with pytest.raises(InvalidError):
-        await there.try_key(ANNA, provider, key)
+        await there.try_key(ANNA, provider, key, there.trial)
     assert there.tried == []
 
 
 async def test_keys_can_not_be_guessed_by_trying() -> None:
     there = Trying(BRAVE_API_KEY)
     for key in ("one", "two"):
-        await there.try_key(ANNA, "brave", key)
+        await there.try_key(ANNA, "brave", key, there.trial)
     with pytest.raises(LimitError):
-        await there.try_key(ANNA, "brave", "three")
-    assert (await there.try_key(BERT, "brave", "three")).outcome == "ok"
+        await there.try_key(ANNA, "brave", "three", there.trial)
+    assert (await there.try_key(BERT, "brave", "three", there.trial)).outcome == "ok"

@@ -169,7 +169,7 @@ def test_the_start_is_refused_before_anything_is_opened_and_presets_may_name_the
     (presets / "own.md").write_text('+++\nlabel = "Own"\ndescription = "Ours."\ntools = ["order_*"]\n+++\nDo.')
     folders = {"PROMPTS_DIR": str(presets), "TOOLS_DIR": str(tools)}
     written(tools, "own.py", "TOOLS = [tool('order_status')]")
-    assert names(list(local_plan(monkeypatch, tmp_path, **folders).custom_tools)) == ["order_status"]
+    assert names(local_plan(monkeypatch, tmp_path, **folders).made.required("custom_tools", list)) == ["order_status"]
     written(tools, "own.py", "TOOLS = [tool('think')]")
     with pytest.raises(SettingsError, match=r"own\.py: a tool named think is there already"):
         local_plan(monkeypatch, tmp_path, **folders)

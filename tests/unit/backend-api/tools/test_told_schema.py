@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from backend_api.agent.tools.told_schema import told_schema
-from backend_api.main.agent import known_tools
+from support.modules import known_tools
 
 
 class Step(BaseModel):

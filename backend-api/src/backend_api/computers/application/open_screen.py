@@ -37,11 +37,12 @@ class OpenScreen:
     slots: StreamSlots
     own_sandbox: OwnSandbox
     screens: Screens
-    controls: Controls | None = None
-    """None: whoever has a ticket for it controls."""
 
     @asynccontextmanager
-    async def __call__(self, session_id: SessionId, secret: str) -> AsyncGenerator[OpenedScreen]:
+    async def __call__(
+        self, session_id: SessionId, secret: str, leases: Controls | None = None
+    ) -> AsyncGenerator[OpenedScreen]:
+        """Without `leases` whoever has a ticket for control has it."""
         ticket = await self.tickets.redeem(secret)
         if ticket is None or ticket.session_id != session_id:
             raise TicketInvalidError("The ticket is invalid or has expired. Request a new one.")
@@ -59,8 +60,8 @@ class OpenScreen:
             controls = ticket.mode == "control"
             async with AsyncExitStack() as stack:
                 lost = asyncio.Event()
-                if controls and self.controls is not None:
-                    watch = self.controls.watch(session_id, claims.user_id, ticket.client)
+                if controls and leases is not None:
+                    watch = leases.watch(session_id, claims.user_id, ticket.client)
                     lost = await stack.enter_async_context(watch)
                 screen = await stack.enter_async_context(self.screens.open(sandbox, control=controls))
                 yield OpenedScreen(screen=screen, auth=auth, lost=lost)

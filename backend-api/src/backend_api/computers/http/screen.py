@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 
 from backend_api.computers.application.open_screen import OpenedScreen, OpenScreen
-from backend_api.computers.domain import ControlLostError
+from backend_api.computers.domain import ControlLostError, Controls
 from backend_api.kit import measures
 from backend_api.kit.errors import DomainError, UnavailableError
 from backend_api.kit.http.close_codes import CONTROL_LOST, TOO_SLOW, close_code, end_code
@@ -32,6 +32,7 @@ async def screen(
     session_id: str,
     open_screen: Annotated[OpenScreen, port("open_screen")],
     sandboxes: Annotated[Sandboxes, port("sandboxes")],
+    controls: Annotated[Controls | None, port("controls", None)],
     ticket: str = "",
 ) -> None:
     """Proxy RFB. Each side waits for the other: what one does not take, the other does not send."""
@@ -39,7 +40,7 @@ async def screen(
     await socket.accept(subprotocol=_SUBPROTOCOL if _SUBPROTOCOL in offered else None)
     code = 1000
     try:
-        async with open_screen(SessionId(session_id), ticket) as opened:
+        async with open_screen(SessionId(session_id), ticket, controls) as opened:
             trust_peer(socket)
             with measures.SCREENS.track_inprogress():
                 code = await _proxy(socket, opened, sandboxes, session_id)

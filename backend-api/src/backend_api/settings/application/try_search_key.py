@@ -29,13 +29,14 @@ class TrySearchKey:
     """
 
     open_settings: OpenSettings
-    trials: SearchKeyTrials
     search_keys: Set[Setting]
     limiter: RateLimiter
     limits: Limits
 
-    async def __call__(self, user_id: UserId, provider: KeyedSearch, key: str | None) -> SearchTrialResult:
-        """Without a `key` the one that the user has saved."""
+    async def __call__(
+        self, user_id: UserId, provider: KeyedSearch, key: str | None, trials: SearchKeyTrials
+    ) -> SearchTrialResult:
+        """By `trials`. Without a `key` the one that the user has saved."""
         setting = SEARCH_KEYS[provider]
         if setting not in self.search_keys:
             raise InvalidError(NOT_ASKED, field="body.provider")
@@ -43,7 +44,7 @@ class TrySearchKey:
         if not tried:
             raise InvalidError("There is no key of yours to try: give one.", field="body.key")
         await self.limiter.hit(f"key-tests:{user_id}", limit=self.limits.key_tests_per_minute, window_s=60)
-        return await self.trials(provider, tried)
+        return await trials(provider, tried)
 
 
 def _checked(setting: Setting, key: str) -> str:

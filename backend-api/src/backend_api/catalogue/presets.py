@@ -4,30 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from backend_api.agent.model import ModelInfo
-from backend_api.agent.options import stored_options
+from backend_api.agent.options import Options, stored_options
 from backend_api.agent.preset import Preset, Presets
 from backend_api.agent.presets.preset_files import read_presets
 from backend_api.agent.tool import ToolSpec
 from backend_api.agent.tool_rules import FOREIGN_PREFIX, is_named
 from backend_api.conversations.application.session_rules import OptionRules
 from backend_api.kit.errors import InvalidError
-from backend_api.main.settings import Settings
 
 
-def build_presets(settings: Settings, models: Sequence[ModelInfo], tools: Sequence[ToolSpec]) -> Presets:
-    """`tools` are all that there may be. Raises `ValueError` that names file or setting, and the reason."""
-    presets = read_presets(settings.prompts_dir)
-    rules = OptionRules(models, tools, settings.session_defaults)
+def build_presets(
+    folder: Path | None, defaults: Options, models: Sequence[ModelInfo], tools: Sequence[ToolSpec]
+) -> Presets:
+    """Those of the product and of the folder; `tools` are all that there may be. Raises `ValueError` that names
+    file or setting, and the reason."""
+    presets = read_presets(folder)
+    rules = OptionRules(models, tools, defaults)
     for preset in presets:
         if fault := _fault(preset, rules):
             raise ValueError(f"The preset {preset.id} ({preset.id}.md) can't be used: {fault}")
     try:
-        return Presets(presets, default=settings.default_preset)
+        return Presets(presets, default=defaults.preset)
     except KeyError as error:
         known = ", ".join(preset.id for preset in presets)
-        raise ValueError(f"DEFAULT_PRESET={settings.default_preset} is unknown. Choose one of: {known}") from error
+        raise ValueError(f"DEFAULT_PRESET={defaults.preset} is unknown. Choose one of: {known}") from error
 
 
 def _fault(preset: Preset, rules: OptionRules) -> str | None:

@@ -1,0 +1,75 @@
+"""The manager of sandboxes and the tool API inside of each, as a module of the gateway."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from pydantic import SecretStr, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from backend_api.kit.http_address import check_http_address
+from backend_api.module import Module, Parts
+from backend_api.sandboxes.domain.changes import ChangeCursor
+from backend_api.sandboxes.manager.changes import ManagerSandboxChanges
+from backend_api.sandboxes.manager.client import SandboxManagerClient
+from backend_api.sandboxes.manager.rest import manager_http
+from backend_api.sandboxes.manager.snapshots import ManagerSnapshots
+from backend_api.sandboxes.manager.start_announcer import Announce
+from backend_api.sandboxes.tool_api.endpoints import Endpoints
+from backend_api.sandboxes.tool_api.sandbox_tools import ToolApiSandboxTools
+from backend_api.sandboxes.tool_api.screens import ToolApiScreens
+from backend_api.sandboxes.tool_api.workspace import ToolApiWorkspace
+
+
+class SandboxSettings(BaseSettings):
+    """Of the environment."""
+
+    model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
+
+    sandbox_manager_url: str = "http://127.0.0.1:8001"
+    sandbox_manager_token: SecretStr = SecretStr("")
+
+    @field_validator("sandbox_manager_url")
+    @classmethod
+    def _manager_url(cls, value: str) -> str:
+        check_http_address(value.strip())
+        return value.strip()
+
+
+@asynccontextmanager
+async def open_sandboxes(
+    settings: SandboxSettings, announce_sandbox: Announce, change_cursor: ChangeCursor
+) -> AsyncGenerator[Parts]:
+    """Its ports are those of `ports.py`, by what they are for, and `sandbox_probe`. Connections to the manager and the
+    endpoints are closed at the end."""
+    token = settings.sandbox_manager_token.get_secret_value()
+    async with manager_http(settings.sandbox_manager_url, token) as http:
+        client = SandboxManagerClient(http, announce=announce_sandbox)
+
+        async def probe() -> None:
+            response = await http.get("/healthz")
+            response.raise_for_status()
+
+        async with Endpoints(client) as endpoints:
+            yield Parts(
+                ports={
+                    "sandboxes": client,
+                    "running_sandboxes": client,
+                    "workspace": ToolApiWorkspace(endpoints),
+                    "snapshots": ManagerSnapshots(http, client.forget_session),
+                    "screens": ToolApiScreens(endpoints),
+                    "sandbox_tools": ToolApiSandboxTools(endpoints),
+                    "endpoints": endpoints,
+                    "sandbox_changes": ManagerSandboxChanges(http, change_cursor),
+                    "sandbox_probe": probe,
+                }
+            )
+
+
+SANDBOXES = Module(
+    name="sandboxes",
+    description="The manager of sandboxes, and the tool API in each.",
+    settings=SandboxSettings,
+    open=open_sandboxes,
+)
