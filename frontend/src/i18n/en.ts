@@ -1076,6 +1076,14 @@ export default {
     takeTheirs: 'Go on with this',
     keepMine: 'Keep mine',
   },
+  about: {
+    text: 'An agent with a computer of its own, on a server of yours. Its source is open.',
+    version: 'Version',
+    commit: 'Commit',
+    licence: 'Licence',
+    api: 'The API, route by route',
+    contract: 'Its OpenAPI description',
+  },
   usage: {
     by: 'Shown by',
     kind: { day: 'Day', model: 'Model', session: 'Conversation' },
@@ -1334,6 +1342,7 @@ export default {
       shares: 'Links',
       usage: 'Usage',
       account: 'Account',
+      about: 'About',
     },
     appearance: 'Theme',
     theme: { system: 'System', light: 'Light', dark: 'Dark' },
@@ -1393,6 +1402,7 @@ export default {
       text: 'Your browser tells you while nobody looks at this page, also of conversations that are not open.',
       waiting: 'When the agent waits for you',
       finished: 'When the agent’s work has ended',
+      sound: 'With a sound',
       off: 'No',
       on: 'Yes',
       state: {

@@ -1048,6 +1048,14 @@ const zh: typeof en = {
     takeTheirs: '以此内容继续',
     keepMine: '保留我的',
   },
+  about: {
+    text: '一个拥有自己电脑的智能体，运行在你自己的服务器上。源代码开放。',
+    version: '版本',
+    commit: '提交',
+    licence: '许可证',
+    api: 'API 文档',
+    contract: 'OpenAPI 描述',
+  },
   usage: {
     by: '分组方式',
     kind: { day: '日期', model: '模型', session: '对话' },
@@ -1293,6 +1301,7 @@ const zh: typeof en = {
       shares: '链接',
       usage: '用量',
       account: '账号',
+      about: '关于',
     },
     appearance: '主题',
     theme: { system: '跟随系统', light: '浅色', dark: '深色' },
@@ -1350,6 +1359,7 @@ const zh: typeof en = {
       text: '没有人看着这个页面时，由浏览器通知你；没有打开的对话也包括在内。',
       waiting: '智能体等你决定或回答时',
       finished: '智能体的工作结束时',
+      sound: '同时播放提示音',
       off: '不通知',
       on: '通知',
       state: {

@@ -55,6 +55,7 @@ def deployment_values(settings: Settings, default_model: str, held_search_keys: 
         table.THEME: "system",
         table.NOTIFY_WAITING: False,
         table.NOTIFY_FINISHED: False,
+        table.NOTIFY_SOUND: False,
     }
     held = {
         table.OPENAI_API_KEY: settings.openai_api_key,
