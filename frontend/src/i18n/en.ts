@@ -344,6 +344,8 @@ export default {
     thoughtFor: 'Thought for {time}',
     suggestions: 'What to ask for next',
     newBelow: 'New below',
+    docked: 'What waits for you',
+    toItsPlace: 'Where it was asked',
     decisions: '1 decision waits for you | {count} decisions wait for you',
     sending: 'Sending…',
     redirecting: 'Interrupting…',

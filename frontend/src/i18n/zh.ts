@@ -329,6 +329,8 @@ const zh: typeof en = {
     thoughtFor: '思考了 {time}',
     suggestions: '接下来可以问',
     newBelow: '下面有新内容',
+    docked: '等待你决定',
+    toItsPlace: '查看提出处',
     decisions: '有 {count} 项等你决定',
     sending: '发送中…',
     redirecting: '正在打断…',
