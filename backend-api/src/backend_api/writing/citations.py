@@ -36,6 +36,15 @@ class Cited:
     at: int
 
 
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A path of the workspace, and at which character of a section's text it stands."""
+
+    path: str
+    section_id: str
+    at: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """What is wrong with a citation: an `error` keeps it from being exported as if it held."""
@@ -59,10 +68,14 @@ def all_cited(project: Project) -> list[Cited]:
     return [one for section in project.sections for one in cited_in(section)]
 
 
-def figures_in(project: Project) -> list[str]:
-    """Paths of the workspace, each once."""
-    paths = (found[1] for section in project.sections for found in _FIGURE.finditer(section.text))
-    return list(dict.fromkeys(one for one in paths if "://" not in one and not one.startswith(("data:", "#"))))
+def figures_in(project: Project) -> list[Figure]:
+    """Each place, in order; what stands in code is none."""
+    return [
+        Figure(found[1], section.id, found.start())
+        for section in project.sections
+        for found in _FIGURE.finditer(_without_code(section.text))
+        if "://" not in found[1] and not found[1].startswith(("data:", "#"))
+    ]
 
 
 def _without_code(text: str) -> str:

@@ -7,12 +7,10 @@ import html
 import io
 import os
 import re
-import struct
 import subprocess
 import tempfile
 import time
 import zipfile
-import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -29,18 +27,10 @@ from backend_api.writing.ports import FORMATS, Format, Rendering
 from backend_api.writing.programs.running import ExportPrograms, picture_ending
 from backend_api.writing.styles import STYLES, Style
 from support.research.known_papers import KNOWN
-from support.writing import paper
+from support.writing import PNG, paper
 
 GOLDEN = Path(__file__).parents[3] / "data" / "writing"
 CITED = (2, 3, 5, 12, 0, 27)
-PNG = b"\x89PNG\r\n\x1a\n" + b"".join(
-    struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
-    for name, content in (
-        (b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0)),
-        (b"IDAT", zlib.compress(b"\0\0\x80\0")),
-        (b"IEND", b""),
-    )
-)
 EVIL = r"A \input{/etc/passwd} \write18{rm -rf /} <script>alert(1)</script> $\immediate\write18{x}$ `x`{=latex} @key"
 EVIL_TEXT = r"""
 \input{/etc/passwd} and \write18{id} in text.
