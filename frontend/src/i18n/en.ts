@@ -994,6 +994,7 @@ export default {
     formats: { pdf: 'PDF', docx: 'Word (DOCX)', latex: 'LaTeX (zip)', html: 'HTML', markdown: 'Markdown' },
     making: 'Making the document…',
     exported: 'Exported.',
+    figuresMissing: '1 figure is missing. | {count} figures are missing.',
     refused: 'Not exported: 1 citation does not hold. | Not exported: {count} citations do not hold.',
     anyway: 'Export with marks',
     delete: 'Delete project',

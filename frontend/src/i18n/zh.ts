@@ -966,6 +966,7 @@ const zh: typeof en = {
     formats: { pdf: 'PDF', docx: 'Word (DOCX)', latex: 'LaTeX (zip)', html: 'HTML', markdown: 'Markdown' },
     making: '正在生成文档…',
     exported: '已导出。',
+    figuresMissing: '缺少 1 幅图。 | 缺少 {count} 幅图。',
     refused: '没有导出：1 处引文不属实。 | 没有导出：{count} 处引文不属实。',
     anyway: '带标记导出',
     delete: '删除项目',

@@ -75,6 +75,14 @@ export interface RecordBody {
   year: number | null
   venue: string
   /**
+   * By its name in CSL, such as `article-journal`; empty: a preprint, or not known.
+   */
+  kind: string
+  volume: string
+  issue: string
+  pages: string
+  publisher: string
+  /**
    * Which source told of it first, or `import`.
    */
   source: string
