@@ -32,11 +32,11 @@ from backend_api.agent.events import MessageUser
 from backend_api.agent.model import ModelInfo
 from backend_api.agent.options import Options
 from backend_api.agent.tool import Done, ToolCall
-from backend_api.main.capabilities import capabilities
 from backend_api.models.openai.chat import OpenAiChatModel
 from backend_api.models.wire.calls import ModelCalls, RetryPolicy
 from backend_api.runs.application.run_services import RunOptions, RunServices
 from backend_api.runs.application.worker import Worker
+from backend_api.runs.capabilities import capabilities
 from setting import machine
 from support.backend_stores import ANNA, ConversationStores, LiveChannels, mongo_stores, redis_channels
 from support.model_server import Answer, Call, ModelServer

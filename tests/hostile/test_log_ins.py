@@ -12,6 +12,8 @@ import httpx
 import pytest
 import websockets
 
+from backend_api.identity.application.log_in import LogIn
+from backend_api.identity.mongo.users import MongoUsers
 from support.gateway import Gateway
 from support.streams import reading
 
@@ -204,9 +206,9 @@ async def test_a_logged_out_token_stays_so_after_hundreds_of_others_and_the_acco
 ) -> None:
     near, far = gateways
     await enter(near, "register", "anna")
-    account = await near.ports.users.by_username("anna")
+    account = await near.port("users", MongoUsers).by_username("anna")
     assert account is not None
-    logged_in = near.use_cases.log_in.issue_grant
+    logged_in = near.port("log_in", LogIn).issue_grant
     kept = await logged_in(account)
     tokens: list[str] = []
     places = asyncio.Semaphore(8)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, BrowserContext, Page, Response, expect
 
+from backend_api.identity.mongo.users import MongoUsers
 from backend_api.kit.http.ports import WebOptions
 from support.gateway import Gateway
 from support.page import WIDE, chromium, composer
@@ -109,7 +110,7 @@ async def visit(evil: Page, body: str, headers: dict[str, str]) -> None:
 
 
 async def user_id(gateway: Gateway, name: str) -> str:
-    account = await gateway.ports.users.by_username(name)
+    account = await gateway.port("users", MongoUsers).by_username(name)
     assert account is not None
     return account.user.id
 

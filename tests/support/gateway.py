@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, fields, replace
+from typing import TypeVar
 
 import httpx
 from argon2 import PasswordHasher
@@ -29,13 +30,9 @@ from backend_api.conversations.mongo.session_feed import MongoSessionFeed
 from backend_api.conversations.mongo.session_repository import MongoSessionRepository
 from backend_api.conversations.mongo.spending import MongoSpending
 from backend_api.conversations.mongo.transcripts import MongoTranscripts
-from backend_api.identity.application.connection_auth import AuthenticatedConnections
 from backend_api.identity.application.limits import Limits
-from backend_api.identity.mongo.refresh_tokens import MongoRefreshTokens
-from backend_api.identity.mongo.users import MongoUsers
 from backend_api.identity.passwords import Argon2Passwords
-from backend_api.identity.redis import RedisRateLimiter
-from backend_api.identity.tokens import JwtAccessTokens
+from backend_api.kit.background_tasks import background_task
 from backend_api.kit.http.ports import WebOptions
 from backend_api.kit.listening.server import server_for
 from backend_api.kit.masking import Mask
@@ -44,10 +41,10 @@ from backend_api.kit.redis.client import connect_redis
 from backend_api.kit.signed_tokens import Signing
 from backend_api.main.app import Wire, create_app
 from backend_api.main.assembly import assemble
-from backend_api.main.background_tasks import background_task
 from backend_api.main.database import connect
 from backend_api.main.gateway_ports import Policy, Ports
 from backend_api.main.modules import MODULES
+from backend_api.main.runtime import running
 from backend_api.main.use_cases import UseCases
 from backend_api.main.user_settings import UserSettingsParts
 from backend_api.mcp.domain.entity import McpTarget
@@ -77,6 +74,7 @@ from support.modules import MODULE_DOCUMENTS, module_settings
 from support.tls import NO_TLS
 from support.user_settings import settings_parts
 
+T = TypeVar("T")
 SECRET = "k9" * 24
 LIBRARY = read_library()
 CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
@@ -140,6 +138,10 @@ class Gateway:
     sandbox_commands: MemorySandboxCommands
     client: httpx.AsyncClient
     names: list[str] = field(default_factory=list[str])
+
+    def port(self, name: str, kind: type[T]) -> T:
+        """The port of this name, of whichever module has it."""
+        return self.ports.modules.required(name, kind)
 
     async def user(self, name: str) -> dict[str, str]:
         """Headers of a fresh account."""
@@ -211,8 +213,6 @@ async def run_gateway(
         guarded_client(FetchRules(allowed_hosts(fetch_hosts))) as fetcher,
         AsyncExitStack() as stack,
     ):
-        users = MongoUsers(database)
-        connections = AuthenticatedConnections(users, live.notifier, clock)
         given = {
             "mask": Mask(),
             "open_settings": own.open_settings,
@@ -223,12 +223,13 @@ async def run_gateway(
             "sessions": MongoSessionRepository(database),
             "stream": live.stream,
             "notifier": live.notifier,
-            "limiter": RedisRateLimiter(redis),
             "limits": replace(limits, waiting_messages=unseen_most),
             "rules_of": UserRules(own.open_effective_settings, rules),
             "clock": clock,
             "fetcher": fetcher,
             "redis": redis,
+            "passwords": Argon2Passwords(CHEAP),
+            "token_lifetime_s": expires_s,
             "endpoints": Endpoints(NoEndpoints()),
             "sandboxes": sandboxes,
             "sandbox_tools": sandbox_commands,
@@ -239,7 +240,6 @@ async def run_gateway(
             "running_sandboxes": sandboxes,
             "sandbox_apps": apps or NoApps(),
             "signing": Signing(secret=SECRET, algorithm="HS256"),
-            "connections": connections,
             "is_local": options.is_local,
             "log": MongoEventLog(database),
             "secret_box": own.box,
@@ -251,12 +251,6 @@ async def run_gateway(
         of_modules = module_settings(modules, source_urls, preview_domain, mcp_hosts)
         opened = await stack.enter_async_context(open_modules(modules, of_modules, given))
         ports = Ports(
-            users=users,
-            connections=connections,
-            refresh_tokens=MongoRefreshTokens(),
-            passwords=Argon2Passwords(CHEAP),
-            access_tokens=JwtAccessTokens(SECRET, algorithm="HS256", expires_s=expires_s),
-            limiter=RedisRateLimiter(redis),
             sessions=MongoSessionRepository(database),
             ledger=MongoRunLedger(database, unseen_most=unseen_most),
             run_records=MongoRunRecords(),
@@ -281,8 +275,6 @@ async def run_gateway(
             clock=clock,
         )
         policy = Policy(
-            is_local=options.is_local,
-            limits=limits,
             poll_s=0.2,
             streams_per_user=streams_per_user,
             presets=presets,
@@ -292,7 +284,7 @@ async def run_gateway(
         @asynccontextmanager
         async def wire() -> AsyncGenerator[UseCases]:
             async with (
-                background_task(use_cases.connections.watch_log_ins(), "log-ins"),
+                running(opened.gateway_tasks),
                 background_task(opened.tasks.get("opened ports", _nothing)(), "opened ports"),
             ):
                 yield use_cases

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from backend_api.agent.capability import ToolSource
-from backend_api.main.capabilities import capabilities
 from backend_api.models.catalogue import Catalogue
 from backend_api.models.providers import LlmSettings
 from backend_api.runs.application.run_services import RunOptions, RunServices
 from backend_api.runs.application.worker import Worker
+from backend_api.runs.capabilities import capabilities
 from support.gateway import Gateway
 from support.model_seals import Form
 from support.model_server import ModelServer

@@ -34,12 +34,12 @@ from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.in_process_notifier import InProcessNotifier
 from backend_api.kit.masking import Mask
 from backend_api.kit.notifier import Subscription, Topic
-from backend_api.main.capabilities import capabilities
 from backend_api.mcp.application.run_servers import McpServers
 from backend_api.models.wire.calls import ModelCalls, RetryPolicy
 from backend_api.runs.application.run_services import RunOptions, RunServices, no_mcp_tools
 from backend_api.runs.application.sandbox_keeper import KeepSandbox, no_sandbox
 from backend_api.runs.application.worker import Worker
+from backend_api.runs.capabilities import capabilities
 from support.backend_stores import add_session
 from support.memory.background_commands import MemoryBackgroundCommands
 from support.memory.run_ledger import MemoryRunLedger

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from backend_api.agent.capability import Capability, ToolSource
-from backend_api.main.capabilities import capabilities
+from backend_api.runs.capabilities import capabilities
 
 
 def having(*needed: Capability) -> Callable[..., Sequence[Capability]]:

@@ -16,8 +16,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from backend_api.main import capabilities as module
 from backend_api.main.modules import MODULES
+from backend_api.runs import capabilities as module
 
 WITHOUT = os.environ["WITHOUT"]
 PROGRAMS = (

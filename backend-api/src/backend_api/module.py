@@ -26,19 +26,24 @@ Middleware = Callable[..., ASGIApp]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
     """What an open module gives: `ports`, by which its own routes and the modules after it know it, the `tools` of
-    agents, their `capabilities`, `tasks` by name, which run in every gateway and worker, and `closings`, called as a
-    gateway begins to end."""
+    agents, their `capabilities`, `tasks` by name, which run in every gateway and worker, `gateway_tasks`, which run in
+    gateways alone, and `closings`, called as a gateway begins to end."""
 
     ports: Mapping[str, object] = field(default_factory=dict[str, object])
     tools: Sequence[ToolSource] = ()
     capabilities: Sequence[Capability] = ()
     tasks: Mapping[str, Task] = field(default_factory=dict[str, Task])
+    gateway_tasks: Mapping[str, Task] = field(default_factory=dict[str, Task])
     closings: Sequence[Callable[[], None]] = ()
 
     def port(self, name: str, default: T) -> T:
         """The port of this name, or the default where no module has it: what the gateway itself would like to know of
         a feature that it may be without."""
         return cast("T", self.ports.get(name, default))
+
+    def required(self, name: str, kind: type[T]) -> T:
+        """The port of this name, which is of this kind. Raises `UnknownPortError`."""
+        return _required(self.ports, name, kind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +58,17 @@ class Planned:
         """As that of `Parts`."""
         return cast("T", self.ports.get(name, default))
 
+    def required(self, name: str, kind: type[T]) -> T:
+        """As that of `Parts`."""
+        return _required(self.ports, name, kind)
+
+
+def _required(ports: Mapping[str, object], name: str, kind: type[T]) -> T:
+    del kind
+    if name not in ports:
+        raise UnknownPortError(f"No module has a port {name}.")
+    return cast("T", ports[name])
+
 
 def _nothing_planned() -> Planned:
     return Planned()
@@ -65,8 +81,9 @@ class NoSettings(BaseSettings):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Module:
     """A bounded context. What is needed before anything is open stands here: the `settings` it reads from the
-    environment, the `documents` it stores, its `routes` and what is said of them in the API document, the `middleware`
-    around all routes, and the `tools` that may be named in presets and kinds of agents.
+    environment, the `documents` it stores, its `routes`, what the API document says of the tag of its name
+    (`description`) and of others (`tags`), the `middleware` around all routes, and the `tools` that may be named in
+    presets and kinds of agents. `is_busy` are routes that are matched before those of others, as they are called most.
 
     `plan` looks at its settings, and at what they name, so that a start with wrong ones is refused before anything is
     opened: it raises `ValueError`. `open` makes the rest. Both are called with keyword arguments: their parameters name
@@ -79,6 +96,8 @@ class Module:
     settings: type[BaseSettings] = NoSettings
     documents: Sequence[type[Document]] = ()
     routes: Sequence[APIRouter] = ()
+    is_busy: bool = False
+    tags: Mapping[str, str] = field(default_factory=dict[str, str])
     middleware: Sequence[Middleware] = ()
     tools: Sequence[Tool] = ()
     plan: Callable[..., Planned] = _nothing_planned
@@ -112,6 +131,7 @@ async def open_modules(
     tools: list[ToolSource] = []
     capabilities: list[Capability] = []
     tasks: dict[str, Task] = {}
+    gateway_tasks: dict[str, Task] = {}
     closings: list[Callable[[], None]] = []
     async with AsyncExitStack() as stack:
         for module in modules:
@@ -121,8 +141,16 @@ async def open_modules(
             tools += parts.tools
             capabilities += parts.capabilities
             tasks |= parts.tasks
+            gateway_tasks |= parts.gateway_tasks
             closings += parts.closings
-        yield Parts(ports=known, tools=tools, capabilities=capabilities, tasks=tasks, closings=closings)
+        yield Parts(
+            ports=known,
+            tools=tools,
+            capabilities=capabilities,
+            tasks=tasks,
+            gateway_tasks=gateway_tasks,
+            closings=closings,
+        )
 
 
 def _arguments(module: Module, made_by: Callable[..., object], known: Mapping[str, object]) -> dict[str, Any]:

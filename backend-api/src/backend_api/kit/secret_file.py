@@ -1,4 +1,4 @@
-"""A secret that is generated once and kept in the data folder."""
+"""Secrets of a deployment: set by it and checked, or generated once and kept in the data folder."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import secrets
 from pathlib import Path
 
 MIN_SECRET_BYTES = 32
+_DEFAULT_LOOKING = ("change", "secret", "default", "example", "your-", "your_", "password", "insecure", "xxx", "todo")
 
 
 def keep_secret(folder: Path, name: str) -> str:
@@ -26,3 +27,12 @@ def keep_secret(folder: Path, name: str) -> str:
     with os.fdopen(descriptor, "w") as file:
         file.write(fresh)
     return fresh
+
+
+def checked_secret(name: str, secret: str) -> str:
+    """The value of the setting of this name. Raises `ValueError` for one that others could guess."""
+    if len(secret.encode()) < MIN_SECRET_BYTES:
+        raise ValueError(f"{name} is too short: set at least {MIN_SECRET_BYTES} random bytes.")
+    if len(set(secret)) < 8 or any(word in secret.lower() for word in _DEFAULT_LOOKING):
+        raise ValueError(f"{name} looks like a default: set random bytes, e.g. by `openssl rand -hex 32`.")
+    return secret

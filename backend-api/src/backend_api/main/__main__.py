@@ -11,6 +11,7 @@ import uvloop
 from backend_api.kit.listening.server import Server, listen, server_for
 from backend_api.main.app import create_app
 from backend_api.main.closing import Closing
+from backend_api.main.runtime import plan
 from backend_api.main.settings import SettingsError, load_settings, resolve_hosts
 from backend_api.main.wiring import web_options, wire_with
 from backend_api.sandboxes.tool_api.remote_spans import SERVICE as SANDBOX_SERVICE
@@ -27,9 +28,9 @@ def main() -> int:
     try:
         settings = load_settings()
         log_json_lines(settings.log_level)
-        hosts = resolve_hosts(settings)
+        planned, hosts = plan(settings), resolve_hosts(settings)
         closing = Closing()
-        app = create_app(wire_with(settings, closing), web_options(settings))
+        app = create_app(wire_with(planned, closing), web_options(planned))
     except SettingsError as error:
         sys.stderr.write(f"backend-api: {error}\n")
         return 2

@@ -37,7 +37,6 @@ from backend_api.conversations.application.write_transcript import WriteTranscri
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.masking import Mask
 from backend_api.main.agent_ports import AgentPorts
-from backend_api.main.capabilities import capabilities
 from backend_api.main.modules import MODULES
 from backend_api.main.settings import Settings
 from backend_api.models.catalogue import Catalogue
@@ -47,6 +46,7 @@ from backend_api.runs.application.run_services import RunOptions, RunServices, n
 from backend_api.runs.application.session_traces import SessionTraces
 from backend_api.runs.application.title_sessions import TitleSessions
 from backend_api.runs.application.worker import Worker
+from backend_api.runs.capabilities import capabilities
 from backend_api.sandboxes.tools import SandboxToolSource, foreground_tools, no_folders
 
 

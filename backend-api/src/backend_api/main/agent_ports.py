@@ -40,5 +40,5 @@ class AgentPorts:
     modules: Parts
     link_file: LinkFile
     custom_tools: Sequence[Tool] = ()
-    secrets: tuple[str, ...] = ()
+    secrets: Sequence[str] = ()
     """What must not be read in anything that is kept of model calls."""

@@ -34,8 +34,10 @@ def describe_app(options: WebOptions, modules: Sequence[Module] = MODULES) -> Fa
 
 
 def _with_modules(options: WebOptions, modules: Sequence[Module], lifespan: Lifespan | None) -> FastAPI:
-    routers = [router for module in modules for router in module.routes]
+    ordered = sorted(modules, key=lambda module: not module.is_busy)
+    routers = [router for module in ordered for router in module.routes]
     used = {tag for router in routers for tag in router.tags}
-    tags = [{"name": module.name, "description": module.description} for module in modules if module.name in used]
+    described = {name: text for one in modules for name, text in {one.name: one.description, **one.tags}.items()}
+    tags = [{"name": name, "description": text} for name, text in described.items() if name in used]
     middleware = [one for module in modules for one in module.middleware]
     return build_app(options, lifespan, routers, tags, middleware)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import cast
 
 from backend_api.computers.application.issue_ticket import IssueTicket
@@ -32,15 +31,9 @@ from backend_api.conversations.application.session_heads import SessionHeads
 from backend_api.conversations.application.stop_run import NO_BACKGROUND_WORK, StopRun
 from backend_api.conversations.application.stream_slots import StreamSlots
 from backend_api.conversations.application.update_session import UpdateSession
-from backend_api.identity.application.answer_slots import AnswerSlots
-from backend_api.identity.application.authenticate import Authenticate
-from backend_api.identity.application.change_password import ChangePassword
-from backend_api.identity.application.guesses import ChangeGuesses, LogInGuesses
-from backend_api.identity.application.issue_grant import IssueGrant
-from backend_api.identity.application.log_in import LogIn
-from backend_api.identity.application.log_out import LogOut
-from backend_api.identity.application.refresh import Refresh
-from backend_api.identity.application.register import Register
+from backend_api.identity.application.connection_auth import AuthenticatedConnections
+from backend_api.identity.application.limits import Limits
+from backend_api.identity.ports import RateLimiter
 from backend_api.main.gateway_ports import Policy, Ports
 from backend_api.main.use_cases import UseCases
 from backend_api.settings.application.change_setting import ChangeSetting
@@ -53,39 +46,22 @@ from backend_api.settings.domain.table import DEFAULT_MODEL
 
 def assemble(ports: Ports, policy: Policy) -> UseCases:
     """Hand every use case its ports."""
-    limiter, limits = ports.limiter, policy.limits
-    issue_grant = IssueGrant(ports.refresh_tokens, ports.access_tokens, policy.refresh_lifetime)
+    limiter = cast("RateLimiter", ports.modules.ports["limiter"])
+    limits = ports.modules.required("limits", Limits)
     own_sandbox = OwnSandbox(ports.sessions, ports.sandboxes)
     rules = ports.rules
     attached = CheckAttachments(own_sandbox, ports.workspace, rules.has_sandbox)
     send_message = SendMessage(ports.ledger, ports.stream, ports.notifier, limiter, limits, attached, ports.slots)
     heads = SessionHeads(ports.log, policy.poll_s)
     follow_events = FollowEvents(ports.sessions, ports.log, ports.stream, heads, policy.poll_s)
-    connections = ports.connections
+    connections = ports.modules.required("connections", AuthenticatedConnections)
     slots = StreamSlots(policy.streams_per_user, connections)
     stop_commands = ports.modules.port("stop_commands", NO_BACKGROUND_WORK)
     stop_run = StopRun(ports.sessions, ports.ledger, ports.log, ports.stream, ports.notifier, stop_commands)
     get_job = GetJob(ports.ledger)
-    remembered_for = policy.refresh_lifetime + timedelta(seconds=ports.access_tokens.lifetime_s)
-    log_out = LogOut(ports.users, ports.refresh_tokens, remembered_for, ports.notifier)
     own = ports.own
     rules_of = UserRules(own.open_effective_settings, rules)
     return UseCases(
-        register=Register(ports.users, ports.passwords, issue_grant, limiter, limits, policy.has_registration),
-        log_in=LogIn(ports.users, ports.passwords, issue_grant, LogInGuesses(limiter, limits)),
-        refresh=Refresh(ports.users, ports.refresh_tokens, ports.access_tokens, issue_grant, log_out, limiter, limits),
-        change_password=ChangePassword(
-            ports.users,
-            ports.passwords,
-            ports.refresh_tokens,
-            issue_grant,
-            ports.notifier,
-            ChangeGuesses(limiter, limits),
-        ),
-        log_out=log_out,
-        connections=connections,
-        authenticate=Authenticate(ports.users, ports.access_tokens, policy.is_local),
-        users=ports.users,
         create_session=CreateSession(ports.sessions, rules_of, limiter, limits),
         update_session=UpdateSession(ports.sessions, ports.stream, rules_of, limiter, limits),
         delete_session=DeleteSession(ports.sessions, ports.ledger, ports.notifier, ports.sandboxes),
@@ -103,7 +79,6 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         follow_run=FollowRun(send_message, follow_events),
         follow_sessions=FollowSessions(ports.sessions, ports.feed, policy.poll_s),
         stream_slots=slots,
-        answer_slots=AnswerSlots(),
         log=ports.log,
         read_usage=ReadUsage(ports.spending, ports.clock),
         read_model_request=ReadModelRequest(ports.sessions, ports.log),

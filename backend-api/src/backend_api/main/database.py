@@ -9,13 +9,11 @@ from beanie import Document
 
 from backend_api.conversations.mongo.documents import DOCUMENTS as CONVERSATIONS
 from backend_api.conversations.mongo.migrations import migrate
-from backend_api.identity.mongo.documents import DOCUMENTS as IDENTITY
 from backend_api.kit.mongo.connection import open_database
 from backend_api.kit.mongo.database import Database
 from backend_api.settings.mongo.documents import DOCUMENTS as SETTINGS
 
 DOCUMENTS: list[type[Document]] = [
-    *IDENTITY,
     *CONVERSATIONS,
     *SETTINGS,
 ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
 
 from backend_api.agent.options import NO_OPTIONS, Options
 from backend_api.agent.preset import Presets
@@ -24,15 +23,6 @@ from backend_api.conversations.ports import (
     Transcripts,
     Waits,
 )
-from backend_api.identity.application.connection_auth import AuthenticatedConnections
-from backend_api.identity.application.limits import Limits
-from backend_api.identity.ports import (
-    AccessTokens,
-    PasswordHasher,
-    RateLimiter,
-    RefreshTokens,
-    Users,
-)
 from backend_api.kit.http.ports import Metrics, Probe, no_metrics
 from backend_api.kit.notifier import Notifier
 from backend_api.main.user_settings import UserSettingsParts
@@ -45,12 +35,6 @@ from backend_api.sandboxes.ports import Sandboxes, Screens, Workspace
 class Ports:
     """Everything the gateway stands on."""
 
-    users: Users
-    connections: AuthenticatedConnections
-    refresh_tokens: RefreshTokens
-    passwords: PasswordHasher
-    access_tokens: AccessTokens
-    limiter: RateLimiter
     sessions: SessionRepository
     ledger: RunLedger
     waits: Waits
@@ -85,18 +69,8 @@ class Ports:
 class Policy:
     """What the deployment chose."""
 
-    is_local: bool = False
-    is_registration_open: bool = True
-    """Never where a call without a token is the local user: nobody could log in as another one."""
-    limits: Limits = field(default_factory=Limits)
-    refresh_lifetime: timedelta = timedelta(days=30)
     poll_s: float = 1.0
     streams_per_user: int = 50
     options: Options = NO_OPTIONS
     """Of every session, where it chose nothing else."""
     presets: Presets = field(default_factory=Presets)
-
-    @property
-    def has_registration(self) -> bool:
-        """Whether accounts can be made."""
-        return self.is_registration_open and not self.is_local

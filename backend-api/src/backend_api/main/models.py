@@ -47,13 +47,13 @@ def _retry_policy(settings: Settings) -> RetryPolicy:
     )
 
 
-def build_user_catalogues(settings: Settings, shared: Catalogue) -> UserCatalogues:
+def build_user_catalogues(settings: Settings, shared: Catalogue, *, is_local: bool) -> UserCatalogues:
     """The models of each user, beside those of the deployment."""
     return UserCatalogues(
         shared,
         _llm_settings(settings),
         _retry_policy(settings),
-        base_urls=base_urls(settings),
+        base_urls=base_urls(settings, is_local=is_local),
         needs_prices=settings.max_run_cost is not None,
     )
 

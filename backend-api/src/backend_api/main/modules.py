@@ -1,4 +1,5 @@
-"""The modules of the gateway, each on what those before it have. One that is taken out is missing, and nothing else."""
+"""The modules of the gateway, each on what those before it have. An optional one that is taken out is missing, and
+nothing else."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ from backend_api.agents.module import AGENTS
 from backend_api.background.module import BACKGROUND
 from backend_api.control.module import CONTROL
 from backend_api.folders.module import FOLDERS
+from backend_api.identity.module import IDENTITY
 from backend_api.mcp.module import MCP
 from backend_api.memories.module import MEMORIES
 from backend_api.module import Module
@@ -19,7 +21,7 @@ from backend_api.skills.module import SKILLS
 from backend_api.web.module import WEB
 from backend_api.writing.module import WRITING
 
-MODULES: tuple[Module, ...] = (
+OPTIONAL: tuple[Module, ...] = (
     WEB,
     AGENTS,
     SKILLS,
@@ -36,3 +38,4 @@ MODULES: tuple[Module, ...] = (
     MCP,
     SESSION_STATE,
 )
+MODULES: tuple[Module, ...] = (IDENTITY, *OPTIONAL)

@@ -13,7 +13,6 @@ from backend_api.catalogue import http as catalogue
 from backend_api.computers.http import files, sandbox, screen, snapshots
 from backend_api.conversations.http import events, jobs, messages, session_socket, sessions, usage
 from backend_api.conversations.http.event_schema import EVENT_SCHEMA_PATH
-from backend_api.identity.http import auth
 from backend_api.kit.http import health
 from backend_api.kit.http.content_origin import ContentOrigin
 from backend_api.kit.http.documentation import documentation_router
@@ -55,7 +54,6 @@ refused with 403. A socket is closed with
 """
 
 _TAGS: list[dict[str, Any]] = [
-    {"name": "accounts", "description": "Register, log in, refresh, log out."},
     {"name": "sessions", "description": "Conversations, each with a sandbox of its own."},
     {"name": "runs", "description": "Messages and the work that answers them."},
     {"name": "events", "description": "One ordered stream per session: live, paged, resumable."},
@@ -96,7 +94,6 @@ def build_app(
         messages.router,
         sessions.router,
         events.router,
-        auth.router,
         files.router,
         snapshots.router,
         sandbox.router,

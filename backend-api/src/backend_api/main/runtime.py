@@ -24,9 +24,8 @@ from backend_api.conversations.mongo.kept_calls import MongoKeptCalls
 from backend_api.conversations.mongo.session_repository import MongoSessionRepository
 from backend_api.conversations.mongo.titles import MongoTitles
 from backend_api.conversations.mongo.transcripts import MongoTranscripts
-from backend_api.identity.application.connection_auth import AuthenticatedConnections
-from backend_api.identity.mongo.users import MongoUsers
-from backend_api.identity.redis import RedisRateLimiter
+from backend_api.identity.application.limits import Limits
+from backend_api.kit.background_tasks import background_task
 from backend_api.kit.http.ports import Probe
 from backend_api.kit.masking import Mask
 from backend_api.kit.metrics import ProcessMetrics
@@ -34,9 +33,7 @@ from backend_api.kit.mongo.clock import DatabaseClock
 from backend_api.kit.signed_tokens import Signing
 from backend_api.main.agent import Agent, known_tools, open_agent
 from backend_api.main.agent_ports import AgentPorts, Conversations
-from backend_api.main.background_tasks import background_task
 from backend_api.main.fetching import open_fetcher
-from backend_api.main.limits import limits_of
 from backend_api.main.models import build_catalogue, build_user_catalogues
 from backend_api.main.modules import MODULES
 from backend_api.main.presets import build_presets
@@ -47,7 +44,6 @@ from backend_api.main.settings import (
     read_settings,
     sealing_secrets,
     secrets_of,
-    signing_secret,
 )
 from backend_api.main.stores import Stores, open_stores
 from backend_api.main.user_settings import UserSettingsParts, base_urls, deployment_values
@@ -72,7 +68,9 @@ class Plan:
     modules: Sequence[Module]
     module_settings: Mapping[str, BaseSettings]
     of_modules: Planned
-    secret: str
+    is_local: bool
+    secrets: Sequence[str]
+    """What must not be read in anything that is kept."""
     catalogue: Catalogue
     presets: Presets
     custom_tools: Sequence[Tool]
@@ -91,9 +89,6 @@ class Runtime:
     log: MongoEventLog
     ledger: MongoRunLedger
     waits: MongoWaits
-    limiter: RedisRateLimiter
-    users: MongoUsers
-    connections: AuthenticatedConnections
     rules: OptionRules
     agent: Agent
     own: UserSettingsParts
@@ -114,29 +109,37 @@ class Runtime:
 def plan(settings: Settings, modules: Sequence[Module] = MODULES) -> Plan:
     """Raises `SettingsError`."""
     module_settings = {module.name: read_settings(module.settings) for module in modules}
-    secret, box = signing_secret(settings), AesSecretBox(sealing_secrets(settings))
     try:
         catalogue = build_catalogue(settings)
         product = known_tools(modules)
         custom = read_custom_tools(settings.tools_dir, [tool.name for tool in product])
         specs = [*product, *(tool.spec for tool in custom)]
         presets = build_presets(settings, catalogue.models(), specs)
-        known = {"models": catalogue.models(), "known_tools": specs}
+        known = {
+            "models": catalogue.models(),
+            "known_tools": specs,
+            "data_dir": settings.data_dir,
+            "hosts": settings.host,
+        }
         of_modules = plan_modules(modules, module_settings, known)
+        is_local = of_modules.port("is_local", False)
+        sealing = sealing_secrets(settings, is_local=is_local)
     except ValueError as error:
         raise SettingsError(str(error)) from error
     clock = DatabaseClock()
-    links = JwtFileLinks(secret, algorithm=settings.jwt_algorithm, clock=clock)
+    signing = of_modules.required("signing", Signing)
+    links = JwtFileLinks(signing.secret, algorithm=signing.algorithm, clock=clock)
     return Plan(
         settings=settings,
         modules=modules,
         module_settings=module_settings,
         of_modules=of_modules,
-        secret=secret,
+        is_local=is_local,
+        secrets=(*secrets_of(settings, module_settings.values()), *sealing, *of_modules.secrets),
         catalogue=catalogue,
         presets=presets,
         custom_tools=custom,
-        box=box,
+        box=AesSecretBox(sealing),
         links=links,
         clock=clock,
     )
@@ -148,7 +151,7 @@ def _user_settings(planned: Plan, catalogues: UserCatalogues) -> UserSettingsPar
         store=MongoSettingsStore(),
         box=planned.box,
         catalogues=catalogues,
-        base_urls=base_urls(settings),
+        base_urls=base_urls(settings, is_local=planned.is_local),
         deployment=deployment_values(
             settings, planned.catalogue.default().id, planned.of_modules.port("held_search_keys", frozenset[Setting]())
         ),
@@ -162,26 +165,25 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
     settings = planned.settings
     async with (
         open_stores(settings, [one for module in planned.modules for one in module.documents]) as stores,
-        build_user_catalogues(settings, planned.catalogue) as catalogues,
+        build_user_catalogues(settings, planned.catalogue, is_local=planned.is_local) as catalogues,
         open_fetcher(settings) as fetcher,
         open_sandboxes(settings, MongoChangeCursor(), MongoEventLog(stores.database), stores.stream) as sandboxes,
     ):
         database, own = stores.database, _user_settings(planned, catalogues)
         sessions, log = MongoSessionRepository(database), MongoEventLog(database)
-        own_secrets = secrets_of(settings, planned.module_settings.values())
-        secrets = (*own_secrets, planned.secret, *planned.of_modules.secrets)
-        limiter, tools = RedisRateLimiter(stores.redis), list[ToolSpec]()
+        tools = list[ToolSpec]()
         of_team = [tool.spec for tool in team_tools()]
         rules = OptionRules((), tools, settings.session_defaults, planned.presets, of_team)
+        limits = planned.of_modules.required("limits", Limits)
         ledger = MongoRunLedger(
-            database, runs_per_user=settings.max_runs_per_user, unseen_most=settings.max_waiting_messages
+            database,
+            runs_per_user=settings.max_runs_per_user,
+            unseen_most=limits.waiting_messages,
         )
         transcripts = MongoTranscripts(database)
-        users = MongoUsers(database)
-        connections = AuthenticatedConnections(users, stores.notifier, planned.clock)
         given = {
             **planned.of_modules.ports,
-            "mask": Mask(secrets),
+            "mask": Mask(planned.secrets),
             "open_settings": own.open_settings,
             "effective_settings": own.open_effective_settings,
             "tools": tools,
@@ -189,8 +191,6 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
             "sessions": sessions,
             "stream": stores.stream,
             "notifier": stores.notifier,
-            "limiter": limiter,
-            "limits": limits_of(settings),
             "rules_of": UserRules(own.open_effective_settings, rules),
             "clock": planned.clock,
             "fetcher": fetcher,
@@ -202,9 +202,6 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
             "sandboxes": sandboxes.sandboxes,
             "sandbox_tools": sandboxes.tools,
             "running_sandboxes": sandboxes.running,
-            "signing": Signing(secret=planned.secret, algorithm=settings.jwt_algorithm),
-            "connections": connections,
-            "is_local": settings.is_local,
             "ledger": ledger,
             "transcripts": transcripts,
         }
@@ -227,7 +224,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 link_file=LinkFile(
                     OwnSandbox(sessions, sandboxes.sandboxes, queue_s=None), sandboxes.workspace, planned.links
                 ),
-                secrets=secrets,
+                secrets=planned.secrets,
                 custom_tools=planned.custom_tools,
             )
             async with (
@@ -240,7 +237,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     ExpireWaits(waits=waits, stream=stores.stream, notifier=stores.notifier).expire_until_cancelled(),
                     "waits",
                 ),
-                _running(modules.tasks),
+                running(modules.tasks),
                 background_task(ResealSecrets(own.store, own.box)(), "secrets"),
             ):
                 # Modules are open before the agent, and know its tools by their rules once it is.
@@ -252,9 +249,6 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     log=log,
                     ledger=ledger,
                     waits=waits,
-                    limiter=limiter,
-                    users=users,
-                    connections=connections,
                     rules=rules,
                     agent=agent,
                     own=own,
@@ -264,7 +258,8 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
 
 
 @asynccontextmanager
-async def _running(tasks: Mapping[str, Task]) -> AsyncGenerator[None]:
+async def running(tasks: Mapping[str, Task]) -> AsyncGenerator[None]:
+    """These go on until the block ends."""
     async with AsyncExitStack() as stack:
         for name, task in tasks.items():
             await stack.enter_async_context(background_task(task(), name))

@@ -15,23 +15,20 @@ from backend_api.agent.catalogue import Role
 from backend_api.agent.model import CONTEXT_WINDOW, MAX_OUTPUT_TOKENS
 from backend_api.agent.options import Effort, Options
 from backend_api.agent.team import MAX_TEAMMATES
-from backend_api.identity.application.limits import Limits
 from backend_api.kit.http_address import check_http_address
-from backend_api.kit.secret_file import MIN_SECRET_BYTES, keep_secret
+from backend_api.kit.secret_file import checked_secret, keep_secret
 from backend_api.kit.settings import Names, checked_key
-from backend_api.main.capabilities import (
+from backend_api.models.wire.calls import RetryPolicy
+from backend_api.runs.capabilities import (
     APPROVAL_TIMEOUT_S,
     COMPACT_THRESHOLD,
     MAX_TOKEN_BUDGET,
     MICRO_COMPACT_MIN_TOKENS,
 )
-from backend_api.models.wire.calls import RetryPolicy
 from backend_api.web.fetch.rules import allowed_hosts
-from service_kit.loopback import is_loopback
 
-_DEFAULT_LOOKING = ("change", "secret", "default", "example", "your-", "your_", "password", "insecure", "xxx", "todo")
-_LIMITS, _RETRY = Limits(), RetryPolicy()
-"""Their defaults are those of the settings."""
+_RETRY = RetryPolicy()
+"""Its defaults are those of the settings."""
 
 S = TypeVar("S", bound=BaseSettings)
 
@@ -66,28 +63,10 @@ class Settings(BaseSettings):
     redis_host: str = "localhost"
     redis_port: int = 6379
 
-    auth_mode: Literal["password", "local"] = "password"
-    registration_open: bool = True
-    jwt_secret_key: SecretStr | None = None
     secrets_key: SecretStr | None = None
     user_base_url_hosts: Names = ()
-    jwt_algorithm: Literal["HS256", "HS384", "HS512"] = "HS256"
-    access_token_expire_minutes: int = Field(default=1440, ge=1)
-    refresh_token_expire_days: int = Field(default=30, ge=1)
-    rate_limit_login_per_minute: int = Field(default=_LIMITS.login_per_minute, ge=0)
-    rate_limit_register_per_hour: int = Field(default=_LIMITS.register_per_hour, ge=0)
-    rate_limit_password_changes_per_hour: int = Field(default=_LIMITS.password_changes_per_hour, ge=0)
-    rate_limit_messages_per_minute: int = Field(default=_LIMITS.messages_per_minute, ge=0)
-    rate_limit_refresh_per_minute: int = Field(default=_LIMITS.refresh_per_minute, ge=0)
-    rate_limit_sessions_per_minute: int = Field(default=_LIMITS.sessions_per_minute, ge=0)
-    rate_limit_uploads_per_minute: int = Field(default=_LIMITS.uploads_per_minute, ge=0)
-    rate_limit_tickets_per_minute: int = Field(default=_LIMITS.tickets_per_minute, ge=0)
-    rate_limit_settings_per_minute: int = Field(default=_LIMITS.settings_per_minute, ge=0)
-    rate_limit_key_tests_per_minute: int = Field(default=_LIMITS.key_tests_per_minute, ge=0)
-    max_sessions_per_user: int = Field(default=_LIMITS.sessions_in_all, ge=0)
     max_runs_per_user: int = Field(default=20, ge=0)
     max_model_calls_mb_per_user: int = Field(default=500, ge=0)
-    max_waiting_messages: int = Field(default=_LIMITS.waiting_messages, ge=0)
     trusted_proxies: Names = ()
     max_streams_per_user: int = Field(default=50, ge=0)
     max_upload_bytes: int = Field(default=10 * 1024 * 1024, ge=1)
@@ -201,11 +180,6 @@ class Settings(BaseSettings):
         }
 
     @property
-    def is_local(self) -> bool:
-        """Whether a call without a token is the local user."""
-        return self.auth_mode == "local"
-
-    @property
     def link_origin(self) -> str:
         """With which links begin that are made for nobody's request: as the settings have it, else where the page
         answers, on this machine where that is any address of it. Empty where the port is not known."""
@@ -223,13 +197,13 @@ class Settings(BaseSettings):
 
 
 def secrets_of(settings: Settings, of_modules: Iterable[BaseSettings] = ()) -> list[str]:
-    """All that must not be read anywhere: the secrets among the settings, those of modules too, of several in one each
-    by itself too, and passwords in addresses. Raises `SettingsError`."""
+    """All that must not be read anywhere: the secrets among the settings, those of modules too, and passwords in
+    addresses."""
     values = [getattr(one, name) for one in (settings, *of_modules) for name in type(one).model_fields]
     found = [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
     addresses = (settings.mongo_uri, settings.redis_address, settings.fetch_proxy.get_secret_value())
     passwords = [urlsplit(address).password or "" for address in addresses]
-    known = (*found, *sealing_secrets(settings), *passwords, *map(unquote, passwords))
+    known = (*found, *passwords, *map(unquote, passwords))
     return [secret for secret in known if secret]
 
 
@@ -250,13 +224,7 @@ def read_settings(kind: type[S]) -> S:
 
 def load_settings() -> Settings:
     """Raises `SettingsError` that names what is wrong."""
-    settings = read_settings(Settings)
-    if settings.is_local and not all(is_loopback(host) for host in settings.host):
-        raise SettingsError(
-            "AUTH_MODE=local has no login, so HOST must be a loopback address such as 127.0.0.1. "
-            "Set AUTH_MODE=password to listen on others."
-        )
-    return settings
+    return read_settings(Settings)
 
 
 def resolve_hosts(settings: Settings) -> list[str]:
@@ -273,32 +241,15 @@ def resolve_hosts(settings: Settings) -> list[str]:
     return list(dict.fromkeys(addresses))
 
 
-def signing_secret(settings: Settings) -> str:
-    """`JWT_SECRET_KEY`, or in local mode one that is made once and kept. Raises `SettingsError`."""
-    if settings.jwt_secret_key is None:
-        if settings.is_local:
-            return keep_secret(settings.data_dir, "jwt_secret_key")
-        raise SettingsError("JWT_SECRET_KEY is missing: set at least 32 random bytes, e.g. by `openssl rand -hex 32`.")
-    return _checked("JWT_SECRET_KEY", settings.jwt_secret_key.get_secret_value())
-
-
-def sealing_secrets(settings: Settings) -> tuple[str, ...]:
+def sealing_secrets(settings: Settings, *, is_local: bool) -> tuple[str, ...]:
     """`SECRETS_KEY`, the one that seals first, or in local mode one that is made once and kept. Empty where people
-    can't store keys. Raises `SettingsError`."""
+    can't store keys. Raises `ValueError`."""
     if settings.secrets_key is None:
-        return (keep_secret(settings.data_dir, "secrets_key"),) if settings.is_local else ()
+        return (keep_secret(settings.data_dir, "secrets_key"),) if is_local else ()
     secrets = [part.strip() for part in settings.secrets_key.get_secret_value().split(",") if part.strip()]
     if not secrets:
-        raise SettingsError("SECRETS_KEY has no secret in it: set random bytes, or leave it empty to store no keys.")
-    return tuple(_checked("SECRETS_KEY", secret) for secret in secrets)
-
-
-def _checked(name: str, secret: str) -> str:
-    if len(secret.encode()) < MIN_SECRET_BYTES:
-        raise SettingsError(f"{name} is too short: set at least {MIN_SECRET_BYTES} random bytes.")
-    if len(set(secret)) < 8 or any(word in secret.lower() for word in _DEFAULT_LOOKING):
-        raise SettingsError(f"{name} looks like a default: set random bytes, e.g. by `openssl rand -hex 32`.")
-    return secret
+        raise ValueError("SECRETS_KEY has no secret in it: set random bytes, or leave it empty to store no keys.")
+    return tuple(checked_secret("SECRETS_KEY", secret) for secret in secrets)
 
 
 def _is_local(address: str) -> bool:

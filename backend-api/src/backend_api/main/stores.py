@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from beanie import Document
 
 from backend_api.conversations.redis.session_stream import RedisSessionStream
+from backend_api.kit.background_tasks import background_task
 from backend_api.kit.mongo.database import Database
 from backend_api.kit.redis.client import Redis, connect_redis
 from backend_api.kit.redis.failures import count_failure
 from backend_api.kit.redis.hub import Hub
 from backend_api.kit.redis.notifier import RedisNotifier
-from backend_api.main.background_tasks import background_task
 from backend_api.main.database import connect
 from backend_api.main.settings import Settings
 

@@ -34,15 +34,6 @@ from backend_api.conversations.application.stream_slots import StreamSlots
 from backend_api.conversations.application.update_session import UpdateSession
 from backend_api.conversations.domain.jobs import RunRecords
 from backend_api.conversations.ports import EventLog, SessionRepository
-from backend_api.identity.application.answer_slots import AnswerSlots
-from backend_api.identity.application.authenticate import Authenticate
-from backend_api.identity.application.change_password import ChangePassword
-from backend_api.identity.application.connection_auth import AuthenticatedConnections
-from backend_api.identity.application.log_in import LogIn
-from backend_api.identity.application.log_out import LogOut
-from backend_api.identity.application.refresh import Refresh
-from backend_api.identity.application.register import Register
-from backend_api.identity.ports import Users
 from backend_api.kit.http.ports import Metrics, Probe, no_metrics
 from backend_api.sandboxes.domain.snapshots import Snapshots
 from backend_api.sandboxes.ports import Sandboxes, Workspace
@@ -57,14 +48,6 @@ from backend_api.settings.application.try_search_key import TrySearchKey
 class UseCases:
     """The application, ready to be called."""
 
-    register: Register
-    log_in: LogIn
-    refresh: Refresh
-    change_password: ChangePassword
-    log_out: LogOut
-    connections: AuthenticatedConnections
-    authenticate: Authenticate
-    users: Users
     create_session: CreateSession
     update_session: UpdateSession
     delete_session: DeleteSession
@@ -82,7 +65,6 @@ class UseCases:
     follow_run: FollowRun
     follow_sessions: FollowSessions
     stream_slots: StreamSlots
-    answer_slots: AnswerSlots
     log: EventLog
     read_model_request: ReadModelRequest
     read_usage: ReadUsage

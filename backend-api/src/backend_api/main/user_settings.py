@@ -38,9 +38,9 @@ class UserSettingsParts:
         return OpenEffectiveSettings(self.open_settings, self.catalogues)
 
 
-def base_urls(settings: Settings) -> BaseUrls:
+def base_urls(settings: Settings, *, is_local: bool) -> BaseUrls:
     """Where keys of users may be sent."""
-    return BaseUrls(settings.user_base_url_hosts or KNOWN_HOSTS, is_any=settings.is_local)
+    return BaseUrls(settings.user_base_url_hosts or KNOWN_HOSTS, is_any=is_local)
 
 
 def deployment_values(settings: Settings, default_model: str, held_search_keys: Set[Setting]) -> Deployment:

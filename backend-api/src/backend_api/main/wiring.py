@@ -6,7 +6,6 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from datetime import timedelta
 
 from backend_api.agent.preset import Presets
 from backend_api.computers.application.publish_changes import PublishSandboxChanges
@@ -20,18 +19,14 @@ from backend_api.conversations.mongo.session_feed import MongoSessionFeed
 from backend_api.conversations.mongo.spending import MongoSpending
 from backend_api.conversations.mongo.transcripts import MongoTranscripts
 from backend_api.conversations.ports import Slots
-from backend_api.identity.mongo.refresh_tokens import MongoRefreshTokens
-from backend_api.identity.passwords import Argon2Passwords
-from backend_api.identity.tokens import JwtAccessTokens
+from backend_api.kit.background_tasks import background_task
 from backend_api.kit.http.ports import WebOptions
 from backend_api.main.agent import Agent
 from backend_api.main.app import Wire
 from backend_api.main.assembly import assemble
-from backend_api.main.background_tasks import background_task
 from backend_api.main.closing import Closing
 from backend_api.main.gateway_ports import Policy, Ports
-from backend_api.main.limits import limits_of
-from backend_api.main.runtime import Plan, Runtime, open_runtime, plan
+from backend_api.main.runtime import Plan, Runtime, open_runtime, running
 from backend_api.main.settings import Settings, named_hosts
 from backend_api.main.use_cases import UseCases
 from service_kit.tracing import follows_callers
@@ -40,10 +35,11 @@ DRAIN_S = 6.0
 """Runs may take so long to come to the end of their present step; then they are cut."""
 
 
-def web_options(settings: Settings) -> WebOptions:
+def web_options(planned: Plan) -> WebOptions:
     """What the edge must know of the settings."""
+    settings = planned.settings
     return WebOptions(
-        is_local=settings.is_local,
+        is_local=planned.is_local,
         metrics_token=settings.metrics_token.get_secret_value(),
         follows_traces=follows_callers(os.environ),
         # What it listens on may be a name: others reach it by that, and so does its health check.
@@ -56,15 +52,9 @@ def web_options(settings: Settings) -> WebOptions:
     )
 
 
-def wire_with(settings: Settings, closing: Closing) -> Wire:
-    """The wiring of these settings, to be entered once. Raises `SettingsError`."""
-    planned = plan(settings)
-    access_tokens = JwtAccessTokens(
-        planned.secret,
-        algorithm=settings.jwt_algorithm,
-        expires_s=settings.access_token_expire_minutes * 60,
-        clock=planned.clock,
-    )
+def wire_with(planned: Plan, closing: Closing) -> Wire:
+    """The wiring of these settings, to be entered once."""
+    settings = planned.settings
     policy = _policy(settings, planned.presets)
 
     @asynccontextmanager
@@ -72,9 +62,7 @@ def wire_with(settings: Settings, closing: Closing) -> Wire:
         async with open_runtime(planned) as runtime, MongoSessionFeed(runtime.stores.database) as feed:
             agent = None if settings.use_background_jobs else runtime.agent
             announced = AnnouncedSlots(runtime.stores.notifier, runtime.ledger, model=planned.catalogue.default().id)
-            use_cases = assemble(
-                _ports(runtime, feed, planned, access_tokens, agent.worker if agent else announced), policy
-            )
+            use_cases = assemble(_ports(runtime, feed, planned, agent.worker if agent else announced), policy)
             for end in (use_cases.stream_slots.close, *runtime.modules.closings):
                 closing.on_begin(end)
             changes = PublishSandboxChanges(
@@ -82,8 +70,8 @@ def wire_with(settings: Settings, closing: Closing) -> Wire:
             )
             async with (
                 background_task(changes.publish_until_cancelled(), "sandbox-changes"),
-                background_task(use_cases.connections.watch_log_ins(), "log-ins"),
                 background_task(announced.listen(), "announced-slots"),
+                running(runtime.modules.gateway_tasks),
                 working(agent, closing),
             ):
                 yield use_cases
@@ -110,25 +98,15 @@ async def working(agent: Agent | None, closing: Closing) -> AsyncGenerator[None]
 
 def _policy(settings: Settings, presets: Presets) -> Policy:
     return Policy(
-        is_local=settings.is_local,
-        is_registration_open=settings.registration_open,
-        limits=limits_of(settings),
-        refresh_lifetime=timedelta(days=settings.refresh_token_expire_days),
         streams_per_user=settings.max_streams_per_user,
         options=settings.session_defaults,
         presets=presets,
     )
 
 
-def _ports(runtime: Runtime, feed: SessionFeed, planned: Plan, access_tokens: JwtAccessTokens, slots: Slots) -> Ports:
+def _ports(runtime: Runtime, feed: SessionFeed, planned: Plan, slots: Slots) -> Ports:
     stores = runtime.stores
     return Ports(
-        users=runtime.users,
-        connections=runtime.connections,
-        refresh_tokens=MongoRefreshTokens(),
-        passwords=Argon2Passwords(),
-        access_tokens=access_tokens,
-        limiter=runtime.limiter,
         sessions=runtime.sessions,
         ledger=runtime.ledger,
         waits=runtime.waits,

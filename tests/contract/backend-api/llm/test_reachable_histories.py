@@ -28,10 +28,10 @@ from backend_api.agent.tools.plan_mode import plan_mode_tools
 from backend_api.conversations.application.answer_wait import AnswerWait
 from backend_api.conversations.domain.entity import RunId, RunStatus
 from backend_api.kit.ids import SessionId
-from backend_api.main.capabilities import APPROVAL_TIMEOUT_S, COMPACT_THRESHOLD
 from backend_api.models.anthropic.messages import AnthropicModel
 from backend_api.models.openai.chat import OpenAiChatModel
 from backend_api.models.openai.responses import OpenAiResponsesModel
+from backend_api.runs.capabilities import APPROVAL_TIMEOUT_S, COMPACT_THRESHOLD
 from support.memory.run_waits import MemoryWaits
 from support.model_seals import Form
 from support.model_server import Answer, Call, ModelServer

@@ -14,10 +14,10 @@ from backend_api.agent.events import ContextCompacted
 from backend_api.agent.model import ModelInfo
 from backend_api.agent.options import Options
 from backend_api.agent.tool import Done
-from backend_api.main.capabilities import COMPACT_THRESHOLD
 from backend_api.models.anthropic.messages import AnthropicModel
 from backend_api.models.openai.chat import OpenAiChatModel
 from backend_api.models.openai.responses import OpenAiResponsesModel
+from backend_api.runs.capabilities import COMPACT_THRESHOLD
 from support.model_seals import Form
 from support.model_server import Answer, Call, ModelServer
 from support.photographs import png

@@ -10,6 +10,8 @@ import pytest
 import websockets
 from websockets.asyncio.client import ClientConnection
 
+from backend_api.identity.application.authenticate import Authenticate
+from backend_api.identity.application.log_out import LogOut
 from backend_api.identity.tokens import JwtAccessTokens
 from backend_api.kit.http.ports import WebOptions
 from support.gateway import SECRET, Gateway, run_gateway
@@ -108,7 +110,7 @@ async def test_another_log_in_of_the_same_user_goes_on(gateways: list[Gateway]) 
 
 def short_lived(gateway: Gateway, headers: dict[str, str]) -> dict[str, str]:
     """A token of the same log-in that ends soon."""
-    claims = gateway.ports.access_tokens.read(headers["Authorization"].removeprefix("Bearer "))
+    claims = gateway.port("access_tokens", JwtAccessTokens).read(headers["Authorization"].removeprefix("Bearer "))
     token, _ = JwtAccessTokens(SECRET, algorithm="HS256", expires_s=SOON_S).sign(claims)
     return {"Authorization": f"Bearer {token}"}
 
@@ -169,7 +171,8 @@ async def test_in_local_mode_nothing_expires(
         run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri, options=options, expires_s=1) as gateway,
         websockets.connect(socket_of(gateway, f"/api/sessions/{await gateway.session({})}/ws")) as socket,
     ):
-        await gateway.use_cases.log_out.everywhere((await gateway.use_cases.authenticate(None)).user.id)
+        caller = await gateway.port("authenticate", Authenticate)(None)
+        await gateway.port("log_out", LogOut).everywhere(caller.user.id)
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(2.5):
                 await socket.wait_closed()

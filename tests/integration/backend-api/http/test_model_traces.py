@@ -18,11 +18,11 @@ from backend_api.agent.capabilities.compaction import compaction
 from backend_api.agent.tool import Done, ToolCall
 from backend_api.conversations.mongo.kept_calls import MongoKeptCalls
 from backend_api.kit.masking import Mask
-from backend_api.main.capabilities import COMPACT_THRESHOLD
 from backend_api.models.catalogue import Catalogue, LlmSettings
 from backend_api.models.wire.calls import RetryPolicy
 from backend_api.runs.application.run_services import RunOptions, RunServices
 from backend_api.runs.application.worker import Worker
+from backend_api.runs.capabilities import COMPACT_THRESHOLD
 from support.acting import Tools
 from support.gateway import Gateway
 from support.model_seals import Form

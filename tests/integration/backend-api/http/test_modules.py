@@ -10,7 +10,7 @@ from fastapi.routing import APIRoute
 from backend_api.agent.capability import Setup
 from backend_api.kit.http.ports import WebOptions
 from backend_api.main.app import describe_app
-from backend_api.main.modules import MODULES
+from backend_api.main.modules import MODULES, OPTIONAL
 from backend_api.module import Module
 from support.gateway import run_gateway
 from support.servers import Server
@@ -20,7 +20,7 @@ def routes_of(module: Module) -> list[APIRoute]:
     return [route for router in module.routes for route in router.routes if isinstance(route, APIRoute)]
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.name)
+@pytest.mark.parametrize("module", OPTIONAL, ids=lambda module: module.name)
 async def test_its_routes_answer_404_and_all_others_go_on(
     module: Module, mongo_server: Server, redis_server: Server, mongo_database_name: str
 ) -> None:

@@ -10,9 +10,9 @@ import pytest
 
 from backend_api.agent.capability import tools_of
 from backend_api.agent.tool import Done, ToolCall
-from backend_api.main.capabilities import capabilities
 from backend_api.previews.application.open_port import PreviewPolicy
 from backend_api.previews.tools import PortTools
+from backend_api.runs.capabilities import capabilities
 from support.gateway import Gateway, run_gateway
 from support.scripted import ANY
 from support.servers import Server, emptied_database_name

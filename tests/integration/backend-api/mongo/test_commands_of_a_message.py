@@ -25,14 +25,14 @@ from backend_api.conversations.domain.entity import Claimant
 from backend_api.conversations.ports import SessionStream
 from backend_api.identity.application.limits import Limits
 from backend_api.identity.in_process_rate_limiter import InProcessRateLimiter
+from backend_api.kit.background_tasks import background_task
 from backend_api.kit.ids import SessionId, UserId
-from backend_api.main.background_tasks import background_task
-from backend_api.main.capabilities import capabilities
 from backend_api.memories.capability import memories_capability
 from backend_api.memories.domain import MemoryFile
 from backend_api.runs.application.run_services import RunOptions, RunServices
 from backend_api.runs.application.title_sessions import TitleSessions
 from backend_api.runs.application.worker import Worker
+from backend_api.runs.capabilities import capabilities
 from backend_api.settings.mongo.user_settings import MongoSettingsStore
 from backend_api.skills.application.own_skills import OwnSkills
 from backend_api.skills.application.skill_offers import SkillOffers

@@ -37,7 +37,7 @@ from backend_api.agent.model import (
 )
 from backend_api.agent.options import Options
 from backend_api.agent.tool import Done, ToolCall, ToolSpec
-from backend_api.main.capabilities import capabilities
+from backend_api.runs.capabilities import capabilities
 from support.scripted import HandlerBox, OnOutput, ScriptedModel
 from support.stage import Stage, worker_for, working
 

@@ -40,10 +40,10 @@ from backend_api.conversations.domain.entity import RunStatus
 from backend_api.folders.domain import Folder, FolderId
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.main.agent import known_tools
-from backend_api.main.capabilities import capabilities
 from backend_api.memories.domain import MemoryFile
 from backend_api.memories.tools import memory_tools
 from backend_api.models.providers import PROVIDERS
+from backend_api.runs.capabilities import capabilities
 from backend_api.skills.application.skill_offers import SkillOffer
 from support.modules import OF_MODULES
 from support.photographs import png

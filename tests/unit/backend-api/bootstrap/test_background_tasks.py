@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from backend_api.main.background_tasks import background_task
+from backend_api.kit.background_tasks import background_task
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from backend_api.agent.model import ModelInfo
 from backend_api.agent.preset import Presets
 from backend_api.main.agent import known_tools
 from backend_api.main.presets import build_presets
-from backend_api.main.runtime import plan
 from backend_api.main.settings import Settings, SettingsError
+from support.planned import local_plan
 
 MODELS = [
     ModelInfo(id="quick", label="Quick", provider="p", thinking="never"),
@@ -57,11 +57,10 @@ def test_the_default_is_one_of_them(tmp_path: Path) -> None:
         built(tmp_path, "", default_preset="gone")
 
 
-def test_the_start_is_refused_before_anything_is_opened(tmp_path: Path) -> None:
+def test_the_start_is_refused_before_anything_is_opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "own.md").write_text("no head")
-    settings = Settings(auth_mode="local", data_dir=tmp_path, prompts_dir=tmp_path, llm_provider="demo")
     with pytest.raises(SettingsError, match=rf"{tmp_path}/own\.md: it begins with"):
-        plan(settings)
+        local_plan(monkeypatch, tmp_path, PROMPTS_DIR=str(tmp_path))
 
 
 def test_only_those_for_conversations_have_no_computer() -> None:

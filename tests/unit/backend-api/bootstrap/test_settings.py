@@ -10,6 +10,9 @@ import pytest
 from pydantic import SecretStr
 from pydantic_settings import BaseSettings
 
+from backend_api.kit.signed_tokens import Signing
+from backend_api.main.modules import MODULES
+from backend_api.main.runtime import plan
 from backend_api.main.settings import (
     Settings,
     SettingsError,
@@ -18,7 +21,6 @@ from backend_api.main.settings import (
     resolve_hosts,
     sealing_secrets,
     secrets_of,
-    signing_secret,
 )
 from backend_api.mcp.module import McpSettings
 from backend_api.web.module import WebSettings
@@ -33,22 +35,26 @@ def _clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DATA_DIR", str(tmp_path))
 
 
+def signing_secret() -> str:
+    return plan(load_settings()).of_modules.required("signing", Signing).secret
+
+
 @pytest.mark.parametrize("secret", ["", "short", "change-me-change-me-change-me-change-me", "a" * 64])
 def test_a_bad_signing_secret_stops_the_start(monkeypatch: pytest.MonkeyPatch, secret: str) -> None:
     monkeypatch.setenv("JWT_SECRET_KEY", secret)
     with pytest.raises(SettingsError, match="JWT_SECRET_KEY"):
-        signing_secret(load_settings())
+        plan(load_settings())
 
 
 def test_a_good_signing_secret_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JWT_SECRET_KEY", GOOD)
-    assert signing_secret(load_settings()) == GOOD
+    assert signing_secret() == GOOD
 
 
 def test_local_mode_makes_a_secret_once_and_keeps_it_private(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("AUTH_MODE", "local")
-    first = signing_secret(load_settings())
-    assert signing_secret(load_settings()) == first
+    first = signing_secret()
+    assert signing_secret() == first
     assert len(first) >= 32
     assert stat.S_IMODE((tmp_path / "jwt_secret_key").stat().st_mode) == 0o600
 
@@ -58,20 +64,19 @@ def test_local_mode_makes_a_secret_once_and_keeps_it_private(monkeypatch: pytest
 )
 def test_a_bad_sealing_secret_stops_the_start(monkeypatch: pytest.MonkeyPatch, secret: str) -> None:
     monkeypatch.setenv("SECRETS_KEY", secret)
-    with pytest.raises(SettingsError, match="SECRETS_KEY"):
-        sealing_secrets(load_settings())
+    with pytest.raises(ValueError, match="SECRETS_KEY"):
+        sealing_secrets(load_settings(), is_local=False)
 
 
 def test_sealing_secrets_are_several_none_or_made_in_local_mode(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    assert sealing_secrets(load_settings()) == ()
+    assert sealing_secrets(load_settings(), is_local=False) == ()
     monkeypatch.setenv("SECRETS_KEY", f" {GOOD[::-1]} , {GOOD},")
-    assert sealing_secrets(load_settings()) == (GOOD[::-1], GOOD)
+    assert sealing_secrets(load_settings(), is_local=False) == (GOOD[::-1], GOOD)
     monkeypatch.delenv("SECRETS_KEY")
-    monkeypatch.setenv("AUTH_MODE", "local")
-    made = sealing_secrets(load_settings())
-    assert sealing_secrets(load_settings()) == made
+    made = sealing_secrets(load_settings(), is_local=True)
+    assert sealing_secrets(load_settings(), is_local=True) == made
     assert stat.S_IMODE((tmp_path / "secrets_key").stat().st_mode) == 0o600
 
 
@@ -80,7 +85,7 @@ def test_local_mode_listens_on_loopback_only(monkeypatch: pytest.MonkeyPatch, ho
     monkeypatch.setenv("AUTH_MODE", "local")
     monkeypatch.setenv("HOST", host)
     with pytest.raises(SettingsError, match="HOST"):
-        load_settings()
+        plan(load_settings())
 
 
 def test_openai_is_asked_in_one_of_two_ways(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,7 +100,7 @@ def test_openai_is_asked_in_one_of_two_ways(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_wrong_value_names_its_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AUTH_MODE", "none")
     with pytest.raises(SettingsError, match="AUTH_MODE"):
-        load_settings()
+        plan(load_settings())
 
 
 @pytest.mark.parametrize(
@@ -204,7 +209,7 @@ def test_all_that_is_secret_among_the_settings_is_known_to_be_masked(monkeypatch
     }
     for name, value in given.items():
         monkeypatch.setenv(name, value)
-    known = secrets_of(load_settings(), [read_settings(WebSettings)])
+    known = plan(load_settings()).secrets
     own = {value for value in given.values() if "://" not in value}
     assert {*own, f"{GOOD}new", f"{GOOD}old", "of%40mongo", "of@mongo", "of-redis", "of-proxy"} <= set(known)
     assert "" not in known
@@ -240,14 +245,15 @@ def test_hosts_and_a_proxy_of_fetches_are_read(monkeypatch: pytest.MonkeyPatch) 
 def test_what_the_example_says_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
     example = (Path(__file__).parents[4] / ".env.example").read_text(encoding="utf-8")
     said = dict(re.findall(r"^([A-Z]\w*)=(.+)$", example, re.MULTILINE))
-    for name in Settings.model_fields:
+    kinds = [Settings, *(module.settings for module in MODULES)]
+    for name in {name for kind in kinds for name in kind.model_fields}:
         monkeypatch.delenv(name.upper(), raising=False)
-    defaults = Settings()
+    defaults = [kind() for kind in kinds]
     # Of compose, which says them to the gateway; alone it answers where it listens.
     for name in said.keys() - {"BIND_ADDRESS", "FRONTEND_PORT"}:
         monkeypatch.setenv(name, said[name])
     assert said["APPROVAL_TIMEOUT"] == "300"
-    assert Settings() == defaults
+    assert [kind() for kind in kinds] == defaults
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 from backend_api.agent.subagent_kinds import BUILT_IN, MAX_KINDS, SubagentKind
 from backend_api.agents.deployment_kinds import build_kinds
 from backend_api.main.agent import known_tools
-from backend_api.main.runtime import plan
-from backend_api.main.settings import Settings, SettingsError
+from backend_api.main.settings import SettingsError
+from support.planned import local_plan
 from support.scripted import SCRIPTED
 
 FILE = '+++\ndescription = "Bakes."\n{head}+++\n{prompt}\n'
@@ -71,7 +71,5 @@ def test_more_than_there_may_be_refuse_the_start_too(tmp_path: Path) -> None:
 
 def test_a_start_with_a_wrong_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, head='tools = ["gone"]\n')
-    monkeypatch.setenv("AGENTS_DIR", str(tmp_path))
-    settings = Settings(auth_mode="local", data_dir=tmp_path, llm_provider="demo")
     with pytest.raises(SettingsError, match="The agent baker"):
-        plan(settings)
+        local_plan(monkeypatch, tmp_path, AGENTS_DIR=str(tmp_path))

@@ -9,10 +9,10 @@ from backend_api.agent.waits import Answer
 from backend_api.conversations.domain.entity import RunId
 from backend_api.conversations.domain.errors import SessionNotFoundError
 from backend_api.conversations.ports import Resolved
+from backend_api.kit.background_tasks import background_task
 from backend_api.kit.errors import StoreUnavailableError
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.in_process_notifier import InProcessNotifier
-from backend_api.main.background_tasks import background_task
 from backend_api.runs.application.expire_waits import ExpireWaits
 from support.memory.session_stream import MemorySessionStream
 

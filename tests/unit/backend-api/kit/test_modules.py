@@ -10,9 +10,9 @@ from pydantic_settings import BaseSettings
 
 from backend_api.agent.capability import Capability
 from backend_api.main.agent import known_tools
-from backend_api.main.capabilities import capabilities
 from backend_api.main.modules import MODULES
 from backend_api.module import Module, Parts, Planned, UnknownPortError, open_modules, plan_modules
+from backend_api.runs.capabilities import capabilities
 
 closed: list[str] = []
 

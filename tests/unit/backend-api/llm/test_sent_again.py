@@ -25,9 +25,9 @@ from backend_api.agent.model import (
     UserTurn,
 )
 from backend_api.agent.pictures import Picture
-from backend_api.main.capabilities import capabilities
 from backend_api.models.anthropic import input as anthropic_input
 from backend_api.models.openai import chat_messages, responses_input
+from backend_api.runs.capabilities import capabilities
 from support.scripted import ANY, HandlerBox, ScriptedModel
 from support.stage import Stage, worker_for, working
 

@@ -20,8 +20,8 @@ from backend_api.agent.recorded import Recorded
 from backend_api.agent.tool import Done
 from backend_api.conversations.application.answer_wait import AnswerWait
 from backend_api.conversations.domain.entity import RunId, RunStatus
+from backend_api.kit.background_tasks import background_task
 from backend_api.kit.ids import SessionId
-from backend_api.main.background_tasks import background_task
 from backend_api.runs.application.expire_waits import ExpireWaits
 from support.memory.run_ledger import MemoryRunLedger
 from support.memory.run_waits import MemoryWaits

@@ -14,9 +14,9 @@ from backend_api.agent.model import TextPart
 from backend_api.conversations.application.announced_slots import LOOK_S, AnnouncedSlots
 from backend_api.conversations.domain.assignments import ANNOUNCED_S, ASSIGNED_S, Assignment, FreeSlots
 from backend_api.conversations.domain.entity import Accepted, Claimant, RunId
+from backend_api.kit.background_tasks import background_task
 from backend_api.kit.ids import SessionId
 from backend_api.kit.notifier import Topic
-from backend_api.main.background_tasks import background_task
 from backend_api.runs.application.worker import Worker
 from support.acting import STOP
 from support.scripted import ScriptedModel

@@ -27,8 +27,8 @@ from backend_api.background.application.watch_commands import WatchCommands
 from backend_api.background.domain import BackgroundCommand
 from backend_api.background.tools import BackgroundCalls, BackgroundToolSource, background_specs
 from backend_api.conversations.domain.entity import RunId, RunStatus
+from backend_api.kit.background_tasks import background_task
 from backend_api.kit.ids import SessionId
-from backend_api.main.background_tasks import background_task
 from backend_api.runs.application.run_services import RunOptions
 from backend_api.sandboxes.domain.entity import Sandbox, SandboxStatus
 from backend_api.sandboxes.domain.errors import SandboxUnavailableError

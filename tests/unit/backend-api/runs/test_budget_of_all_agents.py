@@ -9,7 +9,7 @@ from backend_api.agent.capability import Capability, Setup
 from backend_api.agent.conversation import Conversation
 from backend_api.agent.events import SubagentFinished, SubagentStarted, ToolFinished
 from backend_api.agent.model import ToolTurn
-from backend_api.main.capabilities import capabilities
+from backend_api.runs.capabilities import capabilities
 from support.acting import STOP, USED, Acting, DiesAfter, Tools, hand_on, look_and_tell, looking
 from support.memory.store import MemoryStore
 from support.stage import Stage, worker_for, working

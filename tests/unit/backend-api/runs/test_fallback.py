@@ -44,8 +44,8 @@ from backend_api.agent.tool import Done, ToolCall
 from backend_api.agent.tools.local import MainAgentTools
 from backend_api.agent.tools.plan_mode import plan_mode_tools
 from backend_api.kit.ids import SessionId
-from backend_api.main.capabilities import COMPACT_THRESHOLD
 from backend_api.models.wire.calls import ModelCalls, RetryPolicy
+from backend_api.runs.capabilities import COMPACT_THRESHOLD
 from support.acting import Acting, Tools, call, hand_on, look_and_tell, looking
 from support.photographs import png
 from support.scripted import SCRIPTED, HandlerBox, OnOutput, ScriptedModel

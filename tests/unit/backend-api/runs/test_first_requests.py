@@ -23,11 +23,11 @@ from backend_api.agent.tool_families import DESKTOP, PAIR, choose_told
 from backend_api.agent.tools.task import TaskTool, task_tool
 from backend_api.agent.tools.team import TeamTools, team_tools
 from backend_api.main.agent import known_tools
-from backend_api.main.capabilities import capabilities
 from backend_api.memories.domain import MemoryFile
 from backend_api.models.anthropic import computer as anthropic_computer
 from backend_api.models.openai import chat_messages
 from backend_api.models.openai import computer as openai_computer
+from backend_api.runs.capabilities import capabilities
 from backend_api.skills.application.skill_offers import SkillOffer
 from support.modules import OF_MODULES
 

@@ -11,7 +11,7 @@ from backend_api.agent.model import FinishPart, TextPart
 from backend_api.folders.capability import folder_capability
 from backend_api.folders.domain import Folder, FolderId
 from backend_api.kit.ids import SessionId, UserId
-from backend_api.main.capabilities import capabilities
+from backend_api.runs.capabilities import capabilities
 from backend_api.settings.domain.entity import StoredSettings
 from support.scripted import HandlerBox, ScriptedModel
 from support.stage import USER, Stage, until, worker_for, working

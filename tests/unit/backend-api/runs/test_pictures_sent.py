@@ -35,10 +35,10 @@ from backend_api.agent.tool import Done, ToolCall
 from backend_api.conversations.domain.errors import EventBodyNotFoundError
 from backend_api.kit.errors import UnavailableError
 from backend_api.kit.ids import SessionId
-from backend_api.main.capabilities import capabilities
 from backend_api.models.anthropic import input as anthropic_input
 from backend_api.models.openai import chat_messages
 from backend_api.runs.application.pictures import PictureCache
+from backend_api.runs.capabilities import capabilities
 from support.memory.sessions import MemoryEventLog
 from support.memory.store import MemoryStore
 from support.photographs import jpeg, png

@@ -22,8 +22,8 @@ from backend_api.agent.model import TextPart, ToolTurn, UserTurn
 from backend_api.agent.tool import Done, ToolCall
 from backend_api.conversations.application.answer_wait import AnswerWait
 from backend_api.conversations.domain.entity import RunId, RunStatus
+from backend_api.kit.background_tasks import background_task
 from backend_api.kit.ids import SessionId
-from backend_api.main.background_tasks import background_task
 from backend_api.runs.application.expire_waits import ExpireWaits
 from backend_api.runs.application.run_services import RunOptions
 from support.acting import CALLS, STOP, USED, Acting, DiesAfter, Tools, asked, call, hand_on

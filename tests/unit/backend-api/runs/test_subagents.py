@@ -33,7 +33,7 @@ from backend_api.agent.model import (
 from backend_api.agent.tool import Assignment, Done, Tool, ToolCall, Waits
 from backend_api.conversations.domain.entity import RunId
 from backend_api.kit.ids import SessionId
-from backend_api.main.capabilities import capabilities
+from backend_api.runs.capabilities import capabilities
 from support.acting import (
     Acting,
     DiesAfter,

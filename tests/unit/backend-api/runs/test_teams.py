@@ -34,9 +34,9 @@ from backend_api.agent.tool import Done, ToolCall
 from backend_api.conversations.application.answer_wait import AnswerWait
 from backend_api.conversations.domain.entity import Lease, RunId, RunStatus
 from backend_api.kit.ids import SessionId
-from backend_api.main.capabilities import capabilities
 from backend_api.runs.application.run_services import RunOptions
 from backend_api.runs.application.team_run import TeamTiming
+from backend_api.runs.capabilities import capabilities
 from support.acting import CALLS, USED, DiesAfter, call, looking
 from support.memory.run_waits import MemoryWaits
 from support.memory.sessions import MemoryEventLog

@@ -27,10 +27,10 @@ from backend_api.conversations.application.answer_wait import AnswerWait
 from backend_api.conversations.domain.entity import RunId, RunStatus
 from backend_api.conversations.domain.session_changes import Changed
 from backend_api.kit import measures
+from backend_api.kit.background_tasks import background_task
 from backend_api.kit.ids import SessionId, UserId
-from backend_api.main.background_tasks import background_task
-from backend_api.main.capabilities import capabilities
 from backend_api.runs.application.expire_waits import ExpireWaits
+from backend_api.runs.capabilities import capabilities
 from support.memory.run_waits import MemoryWaits
 from support.memory.sessions import MemorySessionRepository
 from support.scripted import HandlerBox, OnOutput, ScriptedModel, call_tool

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from backend_api.main.runtime import plan
-from backend_api.main.settings import Settings, SettingsError
+from backend_api.main.settings import SettingsError
 from backend_api.skills.library.library import PRODUCT, SkillFolderError, read_library
+from support.planned import local_plan
 
 TEXT = "---\nname: {name}\ndescription: {description}\n---\nDo it.\n"
 BUNDLED = {
@@ -70,7 +70,7 @@ def test_what_is_wrong_refuses_the_start_with_the_folder_and_the_reason(
     os.symlink("/etc/passwd", place / "x")
     monkeypatch.setenv("SKILLS_DIR", str(skills))
     with pytest.raises(SettingsError, match="neither a file nor a folder"):
-        plan(Settings(auth_mode="local", data_dir=tmp_path, llm_provider="demo"))
+        local_plan(monkeypatch, tmp_path)
     (place / "x").unlink()
     (place / "big").write_bytes(bytes(9 * 1024 * 1024))
     with pytest.raises(SkillFolderError, match="more than 100 files or"):

@@ -13,8 +13,8 @@ from backend_api.agent.questions import Questions
 from backend_api.agent.tool import Done, Tool, ToolCall, Waits
 from backend_api.agent.tools.custom_tools import MAX_TOOLS, ToolFileError, read_custom_tools
 from backend_api.agent.tools.local import LocalTools
-from backend_api.main.runtime import plan
-from backend_api.main.settings import Settings, SettingsError
+from backend_api.main.settings import SettingsError
+from support.planned import local_plan
 from support.scripted import call_tool
 
 ROOT = Path(__file__).parents[4]
@@ -161,13 +161,15 @@ def test_one_that_is_gone_is_refused_by_its_name(tmp_path: Path, monkeypatch: py
         read_custom_tools(None, [])
 
 
-def test_the_start_is_refused_before_anything_is_opened_and_presets_may_name_them(tmp_path: Path) -> None:
+def test_the_start_is_refused_before_anything_is_opened_and_presets_may_name_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     tools, presets = tmp_path / "tools", tmp_path / "presets"
     presets.mkdir()
     (presets / "own.md").write_text('+++\nlabel = "Own"\ndescription = "Ours."\ntools = ["order_*"]\n+++\nDo.')
-    settings = Settings(auth_mode="local", data_dir=tmp_path, prompts_dir=presets, tools_dir=tools, llm_provider="demo")
+    folders = {"PROMPTS_DIR": str(presets), "TOOLS_DIR": str(tools)}
     written(tools, "own.py", "TOOLS = [tool('order_status')]")
-    assert names(list(plan(settings).custom_tools)) == ["order_status"]
+    assert names(list(local_plan(monkeypatch, tmp_path, **folders).custom_tools)) == ["order_status"]
     written(tools, "own.py", "TOOLS = [tool('think')]")
     with pytest.raises(SettingsError, match=r"own\.py: a tool named think is there already"):
-        plan(settings)
+        local_plan(monkeypatch, tmp_path, **folders)

@@ -17,7 +17,7 @@ from backend_api.agent.tools.think import THINK
 from backend_api.agent.tools.utc_now import utc_now
 from backend_api.computers.tools import SignedLink, generate_download_url
 from backend_api.kit.ids import UserId
-from backend_api.main.capabilities import capabilities
+from backend_api.runs.capabilities import capabilities
 from backend_api.sandboxes.domain.entity import Sandbox
 from backend_api.sandboxes.domain.errors import FileMissingError, SandboxLostError, SandboxUnavailableError
 from backend_api.sandboxes.tool_api.sandbox_tools import outcome_of

@@ -82,7 +82,9 @@ EXAMPLES: Mapping[str, Document] = {
 
 
 def add_examples(document: Document) -> Document:
-    """Complete a document in place. Files that are uploaded have none."""
+    """Complete a document in place, with its paths in the order of their names. Files that are uploaded have no
+    example."""
+    document["paths"] = dict(sorted(document.get("paths", {}).items()))
     for path, operations in document.get("paths", {}).items():
         for method, operation in operations.items():
             content: Document = operation.get("requestBody", {}).get("content", {})
