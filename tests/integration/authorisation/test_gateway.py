@@ -85,6 +85,8 @@ class House:
             "snapshot_id": "none",
             "background_id": "none",
             "port_id": "none",
+            "resource_id": "none",
+            "task_id": "none",
             "category": "appearance",
             "key": "theme",
             "name": "none",

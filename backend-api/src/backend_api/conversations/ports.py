@@ -217,7 +217,8 @@ class RunLedger(Protocol):
 
     async def record(self, lease: Lease, items: Sequence[Recorded], *, handled: int = 0) -> list[Event]:
         """Store events of the run, and take its inbox's messages up to the number `handled` out.
-        Raises `LeaseLostError` when fenced out; nothing is written then."""
+        Raises `LeaseLostError` when fenced out, and `TasksEditedError` where tasks among them lack a change of the
+        person; nothing is written then."""
         ...
 
     async def finish(

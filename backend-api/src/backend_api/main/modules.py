@@ -13,6 +13,7 @@ from backend_api.memories.module import MEMORIES
 from backend_api.module import Module
 from backend_api.previews.module import PREVIEWS
 from backend_api.research.module import RESEARCH
+from backend_api.resources.module import RESOURCES
 from backend_api.schedules.module import SCHEDULES
 from backend_api.search.module import SEARCH
 from backend_api.session_state.module import SESSION_STATE
@@ -27,6 +28,7 @@ OPTIONAL: tuple[Module, ...] = (
     SKILLS,
     SCHEDULES,
     MEMORIES,
+    RESOURCES,
     RESEARCH,
     WRITING,
     SHARING,

@@ -46,6 +46,25 @@ export interface AddBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "AddResourceBody".
+ */
+export interface AddResourceBody {
+  title: string
+  kind: 'paper' | 'page' | 'file' | 'data' | 'note'
+  link?: string
+  content?: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "AddTaskBody".
+ */
+export interface AddTaskBody {
+  subject: string
+  description?: string
+  priority?: 'low' | 'normal' | 'high'
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "AddedBody".
  */
 export interface AddedBody {
@@ -311,6 +330,20 @@ export interface ClientBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ChangeResourceBody".
+ */
+export interface ChangeResourceBody {
+  title?: string | null
+  kind?: ('paper' | 'page' | 'file' | 'data' | 'note') | null
+  link?: string | null
+  content?: string | null
+  /**
+   * The one it was read as: 412 where it is another.
+   */
+  version?: number | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "ChangeSettingBody".
  */
 export interface ChangeSettingBody {
@@ -320,6 +353,16 @@ export interface ChangeSettingBody {
   value: {
     [k: string]: unknown
   }
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ChangeTaskBody".
+ */
+export interface ChangeTaskBody {
+  subject?: string | null
+  description?: string | null
+  priority?: ('low' | 'normal' | 'high') | null
+  status?: ('pending' | 'in_progress' | 'completed') | null
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -785,6 +828,23 @@ export interface JobBody {
 export interface JobPageBody {
   items: JobBody[]
   next_cursor: string | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "KeptResourceBody".
+ */
+export interface KeptResourceBody {
+  id: string
+  kind: 'paper' | 'page' | 'file' | 'data' | 'note'
+  title: string
+  link: string
+  /**
+   * Of the text that is kept with it.
+   */
+  characters: number
+  added_by: 'agent' | 'person'
+  updated_at: string
+  version: number
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -1431,6 +1491,31 @@ export interface RenewControlBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ResourceBody".
+ */
+export interface ResourceBody {
+  id: string
+  kind: 'paper' | 'page' | 'file' | 'data' | 'note'
+  title: string
+  link: string
+  /**
+   * Of the text that is kept with it.
+   */
+  characters: number
+  added_by: 'agent' | 'person'
+  updated_at: string
+  version: number
+  content: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ResourcesBody".
+ */
+export interface ResourcesBody {
+  items: KeptResourceBody[]
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "ResumedBody".
  */
 export interface ResumedBody {
@@ -1838,7 +1923,7 @@ export interface StateBody {
   tasks: TaskBody[]
   todos: TodoBody[]
   background: BackgroundCommandBody[]
-  resources: PortResourceBody[]
+  resources: (KeptResourceBody | PortResourceBody)[]
   usage: UsageBody
   sandbox: SandboxBody
   last_seq: number
@@ -1859,6 +1944,7 @@ export interface TaskBody {
   metadata: {
     [k: string]: unknown
   }
+  priority: 'low' | 'normal' | 'high'
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema

@@ -19,13 +19,12 @@ from backend_api.agent.events import (
 from backend_api.agent.tasks import NO_TASKS
 from backend_api.agent.usage import combine
 from backend_api.conversations.mongo.event_documents import read_events, read_up_to
+from backend_api.conversations.mongo.told_tasks import AT_ONCE
 from backend_api.kit.ids import SessionId
 from backend_api.kit.mongo.database import Database
 from backend_api.kit.mongo.transactions import store_errors
 
 _SAID = ("message.user", "message.completed")
-_AT_ONCE = 64
-"""Changes of tasks that may be stored in another order than they were made in: as many as calls work at once."""
 
 
 class MongoTranscripts:
@@ -63,7 +62,7 @@ class MongoTranscripts:
 
     async def tasks(self, session_id: SessionId, *, up_to: int) -> list[Task]:
         """Those of the highest version."""
-        told = await self._find_payloads("tasks.updated", session_id, up_to, _AT_ONCE)
+        told = await self._find_payloads("tasks.updated", session_id, up_to, AT_ONCE)
         lists = [one for one in told if isinstance(one, TasksUpdated)]
         return max(lists, key=lambda one: one.version, default=NO_TASKS).tasks
 

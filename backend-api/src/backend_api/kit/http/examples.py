@@ -32,6 +32,12 @@ EXAMPLES: Mapping[str, Document] = {
     "POST /api/sessions/{session_id}/snapshots": {"name": "Before the clean-up"},
     "POST /api/sessions/{session_id}/vnc/ticket": {},
     "POST /api/sessions/{session_id}/ports": {"port": 3000},
+    "POST /api/sessions/{session_id}/resources": {
+        "title": "Attention is all you need",
+        "kind": "paper",
+        "link": "https://doi.org/10.48550/arxiv.1706.03762",
+    },
+    "POST /api/sessions/{session_id}/tasks": {"subject": "Read the two newest papers", "priority": "high"},
     "POST /api/auth/register": _CREDENTIALS,
     "POST /api/auth/login": _CREDENTIALS,
     "POST /api/auth/refresh": {"refresh_token": "the one that the log-in gave"},
