@@ -29,6 +29,7 @@ from backend_api.conversations.application.read_usage import ReadUsage
 from backend_api.conversations.application.resume_run import ResumeRun
 from backend_api.conversations.application.send_message import SendMessage
 from backend_api.conversations.application.session_heads import SessionHeads
+from backend_api.conversations.application.session_targets import NO_TARGETS
 from backend_api.conversations.application.stop_run import NO_BACKGROUND_WORK, StopRun
 from backend_api.conversations.application.stream_slots import StreamSlots
 from backend_api.conversations.application.update_session import UpdateSession
@@ -86,7 +87,9 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         connections=connections,
         authenticate=Authenticate(ports.users, ports.access_tokens, policy.is_local),
         users=ports.users,
-        create_session=CreateSession(ports.sessions, rules_of, limiter, limits),
+        create_session=CreateSession(
+            ports.sessions, rules_of, limiter, limits, ports.modules.port("session_targets", NO_TARGETS)
+        ),
         update_session=UpdateSession(ports.sessions, ports.stream, rules_of, limiter, limits),
         delete_session=DeleteSession(ports.sessions, ports.ledger, ports.notifier, ports.sandboxes),
         sessions=ports.sessions,
