@@ -14,7 +14,7 @@ from backend_api.kit.http.schemas import AnswerBody, RequestBody, Time, Words
 from backend_api.targets.application.change_targets import ChangeTargets, Key
 from backend_api.targets.domain import DEFAULT_PORT, MAX_NAME_CHARACTERS, HostKey, SshHost, Target, TargetId, Trial
 
-router = APIRouter(prefix="/api/targets", tags=["computers"])
+router = APIRouter(prefix="/api/targets", tags=["targets"])
 Change = Annotated[ChangeTargets, port("change_targets")]
 Port = Annotated[int, Field(ge=1, le=65_535)]
 Name = Annotated[Words, Field(min_length=1, max_length=MAX_NAME_CHARACTERS)]
