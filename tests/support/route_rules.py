@@ -71,6 +71,7 @@ _SCHEDULE = {"text": "hello", "cron": "0 9 * * *", "timezone": "UTC"}
 _FILE = {"files": ("a.txt", b"text")}
 _SKILL = {"archive": ("SKILL.md", b"---\nname: baking\ndescription: How to bake.\n---\nBake.")}
 _BIBLIOGRAPHY = {"file": ("refs.bib", b"@misc{a, title={A title}, year={2001}}")}
+_HOST = {"name": "Build", "host": "127.0.0.1", "port": 9, "username": "anna"}
 _NOBODY = {"username": "nobody", "password": "nobody-password"}
 _DOCS = {"GET /openapi.json": OPEN, "GET /docs": OPEN, "GET /docs/assets/{name}": OPEN}
 _SESSION = "/api/sessions/{session_id}"
@@ -127,6 +128,11 @@ GATEWAY: dict[str, Rule] = _DOCS | {
     "GET /api/memories/{path:path}": USER,
     "PUT /api/memories/{path:path}": Rule(kind=Kind.USER, json={"content": "Likes otters."}),
     "DELETE /api/memories/{path:path}": USER,
+    "GET /api/targets": USER,
+    "POST /api/targets": Rule(kind=Kind.USER, json=_HOST),
+    "PATCH /api/targets/{target_id}": owner(hidden_as="target_not_found", json={"name": "Mine"}),
+    "DELETE /api/targets/{target_id}": owner(hidden_as="target_not_found"),
+    "POST /api/targets/{target_id}/test": owner(hidden_as="target_not_found"),
     "GET /api/corpus": USER,
     "GET /api/corpus/tags": USER,
     "GET /api/corpus/export": USER,

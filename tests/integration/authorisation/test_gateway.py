@@ -64,7 +64,7 @@ class House:
             f"/api/sessions/{session_id}/messages", json={"text": "hello"}, headers=headers
         )
         # A user may have but so many.
-        for kind in ("folders", "schedules"):
+        for kind in ("folders", "schedules", "targets"):
             listed = (await self.gateway.client.get(f"/api/{kind}", headers=headers)).json()
             for former in listed if isinstance(listed, list) else listed["items"]:
                 await self.gateway.client.delete(f"/api/{kind}/{former['id']}", headers=headers)
@@ -74,8 +74,12 @@ class House:
             f"/api/sessions/{session_id}/shares", json={"mode": "snapshot"}, headers=headers
         )
         folder = await self.gateway.client.post("/api/folders", json={"name": "Work"}, headers=headers)
+        target = await self.gateway.client.post(
+            "/api/targets", json={"name": "Build", "host": "127.0.0.1", "port": 9, "username": "anna"}, headers=headers
+        )
         return {
             "session_id": session_id,
+            "target_id": target.json()["id"],
             "schedule_id": schedule.json()["id"],
             "share_id": share.json()["id"],
             "folder_id": folder.json()["id"],

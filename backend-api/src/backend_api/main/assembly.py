@@ -28,6 +28,7 @@ from backend_api.conversations.application.read_usage import ReadUsage
 from backend_api.conversations.application.resume_run import ResumeRun
 from backend_api.conversations.application.send_message import SendMessage
 from backend_api.conversations.application.session_heads import SessionHeads
+from backend_api.conversations.application.session_targets import NO_TARGETS
 from backend_api.conversations.application.stop_run import NO_BACKGROUND_WORK, StopRun
 from backend_api.conversations.application.stream_slots import StreamSlots
 from backend_api.conversations.application.update_session import UpdateSession
@@ -62,7 +63,9 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
     own = ports.own
     rules_of = UserRules(own.open_effective_settings, rules)
     return UseCases(
-        create_session=CreateSession(ports.sessions, rules_of, limiter, limits),
+        create_session=CreateSession(
+            ports.sessions, rules_of, limiter, limits, ports.modules.port("session_targets", NO_TARGETS)
+        ),
         update_session=UpdateSession(ports.sessions, ports.stream, rules_of, limiter, limits),
         delete_session=DeleteSession(ports.sessions, ports.ledger, ports.notifier, ports.sandboxes),
         sessions=ports.sessions,

@@ -19,6 +19,7 @@ from backend_api.search.module import SEARCH
 from backend_api.session_state.module import SESSION_STATE
 from backend_api.sharing.module import SHARING
 from backend_api.skills.module import SKILLS
+from backend_api.targets.module import TARGETS
 from backend_api.web.module import WEB
 from backend_api.writing.module import WRITING
 
@@ -34,6 +35,7 @@ OPTIONAL: tuple[Module, ...] = (
     SHARING,
     SEARCH,
     FOLDERS,
+    TARGETS,
     CONTROL,
     BACKGROUND,
     PREVIEWS,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from typing import cast
 
 from pydantic_settings import BaseSettings
 
@@ -52,6 +53,7 @@ from backend_api.module import Module, Parts, Planned, Task, open_modules, plan_
 from backend_api.runs.application.expire_waits import ExpireWaits
 from backend_api.runs.mongo.run_ledger import MongoRunLedger
 from backend_api.runs.mongo.run_waits import MongoWaits
+from backend_api.sandboxes.remote import RemoteHosts
 from backend_api.settings.application.reseal_secrets import ResealSecrets
 from backend_api.settings.application.user_rules import UserRules
 from backend_api.settings.domain.table import Setting
@@ -206,6 +208,8 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
             "transcripts": transcripts,
         }
         async with open_modules(planned.modules, planned.module_settings, given) as modules:
+            # Hosts of users are known once their module is open; those opened before it reach them by then.
+            sandboxes.computers.hosts = modules.port("remote_hosts", cast("RemoteHosts | None", None))
             waits = MongoWaits(database)
             ports = AgentPorts(
                 conversations=Conversations(

@@ -18,6 +18,13 @@ from backend_api.sandboxes.manager.client import SandboxManagerClient
 from backend_api.sandboxes.manager.rest import manager_http
 from backend_api.sandboxes.manager.snapshots import ManagerSnapshots
 from backend_api.sandboxes.ports import RunningSandboxes, Sandboxes, SandboxTools, Screens, Workspace
+from backend_api.sandboxes.remote import (
+    ComputerFiles,
+    Computers,
+    ComputerScreens,
+    ComputerTools,
+    SessionComputers,
+)
 from backend_api.sandboxes.tool_api.endpoints import Endpoints
 from backend_api.sandboxes.tool_api.sandbox_tools import ToolApiSandboxTools
 from backend_api.sandboxes.tool_api.screens import ToolApiScreens
@@ -36,6 +43,7 @@ class SandboxPorts:
     endpoints: Endpoints
     running: RunningSandboxes
     changes: SandboxChangeSource
+    computers: Computers
     probe: Probe
 
 
@@ -56,15 +64,18 @@ async def open_sandboxes(
             response = await http.get("/healthz")
             response.raise_for_status()
 
+        computers = Computers()
+        of_sessions = SessionComputers(client, client, computers)
         async with Endpoints(client) as endpoints:
             yield SandboxPorts(
-                sandboxes=client,
-                workspace=ToolApiWorkspace(endpoints),
+                sandboxes=of_sessions,
+                workspace=ComputerFiles(ToolApiWorkspace(endpoints), computers),
                 snapshots=ManagerSnapshots(http, client.forget_session),
-                screens=ToolApiScreens(endpoints),
-                tools=ToolApiSandboxTools(endpoints),
+                screens=ComputerScreens(ToolApiScreens(endpoints)),
+                tools=ComputerTools(ToolApiSandboxTools(endpoints), computers),
                 endpoints=endpoints,
-                running=client,
+                running=of_sessions,
                 changes=ManagerSandboxChanges(http, cursor),
+                computers=computers,
                 probe=probe,
             )

@@ -356,6 +356,28 @@ export interface ChangeSettingBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ChangeTargetBody".
+ */
+export interface ChangeTargetBody {
+  name?: string | null
+  host?: string | null
+  port?: number | null
+  username?: string | null
+  folder?: string | null
+  sign_in_by?: ('key' | 'agent') | null
+  private_key?: string | null
+  passphrase?: string | null
+  /**
+   * Whether to make another key in the place of the present one.
+   */
+  makes_key?: boolean
+  /**
+   * Of the key in `seen_key`: the user compared it, and this is the right machine.
+   */
+  confirmed_fingerprint?: string | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "ChangeTaskBody".
  */
 export interface ChangeTaskBody {
@@ -566,6 +588,10 @@ export interface CreateSessionBody {
    */
   preset?: string | null
   options?: OptionsBody1
+  /**
+   * One of GET /api/targets: the computer it works on, for as long as it is there; null: the usual one. On a remote host enable_approval is true unless it is chosen here.
+   */
+  target_id?: string | null
 }
 /**
  * Options of a session. One that would have no effect is refused, so that nobody relies on it.
@@ -611,6 +637,33 @@ export interface OptionsBody1 {
    * Tools, by name or glob exactly as they are written, whose calls run without approval though enable_approval is true, and single commands, as in `shell_exec(git status)`, which run without approval though a rule asks for their tool; null: as above.
    */
   allowed_tools?: string[] | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "CreateTargetBody".
+ */
+export interface CreateTargetBody {
+  name: string
+  kind?: 'ssh'
+  host: string
+  port?: number
+  username: string
+  /**
+   * Where it works there; empty: the home folder.
+   */
+  folder?: string
+  /**
+   * agent: by the SSH agent of the server, in local mode only.
+   */
+  sign_in_by?: 'key' | 'agent'
+  /**
+   * A private key of OpenSSH, which is sealed and never given back; null: one is made here, of which you add the `public_key` to the host.
+   */
+  private_key?: string | null
+  /**
+   * Opens the key once; it is not kept.
+   */
+  passphrase?: string | null
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -778,6 +831,14 @@ export interface HeadingBody {
   title: string
   level?: number
   brief?: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "HostKeyBody".
+ */
+export interface HostKeyBody {
+  algorithm: string
+  fingerprint: string
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -1684,6 +1745,7 @@ export interface SessionBody {
   pinned: boolean
   archived: boolean
   folder_id: string | null
+  target_id: string | null
   created_at: string
   updated_at: string
   active_at: string
@@ -2022,6 +2084,46 @@ export interface TakeSnapshotBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "TargetBody".
+ */
+export interface TargetBody {
+  id: string
+  name: string
+  kind: 'ssh' | 'sandbox'
+  host?: string | null
+  port?: number | null
+  username?: string | null
+  folder?: string | null
+  sign_in_by?: ('key' | 'agent') | null
+  /**
+   * What the host has to have in its authorized_keys.
+   */
+  public_key?: string | null
+  /**
+   * The one that the user confirmed.
+   */
+  host_key?: HostKeyBody | null
+  /**
+   * The one that the host showed last.
+   */
+  seen_key?: HostKeyBody | null
+  created_at: string
+  updated_at: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "TargetListBody".
+ */
+export interface TargetListBody {
+  items: TargetBody[]
+  /**
+   * Which remote hosts there may be (`SSH_TARGETS`).
+   */
+  ssh: 'off' | 'public' | 'any'
+  can_use_agent: boolean
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "TextBody".
  */
 export interface TextBody {
@@ -2082,9 +2184,9 @@ export interface ToolBody {
  * not used: give `key`.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
- * via the `definition` "TrialBody".
+ * via the `definition` "TrialBody-Input".
  */
-export interface TrialBody {
+export interface TrialBodyInput {
   /**
    * openai: every compatible server, too.
    */
@@ -2095,6 +2197,38 @@ export interface TrialBody {
    */
   base_url?: string | null
   model?: string | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "TrialBody-Output".
+ */
+export interface TrialBodyOutput {
+  ok: boolean
+  /**
+   * Of the error that ended it.
+   */
+  code: string | null
+  /**
+   * What was tried, in order; the last one failed unless `ok`.
+   */
+  steps: TrialStepBody[]
+  host_key: HostKeyBody | null
+  key_state: ('pinned' | 'unknown' | 'changed') | null
+  /**
+   * Of a command there, or of the connection where none ran.
+   */
+  latency_ms: number | null
+  shell: string | null
+  folder: string | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "TrialStepBody".
+ */
+export interface TrialStepBody {
+  name: 'address' | 'connection' | 'host_key' | 'sign_in' | 'shell' | 'folder' | 'files'
+  ok: boolean
+  detail: string
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema

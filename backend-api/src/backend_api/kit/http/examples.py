@@ -54,6 +54,8 @@ EXAMPLES: Mapping[str, Document] = {
     "DELETE /api/sessions/{session_id}/control": {"client": "9f2c51d0", "note": "I have logged in. Go on."},
     "POST /api/sessions/{session_id}/shares": {"mode": "snapshot", "include": ["files"]},
     "POST /api/shared/{share_id}/unlock": {"passphrase": "green tea at noon"},
+    "POST /api/targets": {"name": "Build machine", "host": "build.example.org", "username": "anna", "folder": "~/work"},
+    "PATCH /api/targets/{target_id}": {"confirmed_fingerprint": "SHA256:ZAFtAKqF7YLLTz2rz0zpQRyOXp0R1AGXs5H5RJ2PW+E"},
     "POST /api/folders": {"name": "Tax return", "instructions": "Answer in German."},
     "PATCH /api/folders/{folder_id}": {"name": "Tax return 2026"},
     "PUT /api/sessions/{session_id}/folder": {"folder_id": "f-3c1d"},
