@@ -16,6 +16,7 @@ from backend_api.search.module import SEARCH
 from backend_api.session_state.module import SESSION_STATE
 from backend_api.sharing.module import SHARING
 from backend_api.skills.module import SKILLS
+from backend_api.terminal.module import TERMINAL
 from backend_api.web.module import WEB
 from backend_api.writing.module import WRITING
 
@@ -31,6 +32,7 @@ MODULES: tuple[Module, ...] = (
     SEARCH,
     FOLDERS,
     CONTROL,
+    TERMINAL,
     BACKGROUND,
     PREVIEWS,
     MCP,
