@@ -70,6 +70,7 @@ from support.memory.sandbox_commands import MemorySandboxCommands
 from support.memory.sandboxes import MemorySandboxes, MemoryScreens, MemoryWorkspace
 from support.memory.skills import MemorySkillDownloads
 from support.memory.snapshots import MemorySnapshots
+from support.memory.terminals import MemoryTerminals
 from support.modules import MODULE_DOCUMENTS, module_settings
 from support.tls import NO_TLS
 from support.user_settings import settings_parts
@@ -189,6 +190,7 @@ async def run_gateway(
     unseen_most: int = 0,
     computers: MemorySandboxes | None = None,
     apps: SandboxApps | None = None,
+    terminals: MemoryTerminals | None = None,
     preview_domain: str = "",
     clock: Callable[[], float] = time.time,
     modules: Sequence[Module] = MODULES,
@@ -239,6 +241,7 @@ async def run_gateway(
             "skill_downloads": MemorySkillDownloads(downloads),
             "running_sandboxes": sandboxes,
             "sandbox_apps": apps or NoApps(),
+            "terminals": terminals or MemoryTerminals(),
             "signing": Signing(secret=SECRET, algorithm="HS256"),
             "is_local": options.is_local,
             "log": MongoEventLog(database),

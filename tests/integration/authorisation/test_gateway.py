@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import httpx
 import pytest
@@ -23,6 +23,7 @@ from backend_api.kit.http.ports import WebOptions
 from backend_api.main.app import describe_app
 from backend_api.main.worker_app import build_worker_app
 from backend_api.settings.mongo.user_settings import MongoSettingsStore
+from backend_api.terminal.application import ConnectTerminal
 from support.forged_tokens import forged
 from support.gateway import MODEL, PLAIN, SECRET, Gateway, run_gateway
 from support.route_rules import GATEWAY, WORKER, Kind, Rule, path_of, routes_behind, routes_of, without_rule
@@ -332,7 +333,10 @@ async def test_a_ticket_opens_its_own_socket_once(house: House, path: str) -> No
     async with websockets.connect(url(used), subprotocols=[Subprotocol("binary")]) as socket:
         assert await asyncio.wait_for(socket.recv(), 10)
     expired = await new_ticket(house, path, things)
-    await house.gateway.ports.tickets.redeem(expired)
+    connect = house.gateway.use_cases.ports["connect_terminal"]
+    await (
+        cast("ConnectTerminal", connect).tickets if path.endswith("/terminal") else house.gateway.ports.tickets
+    ).redeem(expired)
     cases: dict[str, Callable[[], str]] = {
         "none": lambda: f"{base}{path.format_map(things)}",
         "empty": lambda: url(""),

@@ -20,6 +20,7 @@ from backend_api.session_state.module import SESSION_STATE
 from backend_api.sharing.module import SHARING
 from backend_api.skills.module import SKILLS
 from backend_api.targets.module import TARGETS
+from backend_api.terminal.module import TERMINAL
 from backend_api.web.module import WEB
 from backend_api.writing.module import WRITING
 
@@ -37,6 +38,7 @@ OPTIONAL: tuple[Module, ...] = (
     FOLDERS,
     TARGETS,
     CONTROL,
+    TERMINAL,
     BACKGROUND,
     PREVIEWS,
     MCP,

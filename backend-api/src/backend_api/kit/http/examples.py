@@ -31,6 +31,7 @@ EXAMPLES: Mapping[str, Document] = {
     "POST /api/sessions/{session_id}/files/link": {"path": "report.pdf"},
     "POST /api/sessions/{session_id}/snapshots": {"name": "Before the clean-up"},
     "POST /api/sessions/{session_id}/vnc/ticket": {},
+    "POST /api/sessions/{session_id}/terminal/ticket": {"terminal": "main"},
     "POST /api/sessions/{session_id}/ports": {"port": 3000},
     "POST /api/sessions/{session_id}/resources": {
         "title": "Attention is all you need",
