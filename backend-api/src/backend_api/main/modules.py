@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from backend_api.agents.module import AGENTS
 from backend_api.background.module import BACKGROUND
+from backend_api.branches.module import BRANCHES
 from backend_api.control.module import CONTROL
 from backend_api.folders.module import FOLDERS
 from backend_api.mcp.module import MCP
@@ -27,6 +28,7 @@ MODULES: tuple[Module, ...] = (
     MEMORIES,
     RESEARCH,
     WRITING,
+    BRANCHES,
     SHARING,
     SEARCH,
     FOLDERS,
