@@ -22,6 +22,8 @@ from backend_api.agent.tool import ToolSpec
 from backend_api.agent.tools.team import team_tools
 from backend_api.computers.file_links import JwtFileLinks
 from backend_api.computers.redis import RedisTickets
+from backend_api.conversations.application.check_attachments import CheckAttachments
+from backend_api.conversations.application.own_sandbox import OwnSandbox
 from backend_api.conversations.application.session_rules import OptionRules
 from backend_api.conversations.mongo.event_log import MongoEventLog
 from backend_api.conversations.mongo.read_markers import MongoReadMarkers
@@ -237,6 +239,9 @@ async def run_gateway(
             "sandbox_tools": sandbox_commands,
             "ledger": MongoRunLedger(database, unseen_most=unseen_most),
             "transcripts": MongoTranscripts(database),
+            "check_attachments": CheckAttachments(
+                OwnSandbox(MongoSessionRepository(database), sandboxes), workspace, rules.has_sandbox
+            ),
             "skill_library": LIBRARY,
             "skill_downloads": MemorySkillDownloads(downloads),
             "running_sandboxes": sandboxes,

@@ -86,6 +86,7 @@ class House:
             "folder_id": folder.json()["id"],
             "job_id": said.json()["run_id"],
             "run_id": said.json()["run_id"],
+            "message_id": said.json()["message_id"],
             "seq": "1",
             "snapshot_id": "none",
             "background_id": "none",

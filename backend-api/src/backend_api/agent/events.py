@@ -572,7 +572,7 @@ class ContextNote(OfAgent):
     is what it knows."""
 
     type: Literal["context.note"] = "context.note"
-    kind: Literal["day", "resume", "turns", "repetition", "instructions", "memories", "tools", "tasks"]
+    kind: Literal["day", "resume", "turns", "repetition", "instructions", "memories", "tools", "tasks", "branched"]
     text: str
     about: str = ""
     """What of several of a kind it tells of, such as a file's path: each of them is known by itself."""
@@ -852,6 +852,32 @@ class ControlReturned:
     note: str | None = None
 
 
+PathCause = Literal["edit", "regenerate", "undo", "select"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathSelected:
+    """The conversation is another one from here on: of the events before this one those in `path`, each entry the
+    first and the last number of some, then this one and all that follow. The others stay in the log, and can be
+    selected again. `message_id` is what the `cause` was asked of."""
+
+    type: Literal["path.selected"] = "path.selected"
+    path: list[list[int]]
+    cause: PathCause
+    message_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchDeleted:
+    """A message that is on no path shown now, and all `messages` that follow it, itself among them, can't be selected
+    any more. `at_seq` is its number."""
+
+    type: Literal["branch.deleted"] = "branch.deleted"
+    message_id: str
+    at_seq: int
+    messages: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageUpdated(OfAgent):
     """`usage` is always the whole run's; `agent_usage` what the agent used of it, None for the main one. `context` are
@@ -989,6 +1015,8 @@ StoredPayload = (
     | SandboxUpdated
     | ControlTaken
     | ControlReturned
+    | PathSelected
+    | BranchDeleted
     | UsageUpdated
     | LlmRequest
     | LlmResponse

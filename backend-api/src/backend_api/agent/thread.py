@@ -31,6 +31,7 @@ from backend_api.agent.events import (
     MessageCompleted,
     MessageUser,
     Notice,
+    PathSelected,
     RunFinished,
     RunQueued,
     ScheduleFired,
@@ -222,11 +223,29 @@ class Thread:
                 self._apply_return(event.seq or 0, returned)
             case UsageUpdated() as used:
                 self._context_tokens = used.context
-            case RunFinished():
+            case RunFinished() | PathSelected():
                 self._close_step()
                 self._last_calls.forget()
                 for kind in NOTES_OF_A_RUN:
                     self._known.pop(kind, None)
+            case _:
+                pass
+
+    def apply_beside(self, event: Event) -> None:
+        """Add the next event, which is not on the path: what it changed holds, but nobody is told of it here."""
+        self._seq = event.seq or self._seq
+        match event.payload:
+            case SessionUpdated(options=dict() as options):
+                self._options = options
+                self._mode.apply(event.payload)
+            case BackgroundStarted(background_id=background_id) as started:
+                self._background[background_id] = started
+            case BackgroundFinished(background_id=background_id):
+                self._background.pop(background_id, None)
+            case ControlTaken(holder=holder):
+                self._driver = holder
+            case ControlReturned():
+                self._driver = None
             case _:
                 pass
 

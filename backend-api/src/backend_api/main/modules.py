@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from backend_api.agents.module import AGENTS
 from backend_api.background.module import BACKGROUND
+from backend_api.branches.module import BRANCHES
 from backend_api.control.module import CONTROL
 from backend_api.folders.module import FOLDERS
 from backend_api.identity.module import IDENTITY
@@ -33,6 +34,7 @@ OPTIONAL: tuple[Module, ...] = (
     RESOURCES,
     RESEARCH,
     WRITING,
+    BRANCHES,
     SHARING,
     SEARCH,
     FOLDERS,

@@ -15,6 +15,7 @@ from backend_api.agent.tools.custom_tools import read_custom_tools
 from backend_api.agent.tools.team import team_tools
 from backend_api.computers.application.link_file import LinkFile
 from backend_api.computers.file_links import JwtFileLinks
+from backend_api.conversations.application.check_attachments import CheckAttachments
 from backend_api.conversations.application.finish_deletions import FinishDeletions
 from backend_api.conversations.application.own_sandbox import OwnSandbox
 from backend_api.conversations.application.session_rules import OptionRules
@@ -206,6 +207,9 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
             "running_sandboxes": sandboxes.running,
             "ledger": ledger,
             "transcripts": transcripts,
+            "check_attachments": CheckAttachments(
+                OwnSandbox(sessions, sandboxes.sandboxes), sandboxes.workspace, rules.has_sandbox
+            ),
         }
         async with open_modules(planned.modules, planned.module_settings, given) as modules:
             # Hosts of users are known once their module is open; those opened before it reach them by then.

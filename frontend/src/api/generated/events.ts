@@ -45,6 +45,8 @@ export type WireEvent =
   | SandboxUpdatedEvent
   | ControlTakenEvent
   | ControlReturnedEvent
+  | PathSelectedEvent
+  | BranchDeletedEvent
   | UsageUpdatedEvent
   | LlmRequestEvent
   | LlmResponseEvent
@@ -776,7 +778,7 @@ export interface ContextNoteEvent {
   session_id: string
   run_id: string | null
   agent_id?: string
-  kind: 'day' | 'resume' | 'turns' | 'repetition' | 'instructions' | 'memories' | 'tools' | 'tasks'
+  kind: 'day' | 'resume' | 'turns' | 'repetition' | 'instructions' | 'memories' | 'tools' | 'tasks' | 'branched'
   text: string
   about: string
 }
@@ -1062,6 +1064,35 @@ export interface ControlReturnedEvent {
   run_id: string | null
   by: 'user' | 'timeout'
   note: string | null
+}
+/**
+ * The conversation is another one from here on: of the events before this one those in `path`, each entry the
+ * first and the last number of some, then this one and all that follow. The others stay in the log, and can be
+ * selected again. `message_id` is what the `cause` was asked of.
+ */
+export interface PathSelectedEvent {
+  seq: number
+  type: 'path.selected'
+  at: string
+  session_id: string
+  run_id: string | null
+  path: number[][]
+  cause: 'edit' | 'regenerate' | 'undo' | 'select'
+  message_id: string
+}
+/**
+ * A message that is on no path shown now, and all `messages` that follow it, itself among them, can't be selected
+ * any more. `at_seq` is its number.
+ */
+export interface BranchDeletedEvent {
+  seq: number
+  type: 'branch.deleted'
+  at: string
+  session_id: string
+  run_id: string | null
+  message_id: string
+  at_seq: number
+  messages: number
 }
 /**
  * `usage` is always the whole run's; `agent_usage` what the agent used of it, None for the main one. `context` are
