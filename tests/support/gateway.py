@@ -61,6 +61,7 @@ from support.memory.sandbox_commands import MemorySandboxCommands
 from support.memory.sandboxes import MemorySandboxes, MemoryScreens, MemoryWorkspace
 from support.memory.skills import MemorySkillDownloads
 from support.memory.snapshots import MemorySnapshots
+from support.memory.terminals import MemoryTerminals
 from support.modules import MODULE_DOCUMENTS, module_settings
 from support.tls import NO_TLS
 from support.user_settings import UserSettingsParts, settings_parts
@@ -194,6 +195,7 @@ async def run_gateway(
     unseen_most: int = 0,
     computers: MemorySandboxes | None = None,
     apps: SandboxApps | None = None,
+    terminals: MemoryTerminals | None = None,
     preview_domain: str = "",
     clock: Callable[[], float] = time.time,
     modules: Sequence[Module] = MODULES,
@@ -250,6 +252,7 @@ async def run_gateway(
             "skill_library": LIBRARY,
             "skill_downloads": MemorySkillDownloads(downloads),
             "sandbox_apps": apps or NoApps(),
+            "terminals": terminals or MemoryTerminals(),
             "search_client": search,
             "shared_mcp": shared_mcp,
             **({} if mcp_hosts else {"mcp_connector": mcp_connections or NoMcpServers()}),

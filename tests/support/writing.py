@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -17,6 +19,15 @@ ANNA = UserId("anna")
 PERSON = Author(kind="person")
 AGENT = Author(kind="agent", session_id="s1")
 AT = datetime(2026, 1, 1, tzinfo=UTC)
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"".join(
+    struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+    for name, content in (
+        (b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0)),
+        (b"IDAT", zlib.compress(b"\0\0\x80\0")),
+        (b"IEND", b""),
+    )
+)
 
 
 def paper(title: str = "Deep learning", *authors: str, year: int | None = 2015, **more: object) -> Paper:

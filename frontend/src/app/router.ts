@@ -1,6 +1,7 @@
 import { createRouter, createWebHistory } from 'vue-router'
 import { LoginPage, useAuth } from '@/features/auth'
 import { letBackClose } from '@/shared/lib/backCloses'
+import { lazyPage } from '@/shared/ui/lazyPart'
 import NotFoundPage from './NotFoundPage.vue'
 import UnreachablePage from './UnreachablePage.vue'
 import WorkspacePage from './WorkspacePage.vue'
@@ -10,10 +11,13 @@ export const router = createRouter({
   routes: [
     { path: '/', component: WorkspacePage },
     { path: '/s/:id', component: WorkspacePage },
-    { path: '/corpus', component: () => import('@/features/research').then((research) => research.CorpusPage) },
+    {
+      path: '/corpus',
+      component: lazyPage(() => import('@/features/research').then(({ CorpusPage }) => ({ default: CorpusPage }))),
+    },
     {
       path: '/writing/:project?',
-      component: () => import('@/features/writing').then((writing) => writing.WritingPage),
+      component: lazyPage(() => import('@/features/writing').then(({ WritingPage }) => ({ default: WritingPage }))),
     },
     {
       path: '/login',
@@ -29,7 +33,7 @@ export const router = createRouter({
     },
     {
       path: '/share/:id',
-      component: () => import('@/features/sharing/SharePage.vue'),
+      component: lazyPage(() => import('@/features/sharing/SharePage.vue')),
       props: true,
       meta: { open: true, forStrangers: true },
     },

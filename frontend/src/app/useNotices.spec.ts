@@ -9,6 +9,7 @@ import { useSessions } from '@/features/sessions'
 import { useUserSettings } from '@/features/settings'
 import { i18n } from '@/i18n'
 import { json, startFakeServer } from '@/shared/testing/fakeServer'
+import { silentAudio } from '@/shared/testing/silentAudio'
 import { useNotices } from './useNotices'
 
 interface Shown {
@@ -24,6 +25,9 @@ let isSeenElsewhere: boolean
 let seen: DocumentVisibilityState
 let updates = 0
 let queries = 0
+let isSoundOn: boolean
+let isPlayedElsewhere: boolean
+let notes: number
 
 const router = createRouter({
   history: createMemoryHistory(),
@@ -38,7 +42,12 @@ const Tab = defineComponent(() => {
 })
 
 beforeEach(() => {
-  queries = 0
+  queries = notes = 0
+  isSoundOn = isPlayedElsewhere = false
+  vi.stubGlobal(
+    'AudioContext',
+    silentAudio(() => (notes += 1)),
+  )
   ;[shown, isOn, isSeenElsewhere, seen] = [[], true, false, 'visible']
   setActivePinia(createPinia())
   const shows = function (
@@ -53,7 +62,8 @@ beforeEach(() => {
   vi.stubGlobal('isSecureContext', true)
   vi.spyOn(document, 'visibilityState', 'get').mockImplementation(() => seen)
   const locks = {
-    request: () => Promise.resolve(),
+    request: (_: string, __: LockOptions, work: (lock: object | null) => unknown) =>
+      Promise.resolve(work(isPlayedElsewhere ? null : {})),
     query: () => {
       queries += 1
       return Promise.resolve({ held: isSeenElsewhere ? [{ name: 'deskmate-seen' }] : [] })
@@ -62,7 +72,10 @@ beforeEach(() => {
   Object.defineProperty(navigator, 'locks', { configurable: true, value: locks })
   startFakeServer({
     'GET /settings': () =>
-      json([{ category: 'notifications', key: 'waiting', value: isOn, source: 'user' } as unknown as SettingBody]),
+      json([
+        { category: 'notifications', key: 'waiting', value: isOn, source: 'user' },
+        { category: 'notifications', key: 'sound', value: isSoundOn, source: 'user' },
+      ] as unknown as SettingBody[]),
   })
 })
 afterEach(() => {
@@ -125,4 +138,20 @@ it('tells nothing while this page or another one of the browser is seen, or wher
   await settings.load()
   await go('waiting')
   await expect.poll(told).toEqual([WAITS])
+})
+
+it('plays its sound where it is on, and one page of several does', async () => {
+  await open()
+  await look('hidden')
+  await go('waiting', 'running')
+  await expect.poll(told).toHaveLength(1)
+  expect(notes).toBe(0)
+  isSoundOn = true
+  await go('waiting', 'running')
+  await expect.poll(told).toHaveLength(2)
+  await expect.poll(() => notes).toBe(2)
+  isPlayedElsewhere = true
+  await go('waiting')
+  await expect.poll(told).toHaveLength(3)
+  expect(notes).toBe(2)
 })

@@ -4,14 +4,27 @@ import { useI18n } from 'vue-i18n'
 import { useRouter } from 'vue-router'
 import { useSessions } from '@/features/sessions'
 import { showNotification, useUserSettings } from '@/features/settings'
+import { playChime } from '@/shared/lib/chime'
 import { noticesOf, statusesOf, type Notice, type Statuses } from './notices'
 
 /** Held by each page of the product that is seen; the browser lets go of it with the page. */
 const SEEN = 'deskmate-seen'
+/** Held for a moment by the one page that plays the sound. */
+const SOUND = 'deskmate-sound'
+const SOUND_MS = 2000
 
 async function isSeenElsewhere(): Promise<boolean> {
   const { held = [] } = await navigator.locks.query()
   return held.some(({ name }) => name === SEEN)
+}
+
+/** Of several pages that tell of the same conversation one plays the sound. */
+function soundOnce(): void {
+  void navigator.locks.request(SOUND, { ifAvailable: true }, async (lock) => {
+    if (!lock) return
+    playChime()
+    await new Promise((resolve) => setTimeout(resolve, SOUND_MS))
+  })
 }
 
 /** The browser tells what asks for the person while no page of the product is seen, as far as they chose so. */
@@ -33,6 +46,7 @@ export function useNotices(): void {
     const wanted = notices.filter(isWanted)
     if (wanted.length === 0 || (await isSeenElsewhere()) || visibility.value === 'visible') return
     wanted.forEach(show)
+    if (settings.isOn('notifications/sound')) soundOnce()
   }
   function show({ session, kind }: Notice): void {
     const body = t(`settings.notifications.said.${kind}`)

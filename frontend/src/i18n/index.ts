@@ -3,6 +3,11 @@ import { recall, remember } from '@/shared/lib/storage'
 import en from './en'
 
 export type Language = 'en' | 'zh'
+/** Each by its own name. */
+export const languages = [
+  { value: 'en', label: 'English' },
+  { value: 'zh', label: '中文' },
+] as const
 const KEY = 'language'
 const kept = recall(KEY)
 const preferred = typeof navigator !== 'undefined' && navigator.language.toLowerCase().startsWith('zh') ? 'zh' : 'en'

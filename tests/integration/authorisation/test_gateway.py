@@ -24,6 +24,7 @@ from backend_api.kit.http.ports import WebOptions
 from backend_api.main.app import describe_app
 from backend_api.main.worker_app import build_worker_app
 from backend_api.settings.mongo.user_settings import MongoSettingsStore
+from backend_api.terminal.application import ConnectTerminal
 from support.forged_tokens import forged
 from support.gateway import MODEL, PLAIN, SECRET, Gateway, run_gateway
 from support.route_rules import GATEWAY, WORKER, Kind, Rule, path_of, routes_behind, routes_of, without_rule
@@ -65,7 +66,7 @@ class House:
             f"/api/sessions/{session_id}/messages", json={"text": "hello"}, headers=headers
         )
         # A user may have but so many.
-        for kind in ("folders", "schedules"):
+        for kind in ("folders", "schedules", "targets"):
             listed = (await self.gateway.client.get(f"/api/{kind}", headers=headers)).json()
             for former in listed if isinstance(listed, list) else listed["items"]:
                 await self.gateway.client.delete(f"/api/{kind}/{former['id']}", headers=headers)
@@ -75,17 +76,24 @@ class House:
             f"/api/sessions/{session_id}/shares", json={"mode": "snapshot"}, headers=headers
         )
         folder = await self.gateway.client.post("/api/folders", json={"name": "Work"}, headers=headers)
+        target = await self.gateway.client.post(
+            "/api/targets", json={"name": "Build", "host": "127.0.0.1", "port": 9, "username": "anna"}, headers=headers
+        )
         return {
             "session_id": session_id,
+            "target_id": target.json()["id"],
             "schedule_id": schedule.json()["id"],
             "share_id": share.json()["id"],
             "folder_id": folder.json()["id"],
             "job_id": said.json()["run_id"],
             "run_id": said.json()["run_id"],
+            "message_id": said.json()["message_id"],
             "seq": "1",
             "snapshot_id": "none",
             "background_id": "none",
             "port_id": "none",
+            "resource_id": "none",
+            "task_id": "none",
             "category": "appearance",
             "key": "theme",
             "name": "none",
@@ -327,7 +335,9 @@ async def test_a_ticket_opens_its_own_socket_once(house: House, path: str) -> No
     async with websockets.connect(url(used), subprotocols=[Subprotocol("binary")]) as socket:
         assert await asyncio.wait_for(socket.recv(), 10)
     expired = await new_ticket(house, path, things)
-    await house.gateway.port("tickets", RedisTickets).redeem(expired)
+    connect = house.gateway.port("connect_terminal", ConnectTerminal)
+    screens = house.gateway.port("tickets", RedisTickets)
+    await (connect.tickets if path.endswith("/terminal") else screens).redeem(expired)
     cases: dict[str, Callable[[], str]] = {
         "none": lambda: f"{base}{path.format_map(things)}",
         "empty": lambda: url(""),

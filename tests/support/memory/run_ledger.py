@@ -16,6 +16,7 @@ from backend_api.agent.events import (
     MessageUser,
     RunQueued,
     RunStarted,
+    TasksUpdated,
 )
 from backend_api.agent.options import session_options
 from backend_api.agent.recorded import Recorded
@@ -35,6 +36,7 @@ from backend_api.conversations.domain.errors import (
     MessageDiffersError,
     NothingToCompactError,
     NothingToResumeError,
+    TasksEditedError,
 )
 from backend_api.kit.ids import SessionId, UserId
 from service_kit.observation.context import current_work
@@ -230,6 +232,10 @@ class MemoryRunLedger(RunEndings):
         """All or nothing."""
         async with self._store.lock:
             row, run = self._store.leased(lease)
+            told = [item.payload for item in items if isinstance(item.payload, TasksUpdated)]
+            edits = [event.payload.edits for event in row.events if isinstance(event.payload, TasksUpdated)]
+            if told and edits and edits[-1] > told[-1].edits:
+                raise TasksEditedError
             run.inbox = [message for message in run.inbox if message.number > handled]
             events = self._store.record(row, run.run.id, items)
             row.model_read = max(row.model_read, *(item.seen_seq for item in items), 0)

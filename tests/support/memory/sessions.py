@@ -11,6 +11,7 @@ from backend_api.agent.events import (
     NO_USAGE,
     Event,
     MessageUser,
+    PathSelected,
     Payload,
     PlanUpdated,
     SandboxUpdated,
@@ -23,6 +24,7 @@ from backend_api.agent.events import (
     agent_of,
     is_for_the_person,
 )
+from backend_api.agent.path import WHOLE, Path, is_beside, path_after
 from backend_api.agent.recorded import Body
 from backend_api.agent.tasks import NO_TASKS
 from backend_api.agent.usage import combine
@@ -133,28 +135,36 @@ class MemoryEventLog:
                     row.session = replace(row.session, sandbox=payload.status)
             return events
 
-    async def read(self, session_id: SessionId, *, after: int, limit: int, most: int | None = None) -> list[Event]:
-        """A slice."""
+    async def path(self, session_id: SessionId, *, up_to: int | None = None) -> Path:
+        """By the last one that was selected."""
         row = self._store.sessions.get(session_id)
-        return _limit_bytes(row.events[after : after + limit], most) if row else []
+        return _path_of(row.events[:up_to] if row else [])
 
-    async def read_back(
-        self, session_id: SessionId, *, before: int, limit: int, most: int | None = None
+    async def read(
+        self, session_id: SessionId, *, after: int, limit: int, most: int | None = None, path: Path = WHOLE
     ) -> list[Event]:
         """A slice."""
         row = self._store.sessions.get(session_id)
-        return _limit_bytes(row.events[: max(before - 1, 0)][-limit:][::-1], most)[::-1] if row else []
+        return _limit_bytes(_on(row.events[after:], path)[:limit], most) if row else []
+
+    async def read_back(
+        self, session_id: SessionId, *, before: int, limit: int, most: int | None = None, path: Path = WHOLE
+    ) -> list[Event]:
+        """A slice."""
+        row = self._store.sessions.get(session_id)
+        return _limit_bytes(_on(row.events[: max(before - 1, 0)], path)[-limit:][::-1], most)[::-1] if row else []
 
     async def read_entries(
-        self, session_id: SessionId, *, after: int, limit: int, most: int | None = None
+        self, session_id: SessionId, *, after: int, limit: int, most: int | None = None, path: Path = WHOLE
     ) -> tuple[list[Entry], bool]:
         """A slice."""
         row = self._store.sessions.get(session_id)
         if row is None:
             return [], True
-        events = _limit_bytes(row.events[after : after + limit], most)
+        there = _on(row.events[after:], path)
+        events = _limit_bytes(there[:limit], most)
         entries = [Entry(event=event, output=row.outputs.get(event.seq or 0)) for event in events]
-        return entries, after + len(entries) >= len(row.events)
+        return entries, len(entries) >= len(there)
 
     async def heads(self, session_ids: Sequence[SessionId]) -> dict[SessionId, int]:
         """As many as there are events."""
@@ -177,14 +187,12 @@ class MemoryTranscripts:
 
     async def messages(self, session_id: SessionId, *, up_to: int, limit: int, most: int | None = None) -> list[Event]:
         """The last ones, oldest first."""
-        row = self._store.sessions.get(session_id)
-        said = [event for event in (row.events if row else []) if _is_said(event) and (event.seq or 0) <= up_to]
+        said = [event for event in self._shown(session_id, up_to) if _is_said(event)]
         return _limit_bytes(said[-limit:][::-1], most)[::-1]
 
     async def beginning(self, session_id: SessionId, *, limit: int, most: int | None = None) -> list[Event]:
         """The first ones."""
-        row = self._store.sessions.get(session_id)
-        said = [event for event in (row.events if row else []) if _is_said(event)]
+        said = [event for event in self._shown(session_id) if _is_said(event)]
         return _limit_bytes(said[:limit], most)
 
     async def plan(self, session_id: SessionId, *, up_to: int) -> PlanUpdated | None:
@@ -208,9 +216,22 @@ class MemoryTranscripts:
 
     def _last_payloads(self, session_id: SessionId, up_to: int) -> Iterator[Payload]:
         """By the main agent, the last first."""
-        row = self._store.sessions.get(session_id)
-        events = reversed((row.events if row else [])[:up_to])
+        events = reversed(self._shown(session_id, up_to))
         return (event.payload for event in events if agent_of(event.payload) is None)
+
+    def _shown(self, session_id: SessionId, up_to: int | None = None) -> list[Event]:
+        row = self._store.sessions.get(session_id)
+        events = row.events[:up_to] if row else []
+        path = _path_of(events)
+        return [event for event in events if path.has(event.seq or 0)]
+
+
+def _path_of(events: Sequence[Event]) -> Path:
+    return path_after(next((event for event in reversed(events) if isinstance(event.payload, PathSelected)), None))
+
+
+def _on(events: Sequence[Event], path: Path) -> list[Event]:
+    return [event for event in events if path.has(event.seq or 0) or is_beside(event.payload)]
 
 
 def _is_said(event: Event) -> bool:

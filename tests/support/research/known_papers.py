@@ -16,6 +16,12 @@ class KnownPaper:
     arxiv: str = ""
     arxiv_says_doi: bool = False
     venue: str = "A Journal"
+    kind: str = "journal-article"
+    """As Crossref says."""
+    volume: str = ""
+    issue: str = ""
+    pages: str = ""
+    publisher: str = ""
     abstract: str = "What was done, and what came of it."
     is_retracted: bool = False
 
@@ -45,9 +51,33 @@ KNOWN: tuple[KnownPaper, ...] = (
         2016,
         "10.1109/cvpr.2016.90",
         "1512.03385",
+        venue="2016 IEEE Conference on Computer Vision and Pattern Recognition (CVPR)",
+        kind="proceedings-article",
+        pages="770-778",
+        publisher="IEEE",
     ),
-    _paper("Deep learning", "Yann LeCun; Yoshua Bengio; Geoffrey Hinton", 2015, "10.1038/nature14539"),
-    _paper("Long Short-Term Memory", "Sepp Hochreiter; Jürgen Schmidhuber", 1997, "10.1162/neco.1997.9.8.1735"),
+    _paper(
+        "Deep learning",
+        "Yann LeCun; Yoshua Bengio; Geoffrey Hinton",
+        2015,
+        "10.1038/nature14539",
+        venue="Nature",
+        volume="521",
+        issue="7553",
+        pages="436-444",
+        publisher="Springer Science and Business Media LLC",
+    ),
+    _paper(
+        "Long Short-Term Memory",
+        "Sepp Hochreiter; Jürgen Schmidhuber",
+        1997,
+        "10.1162/neco.1997.9.8.1735",
+        venue="Neural Computation",
+        volume="9",
+        issue="8",
+        pages="1735-1780",
+        publisher="MIT Press",
+    ),
     _paper("Adam: A Method for Stochastic Optimization", "Diederik P. Kingma; Jimmy Ba", 2014, "", "1412.6980"),
     _paper(
         "BERT: Pre-training of Deep Bidirectional Transformers",
@@ -55,6 +85,10 @@ KNOWN: tuple[KnownPaper, ...] = (
         2019,
         "10.18653/v1/n19-1423",
         "1810.04805",
+        venue="Proceedings of the 2019 Conference of the North",
+        kind="proceedings-article",
+        pages="4171-4186",
+        publisher="Association for Computational Linguistics",
     ),
     _paper("Generative Adversarial Networks", "Ian J. Goodfellow; Yoshua Bengio", 2014, "10.1145/3422622", "1406.2661"),
     _paper("Playing Atari with Deep Reinforcement Learning", "Volodymyr Mnih", 2013, "", "1312.5602"),

@@ -210,17 +210,19 @@ class Projection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capability:
-    """What it `load`s of a user, or `load_of_session`, as a run of theirs begins; `sections` of the system prompt and
-    `tools`, both frozen at an opening; which of all tools it `offers` the model; `notes` told before an answer;
-    `projections` of the history; what of it is `kept` with a summary, word for word; a `gate` that judges each call; a
-    `brake` that may end the run before a turn, make that the last one, or put it off; a `closing` that may go on with
-    an answer. What it has none of is None. The order of capabilities is that of what they say, and of two tools of one
-    name the first one's counts: one of a module stands behind the one that it names as `after`."""
+    """What it `load`s of a user, or `load_of_session`, as a run of theirs begins, and what that has the session's
+    options be where it chooses none (`defaults`); `sections` of the system prompt and `tools`, both frozen at an
+    opening; which of all tools it `offers` the model; `notes` told before an answer; `projections` of the history;
+    what of it is `kept` with a summary, word for word; a `gate` that judges each call; a `brake` that may end the
+    run before a turn, make that the last one, or put it off; a `closing` that may go on with an answer. What it has
+    none of is None. The order of capabilities is that of what they say, and of two tools of one name the first
+    one's counts: one of a module stands behind the one that it names as `after`."""
 
     name: str
     after: str | None = None
     load: Callable[[UserId], Awaitable[object]] | None = None
     load_of_session: Callable[[UserId, SessionId], Awaitable[object]] | None = None
+    defaults: Callable[[object], Options] | None = None
     tools: Callable[[Setup], Awaitable[Sequence[Tool]]] | None = None
     offers: Callable[[Setup, Sequence[ToolSpec]], Sequence[ToolSpec]] | None = None
     gate: Callable[[Setup, ProposedCall], Verdict] | None = None

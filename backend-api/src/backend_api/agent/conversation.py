@@ -15,6 +15,7 @@ from backend_api.agent.known_plan import NO_PLAN, KnownPlan
 from backend_api.agent.model import AssistantTurn, NoteTurn, RenderedTurns, ToolTurn, Turn
 from backend_api.agent.pictures import Picture
 from backend_api.agent.sizes import estimated_tokens
+from backend_api.agent.tasks import TaskEdit
 from backend_api.agent.tool_families import LOAD_TOOL
 
 LONG_RESULT = 100
@@ -76,6 +77,7 @@ class Conversation:
     plan: KnownPlan = NO_PLAN
     todos: Sequence[Todo] = ()
     tasks: Sequence[Task] = ()
+    task_edits: Sequence[TaskEdit] = ()
     instructions: Mapping[str, str] = field(default_factory=dict[str, str])
     skills_read: Sequence[str] = ()
     loaded: Sequence[tuple[str, str]] = ()

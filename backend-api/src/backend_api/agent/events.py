@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from backend_api.agent.options import AgentMode, ThinkingLevel
 
-VOCABULARY_VERSION = 28
+VOCABULARY_VERSION = 29
 MAX_PREVIEW_CHARACTERS = 2_000
 """Of a call's output, or of what an agent said last, in the event itself."""
 
@@ -424,6 +424,7 @@ class TodosUpdated(OfAgent):
 
 
 TaskStatus = Literal["pending", "in_progress", "completed"]
+TaskPriority = Literal["low", "normal", "high"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -440,17 +441,21 @@ class Task:
     blocked_by: list[str] = field(default_factory=list[str])
     blocks: list[str] = field(default_factory=list[str])
     metadata: dict[str, Any] = field(default_factory=dict[str, Any])
+    priority: TaskPriority = "normal"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TasksUpdated:
-    """The tasks of the session, whole: its agents share them. Of two, the one of the higher `version` is the newer one,
-    whichever was stored first; `last_id` is the highest number that was given, also to one that is deleted."""
+    """The tasks of the session, whole: its agents and the person share them. Of two, the one of the higher `version` is
+    the newer one, whichever was stored first; `last_id` is the highest number that was given, also to one that is
+    deleted. `by` is who changed them, and `edits` counts the changes of the person that are in them."""
 
     type: Literal["tasks.updated"] = "tasks.updated"
     version: int
     last_id: int
     tasks: list[Task]
+    by: Literal["agent", "person"] = "agent"
+    edits: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -567,7 +572,7 @@ class ContextNote(OfAgent):
     is what it knows."""
 
     type: Literal["context.note"] = "context.note"
-    kind: Literal["day", "resume", "turns", "repetition", "instructions", "memories", "tools"]
+    kind: Literal["day", "resume", "turns", "repetition", "instructions", "memories", "tools", "tasks", "branched"]
     text: str
     about: str = ""
     """What of several of a kind it tells of, such as a file's path: each of them is known by itself."""
@@ -746,13 +751,32 @@ class PortResource:
     opened_by: PortOpener
 
 
+ResourceKind = Literal["paper", "page", "file", "data", "note"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptResource:
+    """What agent and person keep with the session. `link` is an address, of a file its path in the workspace; of a text
+    that is kept with it only the number of `characters` stands here. `version` grows with each change."""
+
+    kind: ResourceKind
+    id: str
+    title: str
+    link: str
+    characters: int
+    added_by: Literal["agent", "person"]
+    updated_at: datetime
+    version: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourcesUpdated:
-    """What of the session's computer is open to its user's browser, whole; the one opened last comes last. It follows
+    """What belongs to the session, whole: first what agent and person keep with it, in the order in which it was added,
+    then what of its computer is open to its user's browser; the one opened last comes last. It follows
     each `port.opened` and `port.closed` at once; one that an earlier version told stands alone."""
 
     type: Literal["resources.updated"] = "resources.updated"
-    resources: list[PortResource]
+    resources: list[PortResource | KeptResource]
 
 
 BackgroundEnd = Literal["ended", "timed_out", "stopped", "lost"]
@@ -826,6 +850,32 @@ class ControlReturned:
     type: Literal["control.returned"] = "control.returned"
     by: Literal["user", "timeout"]
     note: str | None = None
+
+
+PathCause = Literal["edit", "regenerate", "undo", "select"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathSelected:
+    """The conversation is another one from here on: of the events before this one those in `path`, each entry the
+    first and the last number of some, then this one and all that follow. The others stay in the log, and can be
+    selected again. `message_id` is what the `cause` was asked of."""
+
+    type: Literal["path.selected"] = "path.selected"
+    path: list[list[int]]
+    cause: PathCause
+    message_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchDeleted:
+    """A message that is on no path shown now, and all `messages` that follow it, itself among them, can't be selected
+    any more. `at_seq` is its number."""
+
+    type: Literal["branch.deleted"] = "branch.deleted"
+    message_id: str
+    at_seq: int
+    messages: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -965,6 +1015,8 @@ StoredPayload = (
     | SandboxUpdated
     | ControlTaken
     | ControlReturned
+    | PathSelected
+    | BranchDeleted
     | UsageUpdated
     | LlmRequest
     | LlmResponse

@@ -5,16 +5,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from backend_api.agent.events import Task, TaskStatus, TasksUpdated
+from backend_api.agent.events import Task, TaskPriority, TaskStatus, TasksUpdated
 
 MAX_TASKS = 100
 MAX_CHARACTERS = 48_000
 """Of all tasks together, as they are stored."""
 NO_TASKS = TasksUpdated(version=0, last_id=0, tasks=[])
 Tasks = Sequence[Task]
+Change = Callable[[TasksUpdated], TasksUpdated]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskEdit:
+    """A change of the person that made this version, a line for each task."""
+
+    version: int
+    lines: Sequence[str]
 
 
 class TasksRefusedError(Exception):
@@ -24,26 +34,59 @@ class TasksRefusedError(Exception):
 @dataclass(slots=True)
 class TaskBoard:
     """The tasks as a run knows them: those that are recorded, and what its agents changed since and is not recorded
-    yet. Each change is made on the one before, so that none of two agents that work at once loses the other's."""
+    yet. Each change is made on the one before, so that none of two agents that work at once loses the other's. Where
+    the person changed them meanwhile, what is not recorded yet is made once more on that."""
 
     recorded: Callable[[], TasksUpdated] = lambda: NO_TASKS
     mirrored: dict[str, Task] = field(default_factory=dict[str, Task])
     """As they were last written into the workspace."""
     _ahead: TasksUpdated = NO_TASKS
+    _unrecorded: dict[int, Change] = field(default_factory=dict[int, Change])
+    """By the versions that they made."""
 
     def known(self) -> TasksUpdated:
-        return max(self.recorded(), self._ahead, key=lambda told: told.version)
+        recorded = self.recorded()
+        if recorded.edits > self._ahead.edits:
+            self._repeat_on(recorded)
+        return max(recorded, self._ahead, key=lambda told: (told.edits, told.version))
 
-    def change(self, change: Callable[[TasksUpdated], TasksUpdated]) -> TasksUpdated:
+    def change(self, change: Change) -> TasksUpdated:
         """Make a change, which is to be recorded. Raises `TasksRefusedError`."""
-        known = self.known()
-        changed = change(known)
-        self._ahead = replace(changed, version=known.version + 1, tasks=_checked(changed.tasks))
+        self._ahead = _changed(self.known(), change)
+        self._unrecorded[self._ahead.version] = change
         return self._ahead
+
+    def settle(self, update: TasksUpdated) -> None:
+        """It is recorded, with all that was changed before it."""
+        self._unrecorded = {version: one for version, one in self._unrecorded.items() if version > update.version}
 
     def forget_unrecorded(self) -> None:
         """What was to be recorded was cut before it was: nothing of it was changed."""
         self._ahead = NO_TASKS
+        self._unrecorded = {}
+
+    def _repeat_on(self, recorded: TasksUpdated) -> None:
+        """A change that is not possible any more is left out: its agent reads what the person changed."""
+        changes, self._ahead, self._unrecorded = [*self._unrecorded.values()], recorded, {}
+        for change in changes:
+            with suppress(TasksRefusedError):
+                self.change(change)
+
+
+def _changed(known: TasksUpdated, change: Change, *, by_person: bool = False) -> TasksUpdated:
+    changed = change(known)
+    return replace(
+        changed,
+        version=known.version + 1,
+        tasks=_checked(changed.tasks),
+        by="person" if by_person else "agent",
+        edits=known.edits + by_person,
+    )
+
+
+def changed_by_person(known: TasksUpdated, change: Change) -> TasksUpdated:
+    """The tasks after a change of the person. Raises `TasksRefusedError`."""
+    return _changed(known, change, by_person=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +98,7 @@ class TaskChange:
     description: str | None = None
     active_form: str | None = None
     owner: str | None = None
+    priority: TaskPriority | None = None
     add_blocked_by: Sequence[str] = ()
     add_blocks: Sequence[str] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -81,10 +125,13 @@ def without_task(known: TasksUpdated, task_id: str) -> TasksUpdated:
     return replace(known, tasks=left)
 
 
-def with_change(known: TasksUpdated, task_id: str, change: TaskChange) -> TasksUpdated:
-    """With one task changed. Raises `TasksRefusedError`."""
+_CHANGED = ("status", "subject", "description", "active_form", "owner", "priority")
+
+
+def with_change(known: TasksUpdated, task_id: str, change: TaskChange, *, though_blocked: bool = False) -> TasksUpdated:
+    """With one task changed; the person may tick off one that is blocked. Raises `TasksRefusedError`."""
     task = task_of(known.tasks, task_id)
-    given = {name: getattr(change, name) for name in ("status", "subject", "description", "active_form", "owner")}
+    given = {name: getattr(change, name) for name in _CHANGED}
     merged = {**task.metadata, **change.metadata}
     changed = replace(
         task,
@@ -97,7 +144,8 @@ def with_change(known: TasksUpdated, task_id: str, change: TaskChange) -> TasksU
         *((task_id, after) for after in change.add_blocks),
     ]
     tasks = _with_edges(tasks, edges)
-    if change.status in ("in_progress", "completed") and (open_ones := open_blockers(tasks, task_of(tasks, task_id))):
+    begins = change.status in ("in_progress", "completed") and not though_blocked
+    if begins and (open_ones := open_blockers(tasks, task_of(tasks, task_id))):
         raise TasksRefusedError(
             f"task {task_id} is blocked by {_join_ids(open_ones)}, to be completed first. Complete or delete "
             f"{'it' if len(open_ones) == 1 else 'them'}, or take another task."
@@ -146,7 +194,23 @@ def _line(tasks: Tasks, task: Task) -> str:
     owner = f" ({task.owner})" if task.owner else ""
     blockers = open_blockers(tasks, task)
     blocked = f" - blocked by {_join_ids(blockers)}" if blockers and task.status != "completed" else ""
-    return f"{task.id}. [{task.status}] {task.subject}{owner}{blocked}"
+    priority = f" ({task.priority} priority)" if task.priority != "normal" else ""
+    return f"{task.id}. [{task.status}] {task.subject}{priority}{owner}{blocked}"
+
+
+def describe_edit(before: Tasks, after: Tasks) -> list[str]:
+    """What differs, a line each."""
+    known = {task.id: task for task in before}
+    left = {task.id for task in after}
+    lines = [f"- deleted task {task.id}: {task.subject}" for task in before if task.id not in left]
+    for task in after:
+        if (old := known.get(task.id)) is None:
+            lines.append(f"- added task {task.id}: {task.subject}")
+        elif old.status != task.status:
+            lines.append(f"- set task {task.id} to {task.status}: {task.subject}")
+        elif old != task:
+            lines.append(f"- edited task {task.id}: {task.subject}")
+    return lines
 
 
 def as_json(task: Task) -> dict[str, Any]:

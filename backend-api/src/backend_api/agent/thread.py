@@ -31,6 +31,7 @@ from backend_api.agent.events import (
     MessageCompleted,
     MessageUser,
     Notice,
+    PathSelected,
     RunFinished,
     RunQueued,
     ScheduleFired,
@@ -56,7 +57,7 @@ from backend_api.agent.scheduled import message_of
 from backend_api.agent.shortening import shorten
 from backend_api.agent.skills import read_by
 from backend_api.agent.step import Step
-from backend_api.agent.tasks import NO_TASKS
+from backend_api.agent.tasks import NO_TASKS, TaskEdit, describe_edit
 from backend_api.agent.team import message_text
 from backend_api.agent.used_tools import loaded_by
 
@@ -109,6 +110,8 @@ class Thread:
         """The agent's own working list."""
         self.tasks = NO_TASKS
         """The session's; of those, sub-agents are told by the main agent's thread."""
+        self._task_edits: list[TaskEdit] = []
+        """Changes of the person that the model has not read of."""
         self._instructions: dict[str, str] = {}
         self.skills_read: list[str] = []
         """Names of those it has read, in their order."""
@@ -195,9 +198,14 @@ class Thread:
                 self._known[note.key] = note.text
                 if note.kind == "tools" and (note.about, "") not in self.loaded:
                     self.loaded.append((note.about, ""))
+                if note.kind == "tasks":
+                    self._task_edits = [one for one in self._task_edits if one.version > int(note.about)]
             case TodosUpdated(todos=todos):
                 self.todos = todos
             case TasksUpdated() as tasks:
+                if tasks.by == "person":
+                    lines = describe_edit(self.tasks.tasks, tasks.tasks)
+                    self._task_edits.append(TaskEdit(version=tasks.version, lines=lines))
                 self.tasks = max(self.tasks, tasks, key=lambda told: told.version)
             case InstructionsFound() as found:
                 remember(found, self._instructions)
@@ -215,11 +223,29 @@ class Thread:
                 self._apply_return(event.seq or 0, returned)
             case UsageUpdated() as used:
                 self._context_tokens = used.context
-            case RunFinished():
+            case RunFinished() | PathSelected():
                 self._close_step()
                 self._last_calls.forget()
                 for kind in NOTES_OF_A_RUN:
                     self._known.pop(kind, None)
+            case _:
+                pass
+
+    def apply_beside(self, event: Event) -> None:
+        """Add the next event, which is not on the path: what it changed holds, but nobody is told of it here."""
+        self._seq = event.seq or self._seq
+        match event.payload:
+            case SessionUpdated(options=dict() as options):
+                self._options = options
+                self._mode.apply(event.payload)
+            case BackgroundStarted(background_id=background_id) as started:
+                self._background[background_id] = started
+            case BackgroundFinished(background_id=background_id):
+                self._background.pop(background_id, None)
+            case ControlTaken(holder=holder):
+                self._driver = holder
+            case ControlReturned():
+                self._driver = None
             case _:
                 pass
 
@@ -288,6 +314,7 @@ class Thread:
             plan=self._plan.known(),
             todos=self.todos,
             tasks=self.tasks.tasks,
+            task_edits=[*self._task_edits],
             instructions={**self._instructions},
             skills_read=[*self.skills_read],
             loaded=[*self.loaded],

@@ -9,6 +9,7 @@ from backend_api.agent.events import (
     LlmRequest,
     LlmResponse,
     McpUpdated,
+    PathSelected,
     RunFinished,
     TeammateUpdated,
     TeamMessage,
@@ -64,15 +65,28 @@ class Threads:
             case ToolFinished(call_id=call_id):
                 self._others.pop(subagent_of(call_id), None)
                 self.traced.forget(subagent_of(call_id))
-            case McpUpdated(server=server) as told:
-                if (known := known_after(self.mcp.get(server), event, told)) is not None:
-                    self.mcp[server] = known
-            case RunFinished():
+            case McpUpdated() as told:
+                self._apply_mcp(event, told)
+            case RunFinished() | PathSelected():
                 self._others.clear()
                 self.team.clear()
                 self.traced.forget_others()
             case _:
                 pass
+
+    def apply_beside(self, event: Event) -> None:
+        """Add the next event of the session, which is not on its path; see `Thread.apply_beside`."""
+        match event.payload:
+            case LlmRequest() | LlmResponse():
+                self.traced.apply(event)
+            case McpUpdated() as told:
+                self._apply_mcp(event, told)
+            case _:
+                self.main.apply_beside(event)
+
+    def _apply_mcp(self, event: Event, told: McpUpdated) -> None:
+        if (known := known_after(self.mcp.get(told.server), event, told)) is not None:
+            self.mcp[told.server] = known
 
     def _apply_message(self, event: Event, message: TeamMessage) -> None:
         """It is said in the threads of those that read it."""

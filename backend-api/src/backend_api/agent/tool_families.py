@@ -122,6 +122,12 @@ FAMILIES = (
         words=("shared tasks", "shared task list", "共享任务"),
     ),
     FamilyKind(
+        name="resources",
+        line="keep papers, pages, files, data and notes with the conversation, for the person",
+        tools=("resource_*",),
+        words=("resources of this conversation", "list of resources", "资源列表"),
+    ),
+    FamilyKind(
         name="memories",
         line="change memories",
         tools=("memory_*",),

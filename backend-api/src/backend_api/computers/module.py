@@ -17,7 +17,9 @@ from backend_api.computers.http import files, sandbox, screen, snapshots
 from backend_api.computers.mongo import MongoSandboxChangeLog
 from backend_api.computers.redis import RedisTickets
 from backend_api.computers.tools import LinkSigner, SignedLink
+from backend_api.conversations.application.check_attachments import CheckAttachments
 from backend_api.conversations.application.own_sandbox import OwnSandbox
+from backend_api.conversations.application.session_rules import OptionRules
 from backend_api.conversations.application.stream_slots import StreamSlots
 from backend_api.conversations.ports import EventLog, SessionRepository, SessionStream
 from backend_api.identity.application.connection_auth import AuthenticatedConnections
@@ -52,10 +54,11 @@ async def open_session_sandboxes(
     workspace: Workspace,
     snapshots: Snapshots,
     screens: Screens,
+    rules: OptionRules,
     sandbox_changes: SandboxChangeSource | None = None,
 ) -> AsyncGenerator[Parts]:
-    """Its ports are the use cases of its routes, `own_sandbox`, and `sign_link`, by which agents link files; its task
-    stores what the manager tells of sandboxes."""
+    """Its ports are the use cases of its routes, `own_sandbox`, `check_attachments`, and `sign_link`, by which agents
+    link files; its task stores what the manager tells of sandboxes."""
     own_sandbox, tickets = OwnSandbox(sessions, sandboxes), RedisTickets(redis)
     links = JwtFileLinks(signing.secret, algorithm=signing.algorithm, clock=clock)
     of_agents = LinkFile(OwnSandbox(sessions, sandboxes, queue_s=None), workspace, links)
@@ -66,6 +69,7 @@ async def open_session_sandboxes(
     yield Parts(
         ports={
             "own_sandbox": own_sandbox,
+            "check_attachments": CheckAttachments(own_sandbox, workspace, rules.has_sandbox),
             "sign_link": _link_signer(of_agents, link_origin),
             "links": links,
             "link_file": LinkFile(own_sandbox, workspace, links),

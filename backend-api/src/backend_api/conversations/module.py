@@ -9,7 +9,6 @@ from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from backend_api.agent.events import SandboxUpdated
-from backend_api.conversations.application.create_session import CreateSession
 from backend_api.conversations.application.follow_events import FollowEvents
 from backend_api.conversations.application.follow_sessions import FollowSessions
 from backend_api.conversations.application.mark_read import MarkRead
@@ -90,7 +89,6 @@ async def open_conversations(
                 "change_cursor": MongoChangeCursor(),
                 "announce_sandbox": announce,
                 "stream_slots": slots,
-                "create_session": CreateSession(repository, rules_of, limiter, limits),
                 "update_session": UpdateSession(repository, stream, rules_of, limiter, limits),
                 "mark_read": MarkRead(MongoReadMarkers(database)),
                 "follow_events": FollowEvents(repository, log, stream, heads, poll_s),

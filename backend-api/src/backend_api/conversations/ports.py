@@ -24,6 +24,7 @@ from backend_api.agent.events import (
     Todo,
     Usage,
 )
+from backend_api.agent.path import WHOLE, Path
 from backend_api.agent.recorded import Body, Recorded
 from backend_api.agent.waits import Answer, Wait
 from backend_api.conversations.domain.entity import Accepted, Claimant, InboxMessage, Lease, Run, RunId, Session
@@ -88,24 +89,31 @@ class Entry:
 
 
 class EventLog(Protocol):
-    """The one ordered stream of a session, as stored."""
+    """The one ordered stream of a session, as stored. With a `path` only its events are read, and those that hold on
+    every path (`BESIDE_PATHS`)."""
+
+    async def path(self, session_id: SessionId, *, up_to: int | None = None) -> Path:
+        """The one that is shown, as of its end or of the event `up_to`."""
+        ...
 
     async def append(self, session_id: SessionId, payloads: Sequence[StoredPayload]) -> list[Event]:
         """Store events that belong to no run's writer (files changed by the user, session updated, sandbox updated)."""
         ...
 
-    async def read(self, session_id: SessionId, *, after: int, limit: int, most: int | None = None) -> list[Event]:
+    async def read(
+        self, session_id: SessionId, *, after: int, limit: int, most: int | None = None, path: Path = WHOLE
+    ) -> list[Event]:
         """Events with seq > after, in order, at most `limit`, and but the first one only up to `most` bytes."""
         ...
 
     async def read_back(
-        self, session_id: SessionId, *, before: int, limit: int, most: int | None = None
+        self, session_id: SessionId, *, before: int, limit: int, most: int | None = None, path: Path = WHOLE
     ) -> list[Event]:
         """The last `limit` events with seq < before, in order, and but the last one only up to `most` bytes."""
         ...
 
     async def read_entries(
-        self, session_id: SessionId, *, after: int, limit: int, most: int | None = None
+        self, session_id: SessionId, *, after: int, limit: int, most: int | None = None, path: Path = WHOLE
     ) -> tuple[list[Entry], bool]:
         """The same events as `read`, with what a model read of them, and whether they are all there are."""
         ...
@@ -120,7 +128,7 @@ class EventLog(Protocol):
 
 
 class Transcripts(Protocol):
-    """What was said in a session, without the work between."""
+    """What was said in a session, without the work between. Of the path that is shown alone."""
 
     async def messages(self, session_id: SessionId, *, up_to: int, limit: int, most: int | None = None) -> list[Event]:
         """The last user messages and answers with seq <= `up_to`, in order, and but the last one only up to `most`
@@ -217,7 +225,8 @@ class RunLedger(Protocol):
 
     async def record(self, lease: Lease, items: Sequence[Recorded], *, handled: int = 0) -> list[Event]:
         """Store events of the run, and take its inbox's messages up to the number `handled` out.
-        Raises `LeaseLostError` when fenced out; nothing is written then."""
+        Raises `LeaseLostError` when fenced out, and `TasksEditedError` where tasks among them lack a change of the
+        person; nothing is written then."""
         ...
 
     async def finish(

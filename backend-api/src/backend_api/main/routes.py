@@ -32,8 +32,9 @@ The JSON Schema of the events is at [`{EVENT_SCHEMA_PATH}`]({EVENT_SCHEMA_PATH})
 
 Sockets: `/api/sessions/{{session_id}}/ws?after=` carries the same events as the session's stream and takes frames of
 `type` message, interrupt, cancel, approval, answer, options, ping; `/api/sessions/{{session_id}}/vnc?ticket=` is the
-desktop. What a frame asks in vain is answered by one of `type` error, and the socket stays open. A page of elsewhere is
-refused with 403. A socket is closed with
+desktop, and `/api/sessions/{{session_id}}/terminal?ticket=` a terminal of the user's own. What a frame asks in vain is
+answered by one of `type` error, and the socket stays open. A page of elsewhere is refused with 403. A socket is closed
+with
 
 | code | why | then |
 |---|---|---|

@@ -23,6 +23,16 @@ _SPECIAL = {
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
 }
+_ENTRIES = {
+    "article-journal": ("article", "JOUR"),
+    "paper-conference": ("inproceedings", "CONF"),
+    "chapter": ("incollection", "CHAP"),
+    "book": ("book", "BOOK"),
+    "thesis": ("phdthesis", "THES"),
+    "report": ("techreport", "RPRT"),
+    "dataset": ("misc", "DATA"),
+}
+"""The entry of BibTeX and the type of RIS for each kind."""
 _ESCAPED = str.maketrans(_SPECIAL)
 _FORMULA = re.compile(r"\$[A-Za-z0-9^_{}+\-=()., ]{1,80}\$")
 """Of a title: letters, digits, indices and powers alone, which stay a formula. Commands are none of it."""
@@ -58,6 +68,10 @@ def _bibtex(records: Iterable[Record]) -> Iterator[str]:
             "author": " and ".join(map(_bibtex_name, paper.authors)),
             "year": str(paper.year or ""),
             _venue_field(paper): _latex(paper.venue),
+            "volume": _latex(paper.volume),
+            "number": _latex(paper.issue),
+            "pages": _latex(paper.pages.replace("–", "--")),
+            _publisher_field(paper): _latex(paper.publisher),
             "doi": _bare(paper.doi),
             "eprint": _bare(paper.arxiv_id),
             "archiveprefix": "arXiv" if paper.arxiv_id else "",
@@ -71,11 +85,19 @@ def _bibtex(records: Iterable[Record]) -> Iterator[str]:
 
 
 def _kind(paper: Paper) -> str:
+    """Of the entry."""
+    if paper.kind in _ENTRIES:
+        return _ENTRIES[paper.kind][0]
     return "article" if paper.venue and paper.venue != "arXiv" else "misc"
 
 
 def _venue_field(paper: Paper) -> str:
-    return "journal" if _kind(paper) == "article" else "howpublished"
+    fields = {"article": "journal", "inproceedings": "booktitle", "incollection": "booktitle"}
+    return fields.get(_kind(paper), "howpublished")
+
+
+def _publisher_field(paper: Paper) -> str:
+    return {"phdthesis": "school", "techreport": "institution"}.get(_kind(paper), "publisher")
 
 
 def _latex(text: str) -> str:
@@ -104,11 +126,16 @@ def _ris(records: Iterable[Record]) -> Iterator[str]:
     for record in records:
         paper = record.paper
         lines = [
-            ("TY", "JOUR" if _kind(paper) == "article" else "GEN"),
+            ("TY", _ENTRIES.get(paper.kind, ("", "JOUR" if _kind(paper) == "article" else "GEN"))[1]),
             ("TI", paper.title),
             *(("AU", _ris_name(name)) for name in paper.authors),
             ("PY", str(paper.year or "")),
-            ("JO", paper.venue),
+            ("JO" if _kind(paper) in ("article", "misc") else "T2", paper.venue),
+            ("VL", paper.volume),
+            ("IS", paper.issue),
+            ("SP", paper.pages.partition("–")[0]),
+            ("EP", paper.pages.partition("–")[2]),
+            ("PB", paper.publisher),
             ("DO", paper.doi),
             ("AB", paper.abstract),
             *(("KW", tag) for tag in record.tags),

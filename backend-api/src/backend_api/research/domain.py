@@ -23,6 +23,11 @@ MAX_ABSTRACT_CHARACTERS = 10_000
 MAX_AUTHORS = 300
 MAX_NAME_CHARACTERS = 200
 MAX_URL_CHARACTERS = 2_000
+MAX_PLACE_CHARACTERS = 60
+"""Of volume, issue and pages."""
+MAX_PUBLISHER_CHARACTERS = 200
+KINDS = frozenset({"article-journal", "paper-conference", "chapter", "book", "thesis", "report", "dataset"})
+"""Of a paper, by their names in CSL. A preprint, or what is not known, has none."""
 MAX_NOTES_CHARACTERS = 20_000
 MAX_TAGS = 30
 MAX_TAG_CHARACTERS = 60
@@ -32,6 +37,7 @@ IMPORTED = "import"
 """The source of a record that no source has told of."""
 _MARKUP = re.compile(r"</?(?:jats:)?[a-zA-Z][a-zA-Z0-9:]*(?:\s[^<>]{0,300})?/?>")
 _SPACES = re.compile(r"\s+")
+_DASHES = re.compile(r"\s?[-‐‑‒–—]+\s?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +49,11 @@ class Paper:
     abstract: str = ""
     year: int | None = None
     venue: str = ""
+    kind: str = ""
+    volume: str = ""
+    issue: str = ""
+    pages: str = ""
+    publisher: str = ""
     source: str = ""
     url: str = ""
     doi: str = ""
@@ -93,6 +104,11 @@ def cleaned(paper: Paper) -> Paper:
         authors=tuple(filter(None, (plain_text(one, MAX_NAME_CHARACTERS) for one in paper.authors[:MAX_AUTHORS]))),
         abstract=plain_text(paper.abstract, MAX_ABSTRACT_CHARACTERS),
         venue=plain_text(paper.venue, MAX_TITLE_CHARACTERS),
+        kind=paper.kind if paper.kind in KINDS else "",
+        volume=plain_text(paper.volume, MAX_PLACE_CHARACTERS),
+        issue=plain_text(paper.issue, MAX_PLACE_CHARACTERS),
+        pages=_DASHES.sub("–", plain_text(paper.pages, MAX_PLACE_CHARACTERS)),
+        publisher=plain_text(paper.publisher, MAX_PUBLISHER_CHARACTERS),
         url=_web_address(paper.url),
         pdf=_web_address(paper.pdf),
         year=paper.year if paper.year and 1000 <= paper.year <= 2200 else None,

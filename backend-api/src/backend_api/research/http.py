@@ -63,6 +63,11 @@ class RecordBody(AnswerBody):
     abstract: str
     year: int | None
     venue: str
+    kind: str = Field(description="By its name in CSL, such as `article-journal`; empty: a preprint, or not known.")
+    volume: str
+    issue: str
+    pages: str
+    publisher: str
     source: str = Field(description="Which source told of it first, or `import`.")
     url: str
     doi: str
@@ -249,6 +254,11 @@ def _record_body(record: Record) -> RecordBody:
         abstract=paper.abstract,
         year=paper.year,
         venue=paper.venue,
+        kind=paper.kind,
+        volume=paper.volume,
+        issue=paper.issue,
+        pages=paper.pages,
+        publisher=paper.publisher,
         source=paper.source,
         url=paper.address,
         doi=paper.doi,

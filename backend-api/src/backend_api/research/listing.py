@@ -44,7 +44,7 @@ def whole(paper: Paper) -> str:
         ("Retracted", "yes: do not rely on it" if paper.is_retracted else ""),
         ("Authors", ", ".join(paper.authors[:100])),
         ("Year", str(paper.year or "")),
-        ("Venue", paper.venue),
+        ("Venue", _venue(paper)),
         ("Ids", ", ".join(map(str, paper.ids))),
         ("Address", paper.address),
         ("PDF", paper.pdf),
@@ -133,6 +133,13 @@ def _head(paper: Paper) -> str:
     about = ". ".join(filter(None, (_authors(paper), paper.venue, ", ".join(marks))))
     ids = " ".join(map(str, paper.ids)) or "(no id)"
     return f"{paper.title} ({paper.year or 'no year'}). {about}\n   id: {ids}"
+
+
+def _venue(paper: Paper) -> str:
+    places = (("volume", paper.volume), ("issue", paper.issue), ("pages", paper.pages))
+    return ", ".join(
+        filter(None, (paper.venue, *(f"{name} {value}" for name, value in places if value), paper.publisher))
+    )
 
 
 def _authors(paper: Paper) -> str:

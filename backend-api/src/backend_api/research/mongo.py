@@ -6,7 +6,7 @@ import base64
 import binascii
 import re
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from typing import Any, ClassVar, cast
 
@@ -25,6 +25,7 @@ BATCH = 1_000
 IMPORT_S = 60.0
 MOST_TAGS = 500
 MOST_WORDS = 10
+_FIELDS = frozenset(each.name for each in fields(Paper))
 _NAMES = ("title", "authors", "abstract", "venue")
 
 
@@ -186,7 +187,8 @@ def _document(record: Record) -> dict[str, Any]:
 
 def _record(found: dict[str, Any]) -> Record:
     paper: dict[str, Any] = found["paper"]
-    whole: dict[str, Any] = {**paper, "authors": tuple(paper["authors"])}
+    known = {name: value for name, value in paper.items() if name in _FIELDS}
+    whole: dict[str, Any] = {**known, "authors": tuple(paper["authors"])}
     return Record(
         id=RecordId(found["_id"]),
         user_id=UserId(found["user_id"]),

@@ -16,6 +16,13 @@ from backend_api.sandboxes.manager.client import SandboxManagerClient
 from backend_api.sandboxes.manager.rest import manager_http
 from backend_api.sandboxes.manager.snapshots import ManagerSnapshots
 from backend_api.sandboxes.manager.start_announcer import Announce
+from backend_api.sandboxes.remote import (
+    ComputerFiles,
+    Computers,
+    ComputerScreens,
+    ComputerTools,
+    SessionComputers,
+)
 from backend_api.sandboxes.tool_api.endpoints import Endpoints
 from backend_api.sandboxes.tool_api.sandbox_tools import ToolApiSandboxTools
 from backend_api.sandboxes.tool_api.screens import ToolApiScreens
@@ -41,8 +48,8 @@ class SandboxSettings(BaseSettings):
 async def open_sandboxes(
     settings: SandboxSettings, announce_sandbox: Announce, change_cursor: ChangeCursor
 ) -> AsyncGenerator[Parts]:
-    """Its ports are those of `ports.py`, by what they are for, and `sandbox_probe`. Connections to the manager and the
-    endpoints are closed at the end."""
+    """Its ports are those of `ports.py`, by what they are for, `computers`, by which sessions may have others, and
+    `sandbox_probe`. Connections to the manager and the endpoints are closed at the end."""
     token = settings.sandbox_manager_token.get_secret_value()
     async with manager_http(settings.sandbox_manager_url, token) as http:
         client = SandboxManagerClient(http, announce=announce_sandbox)
@@ -51,17 +58,20 @@ async def open_sandboxes(
             response = await http.get("/healthz")
             response.raise_for_status()
 
+        computers = Computers()
+        of_sessions = SessionComputers(client, client, computers)
         async with Endpoints(client) as endpoints:
             yield Parts(
                 ports={
-                    "sandboxes": client,
-                    "running_sandboxes": client,
-                    "workspace": ToolApiWorkspace(endpoints),
+                    "sandboxes": of_sessions,
+                    "running_sandboxes": of_sessions,
+                    "workspace": ComputerFiles(ToolApiWorkspace(endpoints), computers),
                     "snapshots": ManagerSnapshots(http, client.forget_session),
-                    "screens": ToolApiScreens(endpoints),
-                    "sandbox_tools": ToolApiSandboxTools(endpoints),
+                    "screens": ComputerScreens(ToolApiScreens(endpoints)),
+                    "sandbox_tools": ComputerTools(ToolApiSandboxTools(endpoints), computers),
                     "endpoints": endpoints,
                     "sandbox_changes": ManagerSandboxChanges(http, change_cursor),
+                    "computers": computers,
                     "sandbox_probe": probe,
                 }
             )

@@ -36,6 +36,8 @@ RESTARTED = (
 
 LOST = "{detail} What was called may have happened, in whole or in part; check before repeating it."
 
+NO_SKILL_FILES = "[This is a remote host: the files of {names} are not on it. Only what you read of them counts here.]"
+
 
 def manifest_tools() -> list[ToolSpec]:
     """The tools every sandbox offers, from the manifest the tool API publishes in the contracts."""
@@ -126,7 +128,7 @@ class SandboxToolSource:
             call.mark_begun(False)
             sandbox = await self._sandboxes.ensure(call.session_id, call.user_id)
             self._remember(sandbox.session_id, self._last.get(sandbox.session_id, sandbox.generation))
-            missing = await self._place_skills(sandbox, call.user_id, skills)
+            missing = await self._placed(sandbox, call.user_id, skills)
             await call.mirror()
             call.mark_begun(True)
             try:
@@ -139,6 +141,11 @@ class SandboxToolSource:
                 if asyncio.get_running_loop().time() >= until:
                     raise
             await asyncio.sleep(REBUILT_LOOK_S)
+
+    async def _placed(self, sandbox: Sandbox, user_id: str, skills: Sequence[str]) -> Sequence[str]:
+        if not sandbox.is_remote_host:
+            return await self._place_skills(sandbox, user_id, skills)
+        return [NO_SKILL_FILES.format(names=", ".join(skills))] if skills else []
 
     def _note_rebuilt(self, sandbox: Sandbox) -> bool:
         """Remember which one answered last; whether the call of this session before was answered by one that is gone,

@@ -19,7 +19,8 @@ from pymongo.read_concern import ReadConcern
 from backend_api.agent.events import Event, MessageCompleted, MessageUser
 from backend_api.conversations.domain.errors import SessionNotFoundError
 from backend_api.conversations.mongo.event_documents import read_events
-from backend_api.kit.ids import UserId
+from backend_api.conversations.mongo.paths import read_path
+from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.mongo.database import Database, Document
 from backend_api.kit.mongo.transactions import store_errors
 from backend_api.search.domain import Found, Query, score, snippet_of, tokens_of
@@ -228,7 +229,7 @@ class MongoMessageIndex:
         return await (await self._messages.aggregate(pipeline)).to_list()
 
     async def _read(self, user_id: UserId, places: Sequence[Document], query: Query) -> list[tuple[int, Found]]:
-        """Their texts from the log. Those of a session that is gone are left out."""
+        """Their texts from the log. Those of a session that is gone, or on no path shown, are left out."""
         ids = list({place["session_id"] for place in places})
         owned = {"_id": {"$in": ids}, "user_id": user_id}
         titles = {one["_id"]: one["title"] async for one in self._database["sessions"].find(owned, {"title": 1})}
@@ -243,7 +244,8 @@ class MongoMessageIndex:
         found: list[tuple[int, Found]] = []
         for session_id in seqs:
             try:
-                own = [document for document in documents if document["session_id"] == session_id]
+                path = await read_path(self._database, SessionId(session_id))
+                own = [one for one in documents if one["session_id"] == session_id and path.has(one["seq"])]
                 events = await read_events(self._database, own)
             except SessionNotFoundError:
                 continue

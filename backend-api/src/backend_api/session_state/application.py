@@ -12,6 +12,7 @@ from backend_api.conversations.ports import RunLedger, SessionRepository, Transc
 from backend_api.kit.errors import UnavailableError
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.previews.domain.entity import OpenedPort
+from backend_api.resources.domain import Resource
 from backend_api.sandboxes.domain.entity import SandboxStatus
 from backend_api.sandboxes.ports import Sandboxes
 
@@ -35,6 +36,7 @@ class State:
     background: list[BackgroundCommand]
     """Those that run."""
     ports: list[OpenedPort]
+    resources: list[Resource]
     usage: Usage
     sandbox: SandboxStatus
 
@@ -52,6 +54,14 @@ class PortsOfSession(Protocol):
 
     async def of_session(self, session_id: SessionId) -> list[OpenedPort]:
         """The one opened last comes last."""
+        ...
+
+
+class ResourcesOfSession(Protocol):
+    """What agent and person keep with it."""
+
+    async def of_session(self, session_id: SessionId) -> list[Resource]:
+        """In the order in which they were added."""
         ...
 
 
@@ -75,6 +85,7 @@ class ReadState:
     sandboxes: Sandboxes
     commands: CommandsOfSession
     ports: PortsOfSession
+    resources: ResourcesOfSession
 
     async def __call__(self, session_id: SessionId, user_id: UserId) -> State:
         session = await self.sessions.get(session_id, user_id)
@@ -87,6 +98,7 @@ class ReadState:
         todos = await self.transcripts.todos(session_id, up_to=last)
         background = await self.commands.of_session(session_id, ended=0)
         ports = await self.ports.of_session(session_id)
+        resources = await self.resources.of_session(session_id)
         run = await self.ledger.get(session.active_run_id) if session.active_run_id else None
         try:
             sandbox = await self.sandboxes.status(session_id)
@@ -102,6 +114,7 @@ class ReadState:
             todos=todos,
             background=background,
             ports=ports,
+            resources=resources,
             usage=usage,
             sandbox=sandbox,
         )

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from backend_api.conversations.ports import RunLedger, SessionRepository, Transcripts
 from backend_api.module import Module, Parts
 from backend_api.sandboxes.ports import Sandboxes
-from backend_api.session_state.application import NONE, CommandsOfSession, PortsOfSession, ReadState
+from backend_api.session_state.application import NONE, CommandsOfSession, PortsOfSession, ReadState, ResourcesOfSession
 from backend_api.session_state.http.session_state import router
 
 
@@ -21,9 +21,10 @@ async def open_session_state(
     sandboxes: Sandboxes,
     background_commands: CommandsOfSession = NONE,
     opened_ports: PortsOfSession = NONE,
+    kept_resources: ResourcesOfSession = NONE,
 ) -> AsyncGenerator[Parts]:
     """Its port is `read_state`."""
-    read = ReadState(sessions, transcripts, ledger, sandboxes, background_commands, opened_ports)
+    read = ReadState(sessions, transcripts, ledger, sandboxes, background_commands, opened_ports, kept_resources)
     yield Parts(ports={"read_state": read})
 
 

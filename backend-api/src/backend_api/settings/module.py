@@ -73,6 +73,7 @@ def deployment_values(llm_settings: LlmSettings, default_model: str, options: Op
         table.THEME: "system",
         table.NOTIFY_WAITING: False,
         table.NOTIFY_FINISHED: False,
+        table.NOTIFY_SOUND: False,
     }
     held = {
         table.OPENAI_API_KEY: llm_settings.openai_key,

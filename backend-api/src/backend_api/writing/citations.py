@@ -23,6 +23,7 @@ _GROUP = re.compile(
     r"|agency|ministry|initiative|project|network",
     re.IGNORECASE,
 )
+_STAND_ALONE = frozenset({"book", "thesis", "report", "dataset"})
 _SUFFIXES = frozenset({"jr", "jr.", "sr", "sr.", "ii", "iii", "iv"})
 
 
@@ -31,6 +32,15 @@ class Cited:
     """A key, and at which character of a section's text it stands."""
 
     key: str
+    section_id: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A path of the workspace, and at which character of a section's text it stands."""
+
+    path: str
     section_id: str
     at: int
 
@@ -58,10 +68,14 @@ def all_cited(project: Project) -> list[Cited]:
     return [one for section in project.sections for one in cited_in(section)]
 
 
-def figures_in(project: Project) -> list[str]:
-    """Paths of the workspace, each once."""
-    paths = (found[1] for section in project.sections for found in _FIGURE.finditer(section.text))
-    return list(dict.fromkeys(one for one in paths if "://" not in one and not one.startswith(("data:", "#"))))
+def figures_in(project: Project) -> list[Figure]:
+    """Each place, in order; what stands in code is none."""
+    return [
+        Figure(found[1], section.id, found.start())
+        for section in project.sections
+        for found in _FIGURE.finditer(_without_code(section.text))
+        if "://" not in found[1] and not found[1].startswith(("data:", "#"))
+    ]
 
 
 def _without_code(text: str) -> str:
@@ -109,15 +123,20 @@ def escaped(text: str) -> str:
 
 def csl_item(key: str, paper: Paper) -> dict[str, object]:
     """A paper as an item of CSL-JSON."""
-    is_article = bool(paper.venue) and paper.venue.casefold() != "arxiv"
+    is_preprint = not paper.kind and (not paper.venue or paper.venue.casefold() == "arxiv")
+    kind = "article" if is_preprint else paper.kind or "article-journal"
+    publisher = "" if kind == "article-journal" else paper.publisher
     item: dict[str, object] = {
         "id": key,
-        "type": "article-journal" if is_article else "article",
+        "type": kind,
         "title": paper.title,
         "author": [csl_name(name) for name in paper.authors],
-        "container-title": paper.venue if is_article else "",
-        "publisher": "" if is_article else ("arXiv" if paper.arxiv_id else ""),
-        "number": f"arXiv:{paper.arxiv_id}" if paper.arxiv_id and not is_article else "",
+        "container-title": "" if is_preprint or kind in _STAND_ALONE else paper.venue,
+        "volume": paper.volume,
+        "issue": paper.issue,
+        "page": paper.pages.replace("–", "-"),
+        "publisher": "arXiv" if is_preprint and paper.arxiv_id else publisher,
+        "number": f"arXiv:{paper.arxiv_id}" if is_preprint and paper.arxiv_id else "",
         "DOI": paper.doi,
         "URL": "" if paper.doi else paper.address,
     }

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from backend_api.kit.ids import UserId
-from backend_api.writing.checking import CheckCitations
-from backend_api.writing.citations import Finding, all_cited, csl_item, figures_in, section_markdown, worst
+from backend_api.writing.checking import Check, CheckCitations
+from backend_api.writing.citations import Finding, all_cited, csl_item, section_markdown, worst
 from backend_api.writing.domain import Project
 from backend_api.writing.errors import CitationsFailedError, ExportInvalidError
+from backend_api.writing.figures import EXPORT, PREVIEW, CollectFigures, Figures, ReadFigure, figure_findings
 from backend_api.writing.ports import Format, Records, Renderer, Rendering
 from backend_api.writing.styles import style_of
-
-MAX_FIGURES = 60
-MAX_FIGURE_BYTES = 12 * 1024**2
-MAX_FIGURES_BYTES = 48 * 1024**2
-ReadFigure = Callable[[str, int], Awaitable[bytes | None]]
-"""A file of the workspace by its path, of at most so many bytes; None where there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +21,7 @@ class Export:
 
     records: Records
     check: CheckCitations
+    figures: CollectFigures
     renderer: Renderer
 
     async def __call__(
@@ -40,13 +36,25 @@ class Export:
                 f"{len(failed)} of the citations do not hold ({keys}). Mend them, or export them marked as such.",
                 failed,
             )
-        figures = await self._figures(project, read_figure, anyway=anyway)
+        figures = await self.figures(project, read_figure, EXPORT)
+        if figures.unseen and not anyway:
+            raise ExportInvalidError(
+                f"These figures are not in the workspace, too large or no pictures: "
+                f"{', '.join(list(figures.unseen)[:10])}. Make them, or export it without them."
+            )
         return await self.renderer.render(await self._rendering(user_id, project, wanted, figures, failed))
 
-    async def preview(self, user_id: UserId, project: Project) -> bytes:
-        """HTML without a page around it. Sources are not asked, and figures left out."""
+    async def all_problems(self, user_id: UserId, project: Project, read_figure: ReadFigure) -> Check:
+        """What keeps it from being exported: of citations and of figures. Raises `ExportInvalidError`."""
+        check = await self.check(user_id, project)
+        figures = await self.figures(project, read_figure, EXPORT)
+        return replace(check, findings=[*check.findings, *figure_findings(project, figures)])
+
+    async def preview(self, user_id: UserId, project: Project, read_figure: ReadFigure) -> bytes:
+        """HTML without a page around it, with small figures in it. Sources are not asked."""
         findings = (await self.check(user_id, project, asks_sources=False)).findings
-        rendering = await self._rendering(user_id, project, "html", {}, worst(findings), is_preview=True)
+        figures = await self.figures(project, read_figure, PREVIEW)
+        rendering = await self._rendering(user_id, project, "html", figures, worst(findings), is_preview=True)
         return await self.renderer.render(rendering)
 
     async def _rendering(
@@ -54,7 +62,7 @@ class Export:
         user_id: UserId,
         project: Project,
         wanted: Format,
-        figures: Mapping[str, bytes],
+        figures: Figures,
         failed: Sequence[Finding],
         *,
         is_preview: bool = False,
@@ -75,26 +83,9 @@ class Export:
             ],
             csl=style.file.read_text(encoding="utf-8"),
             biblatex=style.biblatex,
-            figures=figures,
+            figures=figures.found,
+            unseen=figures.unseen,
             marked={one.key: one.code for one in failed if one.key},
             is_numbered=project.settings.kind != "notes",
             is_preview=is_preview,
         )
-
-    async def _figures(self, project: Project, read: ReadFigure, *, anyway: bool) -> Mapping[str, bytes]:
-        found, missing, left = dict[str, bytes](), list[str](), MAX_FIGURES_BYTES
-        paths = figures_in(project)
-        if len(paths) > MAX_FIGURES:
-            raise ExportInvalidError(f"The text has {len(paths)} figures, and {MAX_FIGURES} are the most.")
-        for path in paths:
-            content = await read(path, min(MAX_FIGURE_BYTES, left))
-            if content is None:
-                missing.append(path)
-            else:
-                found[path], left = content, left - len(content)
-        if missing and not anyway:
-            raise ExportInvalidError(
-                f"These figures are not in the workspace, or too large: {', '.join(missing[:10])}. Make them, "
-                "or export it without them."
-            )
-        return found

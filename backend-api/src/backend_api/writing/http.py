@@ -9,10 +9,8 @@ from fastapi import APIRouter, Header, Path, Query, Response
 
 from backend_api.conversations.application.own_sandbox import OwnSandbox
 from backend_api.identity.http.caller import ONE_PLACE, CurrentCaller
-from backend_api.kit.errors import DomainError, NotFoundError, UnavailableError
+from backend_api.kit.errors import DomainError
 from backend_api.kit.http.ports import port
-from backend_api.kit.ids import SessionId, UserId
-from backend_api.sandboxes.domain.errors import PathForbiddenError
 from backend_api.sandboxes.ports import Workspace
 from backend_api.writing.application import Writing
 from backend_api.writing.bodies import (
@@ -39,7 +37,7 @@ from backend_api.writing.bodies import (
 )
 from backend_api.writing.domain import Author, Heading, Project, ProjectId, SectionId, Settings
 from backend_api.writing.errors import CitationsFailedError, TextChangedError
-from backend_api.writing.exporting import ReadFigure
+from backend_api.writing.figure_files import figures_of
 from backend_api.writing.ports import Format
 from backend_api.writing.styles import STYLES
 from contracts.errors import PROBLEM_MEDIA_TYPE
@@ -47,6 +45,8 @@ from service_kit.problems import domain_problem
 
 router = APIRouter(prefix="/api/writing", tags=["writing"])
 Use = Annotated[Writing, port("writing")]
+Sandboxed = Annotated[OwnSandbox, port("own_sandbox")]
+Files = Annotated[Workspace, port("workspace")]
 Name = Annotated[str, Path(max_length=60)]
 Key = Annotated[str, Path(max_length=100)]
 IfMatch = Annotated[str, Header(max_length=100, description="The `etag` it was read with; none: it was empty.")]
@@ -270,18 +270,25 @@ async def restore_revision(
     return await _answer(use, work)
 
 
-@router.post("/{project_id}/check", dependencies=[ONE_PLACE], responses={404: {}})
-async def check_citations(project_id: Name, caller: CurrentCaller, writing: Use) -> CheckBody:
-    """Compare all citations with their sources."""
+@router.post("/{project_id}/check", dependencies=[ONE_PLACE], responses={404: {}, 422: {}})
+async def check_citations(
+    project_id: Name, caller: CurrentCaller, writing: Use, own_sandbox: Sandboxed, workspace: Files
+) -> CheckBody:
+    """Compare all citations with their sources, and look whether the figures are there."""
     use = writing.enabled()
-    return check_body(await use.check(caller.user.id, await use.projects.get(caller.user.id, ProjectId(project_id))))
+    project = await use.projects.get(caller.user.id, ProjectId(project_id))
+    read = figures_of(project, own_sandbox, workspace)
+    return check_body(await use.export.all_problems(caller.user.id, project, read))
 
 
 @router.get("/{project_id}/preview", dependencies=[ONE_PLACE], responses={404: {}, 422: {}})
-async def preview_project(project_id: Name, caller: CurrentCaller, writing: Use) -> PreviewBody:
-    """Return the text as HTML, with citations in their style."""
+async def preview_project(
+    project_id: Name, caller: CurrentCaller, writing: Use, own_sandbox: Sandboxed, workspace: Files
+) -> PreviewBody:
+    """Return the text as HTML, with citations in their style and figures that are not large."""
     use = writing.enabled()
-    made = await use.export.preview(caller.user.id, await use.projects.get(caller.user.id, ProjectId(project_id)))
+    project = await use.projects.get(caller.user.id, ProjectId(project_id))
+    made = await use.export.preview(caller.user.id, project, figures_of(project, own_sandbox, workspace))
     return PreviewBody(html=made.decode())
 
 
@@ -290,8 +297,8 @@ async def export_project(
     project_id: Name,
     caller: CurrentCaller,
     writing: Use,
-    own_sandbox: Annotated[OwnSandbox, port("own_sandbox")],
-    workspace: Annotated[Workspace, port("workspace")],
+    own_sandbox: Sandboxed,
+    workspace: Files,
     form: Annotated[Literal["markdown", "latex", "pdf", "docx", "html"], Query(alias="format")],
     anyway: Annotated[
         bool, Query(description="Mark citations that do not hold, and leave out missing figures.")
@@ -300,7 +307,7 @@ async def export_project(
     """Download a document, whole or not at all. 409 with what was found where citations do not hold."""
     use = writing.enabled()
     project = await use.projects.get(caller.user.id, ProjectId(project_id))
-    read = _figures_of(project, caller.user.id, own_sandbox, workspace)
+    read = figures_of(project, own_sandbox, workspace)
     try:
         content = await use.export(caller.user.id, project, form, read, anyway=anyway)
     except CitationsFailedError as error:
@@ -308,30 +315,6 @@ async def export_project(
     media, ending = _MEDIA[form]
     headers = {"Content-Disposition": f'attachment; filename="draft.{ending}"', "X-Content-Type-Options": "nosniff"}
     return Response(content, media_type=media, headers=headers)
-
-
-def _figures_of(project: Project, user_id: UserId, own_sandbox: OwnSandbox, workspace: Workspace) -> ReadFigure:
-    """In the workspaces of its conversations, the last one first."""
-
-    async def read(path: str, most: int) -> bytes | None:
-        for session_id in reversed(project.sessions):
-            try:
-                sandbox = await own_sandbox(SessionId(session_id), user_id)
-                async with workspace.download(sandbox, path) as file:
-                    if file.is_folder or (file.size or 0) > most:
-                        continue
-                    content = bytearray()
-                    async for chunk in file.chunks:
-                        content += chunk
-                        if len(content) > most:
-                            break
-            except (NotFoundError, PathForbiddenError, UnavailableError):
-                continue
-            if len(content) <= most:
-                return bytes(content)
-        return None
-
-    return read
 
 
 async def _answer(writing: Writing, work: Any) -> Any:

@@ -15,9 +15,10 @@ from backend_api.research.application import Research
 from backend_api.writing.application import Writing
 from backend_api.writing.checking import CheckCitations
 from backend_api.writing.exporting import Export
+from backend_api.writing.figures import CollectFigures
 from backend_api.writing.http import router
 from backend_api.writing.mongo import MongoProjects, ProjectDocument, RevisionDocument
-from backend_api.writing.programs.running import ExportPrograms
+from backend_api.writing.programs.running import ExportPrograms, picture_ending
 from backend_api.writing.projects import Projects
 from backend_api.writing.records import CorpusRecords
 from backend_api.writing.tools import writing_tools
@@ -42,7 +43,12 @@ async def open_writing(
         projects=Projects(store=MongoProjects(database), now=lambda: datetime.now(UTC)),
         records=records,
         check=check,
-        export=Export(records=records, check=check, renderer=ExportPrograms()),
+        export=Export(
+            records=records,
+            check=check,
+            figures=CollectFigures(ending_of=picture_ending),
+            renderer=ExportPrograms(),
+        ),
         is_enabled=settings.enable_writing,
     )
     tools = writing_tools(writing) if settings.enable_writing else []

@@ -11,6 +11,8 @@ from backend_api.research.domain import Paper, Record
 from backend_api.writing.domain import Project, ProjectId, Revision
 
 Format = Literal["markdown", "latex", "pdf", "docx", "html"]
+Unseen = Literal["missing", "no_picture", "too_large"]
+"""Why a figure can't be shown."""
 FORMATS: tuple[Format, ...] = ("markdown", "latex", "pdf", "docx", "html")
 
 
@@ -106,6 +108,8 @@ class Rendering:
     csl: str
     biblatex: str
     figures: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    unseen: Mapping[str, Unseen] = field(default_factory=dict[str, Unseen])
+    """Figures that are not there, and why: told in their place."""
     marked: Mapping[str, str] = field(default_factory=dict[str, str])
     is_numbered: bool = True
     is_preview: bool = False

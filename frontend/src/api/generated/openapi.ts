@@ -46,6 +46,25 @@ export interface AddBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "AddResourceBody".
+ */
+export interface AddResourceBody {
+  title: string
+  kind: 'paper' | 'page' | 'file' | 'data' | 'note'
+  link?: string
+  content?: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "AddTaskBody".
+ */
+export interface AddTaskBody {
+  subject: string
+  description?: string
+  priority?: 'low' | 'normal' | 'high'
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "AddedBody".
  */
 export interface AddedBody {
@@ -74,6 +93,14 @@ export interface RecordBody {
   abstract: string
   year: number | null
   venue: string
+  /**
+   * By its name in CSL, such as `article-journal`; empty: a preprint, or not known.
+   */
+  kind: string
+  volume: string
+  issue: string
+  pages: string
+  publisher: string
   /**
    * Which source told of it first, or `import`.
    */
@@ -303,6 +330,20 @@ export interface ClientBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ChangeResourceBody".
+ */
+export interface ChangeResourceBody {
+  title?: string | null
+  kind?: ('paper' | 'page' | 'file' | 'data' | 'note') | null
+  link?: string | null
+  content?: string | null
+  /**
+   * The one it was read as: 412 where it is another.
+   */
+  version?: number | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "ChangeSettingBody".
  */
 export interface ChangeSettingBody {
@@ -312,6 +353,38 @@ export interface ChangeSettingBody {
   value: {
     [k: string]: unknown
   }
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ChangeTargetBody".
+ */
+export interface ChangeTargetBody {
+  name?: string | null
+  host?: string | null
+  port?: number | null
+  username?: string | null
+  folder?: string | null
+  sign_in_by?: ('key' | 'agent') | null
+  private_key?: string | null
+  passphrase?: string | null
+  /**
+   * Whether to make another key in the place of the present one.
+   */
+  makes_key?: boolean
+  /**
+   * Of the key in `seen_key`: the user compared it, and this is the right machine.
+   */
+  confirmed_fingerprint?: string | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ChangeTaskBody".
+ */
+export interface ChangeTaskBody {
+  subject?: string | null
+  description?: string | null
+  priority?: ('low' | 'normal' | 'high') | null
+  status?: ('pending' | 'in_progress' | 'completed') | null
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -341,6 +414,15 @@ export interface FindingBody {
    * Character of the section's text.
    */
   at: number
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ChildBody".
+ */
+export interface ChildBody {
+  message_id: string
+  messages: number
+  is_shown: boolean
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -515,6 +597,10 @@ export interface CreateSessionBody {
    */
   preset?: string | null
   options?: OptionsBody1
+  /**
+   * One of GET /api/targets: the computer it works on, for as long as it is there; null: the usual one. On a remote host enable_approval is true unless it is chosen here.
+   */
+  target_id?: string | null
 }
 /**
  * Options of a session. One that would have no effect is refused, so that nobody relies on it.
@@ -563,6 +649,33 @@ export interface OptionsBody1 {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "CreateTargetBody".
+ */
+export interface CreateTargetBody {
+  name: string
+  kind?: 'ssh'
+  host: string
+  port?: number
+  username: string
+  /**
+   * Where it works there; empty: the home folder.
+   */
+  folder?: string
+  /**
+   * agent: by the SSH agent of the server, in local mode only.
+   */
+  sign_in_by?: 'key' | 'agent'
+  /**
+   * A private key of OpenSSH, which is sealed and never given back; null: one is made here, of which you add the `public_key` to the host.
+   */
+  private_key?: string | null
+  /**
+   * Opens the key once; it is not kept.
+   */
+  passphrase?: string | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "DecidedBody".
  */
 export interface DecidedBody {
@@ -585,6 +698,13 @@ export interface DecisionBody {
   feedback?: string | null
 }
 /**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "DeletedBranchBody".
+ */
+export interface DeletedBranchBody {
+  messages: number
+}
+/**
  * `moved_out` conversations were in it. They stay, and are in no folder.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -592,6 +712,25 @@ export interface DecisionBody {
  */
 export interface DeletedFolderBody {
   moved_out: number
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "EditBody".
+ */
+export interface EditBody {
+  text: string
+  /**
+   * Whether it is answered at once. Else it stands there, and is answered with the next message or `regenerate`.
+   */
+  run?: boolean
+  /**
+   * Null: those that the message had.
+   */
+  attachments?: string[] | null
+  /**
+   * As of a message: sent again under it the change is made once (`duplicate`).
+   */
+  client_message_id?: string | null
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -606,6 +745,8 @@ export interface EventPageBody {
   }[]
   last_seq: number
   has_more: boolean
+  path?: number[][] | null
+  path_since?: number
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -653,6 +794,24 @@ export interface FolderBody {
  */
 export interface FolderListBody {
   items: FolderBody[]
+}
+/**
+ * After this message, null for the beginning, there are several ways, or one that is not shown. They stand in the
+ * order in which they were begun.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ForkBody".
+ */
+export interface ForkBody {
+  after_message_id: string | null
+  children: ChildBody[]
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ForkListBody".
+ */
+export interface ForkListBody {
+  items: ForkBody[]
 }
 /**
  * `kind` is `title`, or who wrote the message, `user` or `agent`; of a title `message_id` and `seq` are null. The
@@ -730,6 +889,14 @@ export interface HeadingBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "HostKeyBody".
+ */
+export interface HostKeyBody {
+  algorithm: string
+  fingerprint: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "ImportedBody".
  */
 export interface ImportedBody {
@@ -739,6 +906,15 @@ export interface ImportedBody {
    */
   merged: number
   broken: BrokenBody[]
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "IssuedTerminalTicketBody".
+ */
+export interface IssuedTerminalTicketBody {
+  ticket: string
+  url: string
+  expires_at: string
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -777,6 +953,23 @@ export interface JobBody {
 export interface JobPageBody {
   items: JobBody[]
   next_cursor: string | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "KeptResourceBody".
+ */
+export interface KeptResourceBody {
+  id: string
+  kind: 'paper' | 'page' | 'file' | 'data' | 'note'
+  title: string
+  link: string
+  /**
+   * Of the text that is kept with it.
+   */
+  characters: number
+  added_by: 'agent' | 'person'
+  updated_at: string
+  version: number
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -1181,6 +1374,13 @@ export interface PasswordBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "PathBody".
+ */
+export interface PathBody {
+  message_id: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "PlanDecidedBody".
  */
 export interface PlanDecidedBody {
@@ -1423,6 +1623,31 @@ export interface RenewControlBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ResourceBody".
+ */
+export interface ResourceBody {
+  id: string
+  kind: 'paper' | 'page' | 'file' | 'data' | 'note'
+  title: string
+  link: string
+  /**
+   * Of the text that is kept with it.
+   */
+  characters: number
+  added_by: 'agent' | 'person'
+  updated_at: string
+  version: number
+  content: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ResourcesBody".
+ */
+export interface ResourcesBody {
+  items: KeptResourceBody[]
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "ResumedBody".
  */
 export interface ResumedBody {
@@ -1591,6 +1816,7 @@ export interface SessionBody {
   pinned: boolean
   archived: boolean
   folder_id: string | null
+  target_id: string | null
   created_at: string
   updated_at: string
   active_at: string
@@ -1709,6 +1935,15 @@ export interface SharedBody {
 export interface SharedFileBody {
   path: string
   size: number
+}
+/**
+ * `changed` is false where that path was shown already.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ShownBody".
+ */
+export interface ShownBody {
+  changed: boolean
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -1830,7 +2065,7 @@ export interface StateBody {
   tasks: TaskBody[]
   todos: TodoBody[]
   background: BackgroundCommandBody[]
-  resources: PortResourceBody[]
+  resources: (KeptResourceBody | PortResourceBody)[]
   usage: UsageBody
   sandbox: SandboxBody
   last_seq: number
@@ -1851,6 +2086,7 @@ export interface TaskBody {
   metadata: {
     [k: string]: unknown
   }
+  priority: 'low' | 'normal' | 'high'
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -1928,6 +2164,77 @@ export interface TakeSnapshotBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "TargetBody".
+ */
+export interface TargetBody {
+  id: string
+  name: string
+  kind: 'ssh' | 'sandbox'
+  host?: string | null
+  port?: number | null
+  username?: string | null
+  folder?: string | null
+  sign_in_by?: ('key' | 'agent') | null
+  /**
+   * What the host has to have in its authorized_keys.
+   */
+  public_key?: string | null
+  /**
+   * The one that the user confirmed.
+   */
+  host_key?: HostKeyBody | null
+  /**
+   * The one that the host showed last.
+   */
+  seen_key?: HostKeyBody | null
+  created_at: string
+  updated_at: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "TargetListBody".
+ */
+export interface TargetListBody {
+  items: TargetBody[]
+  /**
+   * Which remote hosts there may be (`SSH_TARGETS`).
+   */
+  ssh: 'off' | 'public' | 'any'
+  can_use_agent: boolean
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "TerminalBody".
+ */
+export interface TerminalBody {
+  name: string
+  cols: number
+  rows: number
+  viewers: number
+  /**
+   * Whether a program runs in its foreground.
+   */
+  is_busy: boolean
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "TerminalListBody".
+ */
+export interface TerminalListBody {
+  items: TerminalBody[]
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "TerminalTicketBody".
+ */
+export interface TerminalTicketBody {
+  /**
+   * The terminal to open; a new one where there is none of this name.
+   */
+  terminal?: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "TextBody".
  */
 export interface TextBody {
@@ -1988,9 +2295,9 @@ export interface ToolBody {
  * not used: give `key`.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
- * via the `definition` "TrialBody".
+ * via the `definition` "TrialBody-Input".
  */
-export interface TrialBody {
+export interface TrialBodyInput {
   /**
    * openai: every compatible server, too.
    */
@@ -2004,12 +2311,54 @@ export interface TrialBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "TrialBody-Output".
+ */
+export interface TrialBodyOutput {
+  ok: boolean
+  /**
+   * Of the error that ended it.
+   */
+  code: string | null
+  /**
+   * What was tried, in order; the last one failed unless `ok`.
+   */
+  steps: TrialStepBody[]
+  host_key: HostKeyBody | null
+  key_state: ('pinned' | 'unknown' | 'changed') | null
+  /**
+   * Of a command there, or of the connection where none ran.
+   */
+  latency_ms: number | null
+  shell: string | null
+  folder: string | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "TrialStepBody".
+ */
+export interface TrialStepBody {
+  name: 'address' | 'connection' | 'host_key' | 'sign_in' | 'shell' | 'folder' | 'files'
+  ok: boolean
+  detail: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "TrialResultBody".
  */
 export interface TrialResultBody {
   outcome: 'ok' | 'wrong_key' | 'no_such_model' | 'limit' | 'refused' | 'unreachable'
   model: string
   detail: string
+}
+/**
+ * What was written, to be changed and sent again.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "UndoneBody".
+ */
+export interface UndoneBody {
+  text: string
+  attachments: string[]
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -2107,6 +2456,16 @@ export interface UpdateSessionBody {
  */
 export interface UploadedBody {
   uploaded: string[]
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "WentBody".
+ */
+export interface WentBody {
+  message_id: string
+  run_id: string | null
+  seq: number
+  duplicate: boolean
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema

@@ -7,6 +7,7 @@ import { createMemoryHistory, createRouter } from 'vue-router'
 import { dropLogIn } from '@/api/tokens'
 import { i18n } from '@/i18n'
 import { grant, json, problem, startFakeServer } from '@/shared/testing/fakeServer'
+import { themeChoice } from '@/shared/lib/theme'
 import LoginPage from './LoginPage.vue'
 
 afterEach(() => {
@@ -42,6 +43,16 @@ describe('LoginPage', () => {
     field('Password').focus()
     await rerender({ mode: 'register' })
     expect(document.activeElement).toBe(field('User name'))
+  })
+  it('offers language and theme before there is an account', async () => {
+    show('login')
+    await userEvent.selectOptions(screen.getByLabelText('Theme'), 'Dark')
+    expect(themeChoice.value).toBe('dark')
+    await userEvent.selectOptions(screen.getByLabelText('Language'), '中文')
+    expect(await screen.findByRole('heading', { name: '登录' })).toBeTruthy()
+    await userEvent.selectOptions(screen.getByLabelText('语言'), 'English')
+    await userEvent.selectOptions(screen.getByLabelText('Theme'), 'System')
+    expect(await screen.findByRole('heading', { name: 'Log in' })).toBeTruthy()
   })
   it('keeps where one wanted to go on the way to the other', () => {
     show('register')

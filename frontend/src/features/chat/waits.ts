@@ -85,7 +85,8 @@ export function openWaits(items: readonly Item[]): number {
   return count
 }
 
-function isOpenWait(item: Item): boolean {
+/** Whether this card still waits for the person. */
+export function isOpenWait(item: Item): boolean {
   if (item.kind === 'approval') return item.calls.some(({ call_id: callId }) => !item.decided[callId])
   return (item.kind === 'question' && item.by === null) || (item.kind === 'plan' && item.decided === null)
 }

@@ -11,6 +11,7 @@ import { formatOf } from './useCorpus'
 const record = {
   ...{ id: 'rec_1', paper_id: 'doi:10.1/a', title: 'Deep learning', authors: ['Y. LeCun'], abstract: 'About nets.' },
   ...{ year: 2015, venue: 'Nature', source: 'openalex', url: 'https://doi.org/10.1/a', doi: '10.1/a', arxiv_id: '' },
+  ...{ kind: 'article-journal', volume: '521', issue: '7553', pages: '436–444', publisher: 'Springer' },
   ...{ pdf: '', citations: 10, is_retracted: false, notes: '', tags: ['nets'], sessions: [], added_by: 'person' },
   ...{ is_imported: false, created_at: '2026-01-01T00:00:00Z', etag: 'one' },
 }
@@ -57,6 +58,7 @@ describe('the page of papers', () => {
     row.focus()
     await userEvent.keyboard('{Enter}')
     await vi.waitFor(() => expect(document.activeElement?.textContent).toBe('Deep learning'))
+    expect(screen.getByText('Nature 521(7553), 436–444, 2015')).toBeTruthy()
     await userEvent.type(screen.getByLabelText('Notes'), 'Good')
     await userEvent.type(screen.getByLabelText('Tags'), ', read')
     await userEvent.click(screen.getByRole('button', { name: 'Save' }))

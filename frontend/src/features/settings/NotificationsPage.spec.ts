@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { SettingBody } from '@/api/types'
 import { i18n } from '@/i18n'
 import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
+import { silentAudio } from '@/shared/testing/silentAudio'
 import NotificationsPage from './NotificationsPage.vue'
 
 const WAITING = 'When the agent waits for you'
@@ -48,7 +49,7 @@ async function show(refuses = false) {
       value: own.has(key),
       source: own.has(key) ? 'user' : 'deployment',
     }) as unknown as SettingBody
-  const routes = ['waiting', 'finished'].map((key) => ({
+  const routes = ['waiting', 'finished', 'sound'].map((key) => ({
     [`PUT /settings/notifications/${key}`]: () => {
       if (refuses) return problem(503, 'unavailable', 'Not now.')
       own.add(key)
@@ -60,7 +61,7 @@ async function show(refuses = false) {
     },
   }))
   startFakeServer({
-    'GET /settings': () => json(['waiting', 'finished'].map(told)),
+    'GET /settings': () => json(['waiting', 'finished', 'sound'].map(told)),
     ...Object.assign({}, ...routes),
   })
   render(NotificationsPage, { global: { plugins: [i18n] } })
@@ -81,6 +82,24 @@ describe('notifications', () => {
     await userEvent.click(choice('No'))
     await expect.poll(() => own.size).toBe(0)
     expect(asked).toBe(1)
+  })
+  it('come with a sound where one is chosen, which is played at once, and offer none where all are off', async () => {
+    let notes = 0
+    vi.stubGlobal(
+      'AudioContext',
+      silentAudio(() => (notes += 1)),
+    )
+    browser('granted', 'granted')
+    await show()
+    expect(screen.queryByRole('group', { name: 'With a sound' })).toBeNull()
+    await userEvent.click(choice('Yes'))
+    const sound = within(await screen.findByRole('group', { name: 'With a sound' }))
+    await userEvent.click(sound.getByRole('radio', { name: 'Yes' }))
+    await expect.poll(() => [...own]).toEqual(['waiting', 'sound'])
+    expect(notes).toBe(2)
+    await userEvent.click(sound.getByRole('radio', { name: 'No' }))
+    await expect.poll(() => [...own]).toEqual(['waiting'])
+    expect(notes).toBe(2)
   })
   it('stay off where the browser refuses, has none, or may not, which is said', async () => {
     for (const [prepare, said] of [

@@ -59,6 +59,7 @@ describe('the pages of the settings', () => {
       'Notifications',
       'Links',
       'Usage',
+      'About',
     ])
     expect(settingsPageNamed('account')).toBeNull()
   })

@@ -4,6 +4,7 @@ import {
   CalendarClock,
   ChartColumn,
   GraduationCap,
+  Info,
   KeyRound,
   NotebookPen,
   Palette,
@@ -94,6 +95,7 @@ export const pages = [
     component: AccountSection,
     isOffered: () => !useAuth().isLocal,
   }),
+  page({ id: 'about', label: 'settings.page.about', icon: Info, component: lazyPart(() => import('./AboutPage.vue')) }),
 ] as const
 
 export type SettingsPageId = (typeof pages)[number]['id']

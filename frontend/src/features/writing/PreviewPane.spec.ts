@@ -12,7 +12,8 @@ const reference = {
 }
 const HTML =
   '<p onclick="x()" style="position:fixed">As <span class="citation" data-cites="lecun2015deep"><a href="#ref">LeCun' +
-  '</a></span> <math><mi>x</mi></math></p><script>1</script><img src="/x"><a href="javascript:x()">y</a>'
+  '</a></span> <math><mi>x</mi></math></p><script>1</script><img src="/x"><a href="javascript:x()">y</a>' +
+  '<img src="data:image/png;base64,AA==" style="width:50%" onerror="x()" alt="A plot"><img src="data:text/html,x">'
 
 afterEach(cleanup)
 
@@ -25,7 +26,8 @@ it('shows which paper a citation stands for, and runs nothing of what it is give
   render(PreviewPane, { props: { bibliography: [reference], preview }, global: { plugins: [i18n, router] } })
   const link = await screen.findByText('LeCun')
   const shown = document.querySelector('.writing-preview')?.innerHTML ?? ''
-  expect(shown).not.toMatch(/onclick|style=|<script|<img|javascript:/)
+  expect(shown).not.toMatch(/onclick|position|<script|javascript:|src="\/x|text\/html|onerror/)
+  expect(screen.getByRole('img', { name: 'A plot' }).getAttribute('style')).toBe('width:50%')
   expect(shown).toContain('<math><mi>x</mi></math>')
   await userEvent.click(link)
   expect(await screen.findByText('Yann LeCun · 2015 · Nature')).toBeTruthy()

@@ -2,7 +2,8 @@ import { usePreferredDark } from '@vueuse/core'
 import { computed, ref, watchEffect } from 'vue'
 import { recall, remember } from './storage'
 
-export type ThemeChoice = 'system' | 'light' | 'dark'
+export const themes = ['system', 'light', 'dark'] as const
+export type ThemeChoice = (typeof themes)[number]
 const KEY = 'theme'
 const kept = recall(KEY)
 const choice = ref<ThemeChoice>(kept === 'light' || kept === 'dark' ? kept : 'system')

@@ -3,7 +3,7 @@ import { cleanup, render, screen } from '@testing-library/vue'
 import { afterEach, expect, it, vi } from 'vitest'
 import { defineComponent, h } from 'vue'
 import { i18n } from '@/i18n'
-import { lazyPart } from './lazyPart'
+import { lazyPage, lazyPart } from './lazyPart'
 
 afterEach(() => {
   cleanup()
@@ -33,4 +33,8 @@ it('asks again for code that did not come, and in the end says so and offers to 
   expect(asked).toBe(3)
   expect(screen.getByRole('alert').textContent).toContain('did not load')
   expect(screen.getByRole('button', { name: 'Load the page again' })).toBeTruthy()
+})
+it('gives a page of the router its properties', async () => {
+  shown(lazyPage(() => Promise.resolve({ default: Part })) as unknown as typeof Part)
+  expect(await screen.findByText('here')).toBeTruthy()
 })

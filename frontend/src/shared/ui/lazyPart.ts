@@ -1,4 +1,4 @@
-import { defineAsyncComponent, type Component } from 'vue'
+import { defineAsyncComponent, h, type Component, type FunctionalComponent } from 'vue'
 import PartFailed from './PartFailed.vue'
 
 const TRIES = 3
@@ -20,4 +20,10 @@ export function lazyPart<Part extends Component>(load: Loader<Part>, meanwhile?:
       else setTimeout(retry, 400 * attempts)
     },
   }) as unknown as Part
+}
+
+/** A page of the router whose code comes as that of a `lazyPart`: the address changes at once, and a load that fails says so. */
+export function lazyPage(load: Loader<Component>): FunctionalComponent {
+  const Part = lazyPart(load)
+  return (_, { attrs }) => h(Part, attrs)
 }

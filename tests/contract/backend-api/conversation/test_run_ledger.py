@@ -14,6 +14,8 @@ from backend_api.agent.events import (
     MessageUser,
     RunFinished,
     SandboxUpdated,
+    Task,
+    TasksUpdated,
     ToolCalled,
     ToolFinished,
     Usage,
@@ -27,6 +29,7 @@ from backend_api.conversations.domain.errors import (
     LeaseLostError,
     MessageDiffersError,
     SessionNotFoundError,
+    TasksEditedError,
 )
 from backend_api.kit.errors import InvalidError
 from backend_api.kit.ids import SessionId
@@ -562,3 +565,20 @@ async def test_whoever_runs_it_goes_on_under_its_messages_request_and_trace(stor
     assert following_run is not None
     assert following_run.run.id != taken.run.id
     assert (following_run.run.request_id, following_run.run.trace) == ("request-two", second)
+
+
+async def test_tasks_of_a_run_that_lack_a_change_of_the_person_are_not_stored(stores: ConversationStores) -> None:
+    session_id = await stores.session()
+    accepted = await stores.ledger.accept(session_id, ANNA, said("hello"), claimant=CLAIMANT)
+    lease = accepted.lease
+    assert lease is not None
+    older = TasksUpdated(version=1, last_id=1, tasks=[Task(id="1", subject="Dig")])
+    edited = replace(older, version=2, by="person", edits=1)
+    await stores.ledger.record(lease, [Recorded(payload=older)])
+    await stores.ledger.record(lease, [Recorded(payload=edited)])
+    before = await types(stores, session_id)
+    with pytest.raises(TasksEditedError):
+        await stores.ledger.record(lease, [Recorded(payload=replace(older, version=2))])
+    assert await types(stores, session_id) == before
+    await stores.ledger.record(lease, [Recorded(payload=replace(edited, version=3, by="agent"))])
+    assert len(await types(stores, session_id)) == len(before) + 1

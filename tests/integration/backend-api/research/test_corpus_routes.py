@@ -139,11 +139,15 @@ async def test_what_is_exported_is_the_same_when_it_is_taken_in(library: Library
     again = await library.take_in(exported.content, form)
     assert again.json() == {"added": 0, "merged": 3, "broken": []}
     before = (await library.ask("GET")).json()["items"]
+    assert {one["pages"] for one in before} == {"770–778", "436–444", ""}
     for record in before:
         await library.ask("DELETE", f"/{record['id']}")
     assert (await library.take_in(exported.content, form)).json()["added"] == 3
     after = (await library.ask("GET")).json()["items"]
-    told = ("title", "authors", "year", "venue", "doi", "abstract", "tags", "notes")
+    told = (
+        *("title", "authors", "year", "venue", "kind", "volume", "issue", "pages", "publisher"),
+        *("doi", "abstract", "tags", "notes"),
+    )
 
     def plain(records: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
         return sorted(tuple(str(record[name]) for name in told) for record in records)

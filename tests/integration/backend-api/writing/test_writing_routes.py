@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from support.research.known_papers import KNOWN
+from support.writing import PNG
 
 RETRACTED = next(one for one in KNOWN if one.is_retracted)
 
@@ -170,6 +171,44 @@ async def test_a_preview_has_citations_that_name_their_keys(studio: Any) -> None
     assert "<b onclick" not in html
     assert "[citation not verified: none]" in html
     assert 'id="sec-s1"' in html
+
+
+async def test_figures_are_in_preview_and_document_and_a_missing_one_is_a_problem_at_its_place(studio: Any) -> None:
+    session_id = await studio.gateway.session(studio.anna)
+    files = studio.gateway.workspace.files.setdefault(session_id, {})
+    files |= {"plots/one.png": PNG, "notes.txt": b"no picture", "big.png": PNG + b"\0" * 3 * 1024**2}
+    project = await studio.done("POST", "", {"title": "A study", "session_id": session_id})
+    path = f"/{project['id']}"
+    outline = {"outline": [{"title": "One"}]}
+    project = await studio.done("PUT", f"{path}/outline", outline, etag=project["outline_etag"])
+    text = "![A plot](plots/one.png)\n\n![Gone](gone.png)\n\n![Notes](notes.txt)\n\n![Big](big.png)"
+    await studio.write(project, text)
+    html = (await studio.done("GET", f"{path}/preview"))["html"]
+    assert html.count('src="data:image/png;base64,') == 1
+    for told in (
+        "[figure missing: gone.png]",
+        "[no picture: notes.txt]",
+        "[figure too large for the preview: big.png]",
+    ):
+        assert told in html
+    findings = (await studio.done("POST", f"{path}/check"))["findings"]
+    assert [(one["code"], one["severity"], one["section_id"], text[one["at"] :][:7]) for one in findings] == [
+        ("figure_missing", "error", "s1", "![Gone]"),
+        ("figure_missing", "error", "s1", "![Notes"),
+    ]
+    anyway = (await studio.ask("POST", f"{path}/export?format=html&anyway=true")).text
+    assert anyway.count('src="data:image/png;base64,') == 2
+
+
+async def test_no_figure_of_another_users_workspace_is_shown(studio: Any) -> None:
+    bert = await studio.gateway.user("bert")
+    session_id = await studio.gateway.session(bert)
+    studio.gateway.workspace.files[session_id] = {"one.png": PNG}
+    project = await studio.done("POST", "", {"title": "A study", "session_id": session_id})
+    outline = {"outline": [{"title": "One"}]}
+    project = await studio.done("PUT", f"/{project['id']}/outline", outline, etag=project["outline_etag"])
+    await studio.write(project, "![A plot](one.png)")
+    assert "[figure missing: one.png]" in (await studio.done("GET", f"/{project['id']}/preview"))["html"]
 
 
 async def test_a_figure_that_is_missing_is_said(studio: Any) -> None:

@@ -16,6 +16,8 @@ from backend_api.agent.tasks import (
     TaskBoard,
     TaskChange,
     TasksRefusedError,
+    changed_by_person,
+    describe_edit,
     listed,
     open_blockers,
     task_of,
@@ -128,3 +130,45 @@ def test_a_change_goes_on_from_one_that_is_not_recorded_yet_and_the_newest_count
     assert board.known() == second, "whichever was stored first"
     recorded[0] = replace(second, version=9, tasks=[])
     assert board.known().tasks == []
+
+
+def test_a_change_that_is_not_recorded_is_made_once_more_on_what_the_person_changed() -> None:
+    recorded = having(2)
+    board = TaskBoard(lambda: recorded)
+    first = board.change(lambda known: with_change(known, "1", TaskChange(status="completed")))
+    board.change(lambda known: with_task(known, Task(id="", subject="of the agent")))
+    board.change(lambda known: with_change(known, "2", TaskChange(owner="me")))
+    recorded = changed_by_person(first, lambda known: without_task(known, "2"))
+    board.settle(first)
+    known = board.known()
+    assert [(task.id, task.subject, task.status) for task in known.tasks] == [
+        ("1", "part 1", "completed"),
+        ("3", "of the agent", "pending"),
+    ], "what can't be any more is left out"
+    assert (known.edits, known.by) == (1, "agent")
+    assert known.version > recorded.version
+    assert board.known() == known
+
+
+def test_the_person_ticks_off_what_is_blocked_and_an_agent_does_not() -> None:
+    known = blocked(having(2), ("1", "2"))
+    done = TaskChange(status="completed")
+    assert "blocked by 1" in refusal(known, "2", done)
+    ticked = changed_by_person(known, lambda one: with_change(one, "2", done, though_blocked=True))
+    assert (ticked.tasks[1].status, ticked.by, ticked.edits, ticked.version) == ("completed", "person", 1, 1)
+
+
+def test_an_edit_is_told_task_by_task() -> None:
+    before = having(4).tasks
+    after = [replace(before[0], status="completed"), replace(before[2], priority="high"), before[3]]
+    assert describe_edit(before, [*after, Task(id="5", subject="new")]) == [
+        "- deleted task 2: part 2",
+        "- set task 1 to completed: part 1",
+        "- edited task 3: part 3",
+        "- added task 5: new",
+    ]
+
+
+def test_a_priority_is_told_where_it_is_not_the_usual_one() -> None:
+    known = with_change(having(2), "1", TaskChange(priority="high"))
+    assert listed(known.tasks) == "The tasks are:\n1. [pending] part 1 (high priority)\n2. [pending] part 2"

@@ -70,3 +70,20 @@ def test_an_entry_of_ris_is_one_line_a_value() -> None:
         "ER  - ",
         "",
     ]
+
+
+def test_where_it_stands_is_told_by_its_kind() -> None:
+    place: dict[str, Any] = {"volume": "9", "issue": "8", "pages": "1735–1780", "publisher": "MIT Press"}
+    (article,) = written([record(venue="Neural Computation", kind="article-journal", **place)], "bibtex")
+    assert article.startswith("@article{")
+    assert "  volume = {9},\n  number = {8},\n  pages = {1735--1780},\n  publisher = {MIT Press},\n" in article
+    (talk,) = written([record(venue="Proceedings", kind="paper-conference")], "bibtex")
+    assert talk.startswith("@inproceedings{")
+    assert "  booktitle = {Proceedings}," in talk
+    (thesis,) = written([record(kind="thesis", publisher=r"Université \input{x}")], "bibtex")
+    assert thesis.startswith("@phdthesis{")
+    assert r"  school = {Université \textbackslash{}input\{x\}}," in thesis
+    (entry,) = written([record(venue="Proceedings", kind="paper-conference", **place)], "ris")
+    assert entry.splitlines()[0] == "TY  - CONF"
+    for line in ("T2  - Proceedings", "VL  - 9", "IS  - 8", "SP  - 1735", "EP  - 1780", "PB  - MIT Press"):
+        assert line in entry.splitlines()

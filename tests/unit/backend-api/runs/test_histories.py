@@ -45,10 +45,8 @@ class CountingLog(MemoryEventLog):
         super().__init__(store)
         self.reads = self.read_events = self.read_bodies = 0
 
-    async def read_entries(
-        self, session_id: SessionId, *, after: int, limit: int, most: int | None = None
-    ) -> tuple[list[Entry], bool]:
-        page, is_end = await super().read_entries(session_id, after=after, limit=limit, most=most)
+    async def read_entries(self, session_id: SessionId, **bounds: Any) -> tuple[list[Entry], bool]:
+        page, is_end = await super().read_entries(session_id, **bounds)
         self.reads += 1
         self.read_events += len(page)
         return page, is_end

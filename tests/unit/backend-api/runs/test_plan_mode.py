@@ -124,6 +124,7 @@ def test_of_all_tools_it_has_those_that_only_look_and_none_that_starts_a_program
         *("papers_by_author", "paper_code", "paper_data", "corpus_list", "corpus_read"),
         *("project_list", "section_read", "citations_check", "draft_read"),
         *("task_create", "task_get", "task_update", "task_list", "exit_plan_mode"),
+        *("resource_add", "resource_list", "resource_update", "resource_remove"),
         *("spawn_teammate", "list_teammates", "send_message", "read_inbox", "broadcast", "shutdown_request"),
         *("check_protocol", "plan_review", "submit_plan", "answer_shutdown"),
         *("file_find", "file_list", "file_read", "file_search", "code_definition", "code_references", "code_symbols"),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from backend_api.agent.capability import Setup
 from backend_api.agent.events import (
     ContextCompacted,
+    ContextNote,
     Task,
     TasksUpdated,
     ToolFinished,
@@ -24,7 +25,15 @@ from backend_api.agent.model import (
     ToolTurn,
     UsagePart,
 )
-from backend_api.agent.tasks import TaskBoard, with_task, without_task
+from backend_api.agent.tasks import (
+    NO_TASKS,
+    TaskBoard,
+    TaskChange,
+    changed_by_person,
+    with_change,
+    with_task,
+    without_task,
+)
 from backend_api.agent.tool import Tool
 from backend_api.agent.tools.local import LocalTools
 from backend_api.agent.tools.task import TaskTool
@@ -238,3 +247,50 @@ async def test_a_file_that_can_not_be_written_is_written_with_the_next_change() 
     assert board.mirrored == {}
     await MirrorTasks(AgentFiles(sandboxes, MemoryWorkspace()))(session, ANNA, board)
     assert list(board.mirrored) == ["1"]
+
+
+def edit(stage: Stage, session: SessionId, change: Callable[[TasksUpdated], TasksUpdated]) -> None:
+    """As the person does it, on what is recorded."""
+    told = stage.payloads(session, TasksUpdated)
+    known = max(told, key=lambda one: one.version, default=NO_TASKS)
+    stage.store.store(stage.store.sessions[session], None, [changed_by_person(known, change)])
+
+
+async def test_a_change_of_the_person_in_the_middle_of_a_run_is_not_lost_and_its_model_reads_of_it() -> None:
+    stage, edits = Stage(), list[Callable[[TasksUpdated], TasksUpdated]]()
+
+    async def mirror(*_: Any) -> None:
+        # The change of the call is made and not recorded yet.
+        if edits:
+            edit(stage, session, edits.pop())
+
+    model = ScriptedModel(
+        calls(create("Dig"), create("Plant")),
+        calls(update("1", status="completed"), create("Water")),
+        calls(LIST),
+        DONE,
+    )
+    session = await stage.open_session(title="named")
+    async with working(worker_for(stage, model, LocalTools(task_tools(mirror)))):
+        edits.append(lambda known: with_task(known, Task(id="", subject="Ask the neighbour")))
+        await stage.until_finished(await stage.say(session, "go"))
+    told = stage.payloads(session, TasksUpdated)
+    assert sorted(one.version for one in told) == [one.version for one in told], "no version twice"
+    assert {subject for _, subject, _ in last(stage, session)} == {"Ask the neighbour", "Dig", "Plant", "Water"}
+    (note,) = [one for one in stage.payloads(session, ContextNote) if one.kind == "tasks"]
+    assert "- added task 1: Ask the neighbour" in note.text
+    assert "[pending] Dig" in note.text
+
+
+async def test_what_the_person_ticked_off_between_runs_is_read_once_and_begins_none() -> None:
+    stage = Stage()
+    model = ScriptedModel(calls(create("Dig")), DONE, DONE, DONE)
+    session = await stage.open_session(title="named")
+    async with working(worker_for(stage, model, Box())):
+        await stage.until_finished(await stage.say(session, "go"))
+        edit(stage, session, lambda known: with_change(known, "1", TaskChange(status="completed")))
+        await stage.until_finished(await stage.say(session, "and now?"))
+        await stage.until_finished(await stage.say(session, "and then?"))
+    notes = [one.text for one in stage.payloads(session, ContextNote) if one.kind == "tasks"]
+    assert len(notes) == 1
+    assert "- set task 1 to completed: Dig" in notes[0]

@@ -50,6 +50,7 @@ def test_a_value_is_kept_as_it_is_used(name: str, value: Any, kept: Any) -> None
         ("agent/thinking_effort", "huge"),
         ("appearance/theme", ["dark"]),
         ("notifications/finished", 1),
+        ("notifications/sound", "loud"),
     ],
 )
 def test_what_it_can_not_be_is_refused(name: str, value: Any) -> None:

@@ -49,7 +49,9 @@ def test_keys_are_found_where_pandoc_finds_them() -> None:
 
 def test_figures_are_those_of_the_workspace() -> None:
     text = "![a](plots/one.png) ![b [@x]](<two.png>){width=50%} ![c](https://example.org/x.png) ![d](plots/one.png)"
-    assert figures_in(project(text)) == ["plots/one.png", "two.png"]
+    text += "\n\n```\n![e](code.png)\n```\n"
+    assert [one.path for one in figures_in(project(text))] == ["plots/one.png", "two.png", "plots/one.png"]
+    assert [text[one.at] for one in figures_in(project(text))] == ["!"] * 3
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from backend_api.agent.tools.local import LocalTools
 from backend_api.writing.application import Writing
 from backend_api.writing.checking import CheckCitations
 from backend_api.writing.exporting import Export
+from backend_api.writing.figures import CollectFigures
 from backend_api.writing.ports import Rendering
 from backend_api.writing.projects import Projects
 from backend_api.writing.tools import writing_tools
@@ -33,7 +34,12 @@ class Tools:
             projects=Projects(store=self.store, now=lambda: AT),
             records=self.records,
             check=check,
-            export=Export(records=self.records, check=check, renderer=NoRenderer()),
+            export=Export(
+                records=self.records,
+                check=check,
+                figures=CollectFigures(ending_of=lambda _: "png"),
+                renderer=NoRenderer(),
+            ),
         )
         self._source = LocalTools(writing_tools(writing))
 

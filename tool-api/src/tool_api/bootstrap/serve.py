@@ -142,20 +142,29 @@ async def _on_disk_full(services: Services, *, goes_on: bool) -> None:
     if goes_on:
         await asyncio.gather(
             services.shells.end_all(),
+            services.terminals.end_all(),
             services.kernels.end_all(),
             services.background.end_commands(),
             end_mcp_programs(),
         )
     else:
         await asyncio.gather(
-            services.shells.end_commands(), services.kernels.end_executions(), services.background.end_commands()
+            services.shells.end_commands(),
+            services.terminals.end_commands(),
+            services.kernels.end_executions(),
+            services.background.end_commands(),
         )
 
 
 def _disk_watch(services: Services) -> Coroutine[None, None, None]:
     return services.keep_alive.disk.watch(
         lambda goes_on: _on_disk_full(services, goes_on=goes_on),
-        is_busy=lambda: services.shells.is_busy or services.kernels.is_busy or services.background.is_busy,
+        is_busy=lambda: (
+            services.shells.is_busy
+            or services.terminals.is_busy
+            or services.kernels.is_busy
+            or services.background.is_busy
+        ),
     )
 
 

@@ -28,6 +28,7 @@ from tool_api.ports.rules import PortRules, ports_of
 from tool_api.ports.tunnel import TunnelLimits, Tunnels
 from tool_api.registry import tool_table
 from tool_api.skills.folders import SKILLS
+from tool_api.terminals.terminals import Terminals
 from tool_api.tools.background.commands import BackgroundCommands
 from tool_api.tools.background.controller import BackgroundController
 from tool_api.tools.browser.downloads import Downloads
@@ -76,6 +77,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         tabs = Tabs(address, Downloads(workspace, disk.room), lambda: control.is_taken)
         stack.push_async_callback(tabs.close)
         shells = await stack.enter_async_context(Shells(settings.workspace, display=display))
+        terminals = await stack.enter_async_context(Terminals(settings.workspace, display=display))
         kernels = await stack.enter_async_context(
             Kernels(settings.workspace, settings.sandbox_kernel_python, Path.home(), display=display)
         )
@@ -141,6 +143,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             calls=calls,
             mcp=mcp,
             shells=shells,
+            terminals=terminals,
             kernels=kernels,
             background=background,
             workspace=workspace,
@@ -151,7 +154,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             tunnels=Tunnels(PortRules(own_ports=own_ports), TunnelLimits()),
             keep_alive=KeepAliveResponder(
                 access=access,
-                activity=Activity(lambda: shells.is_busy or kernels.is_busy or background.is_busy),
+                activity=Activity(lambda: shells.is_busy or kernels.is_busy or background.is_busy or terminals.is_busy),
                 watchdog=Watchdog(settings.sandbox_orphan_s),
                 disk=disk,
                 desktop_rests=lambda: desktop is None or desktop.rests,

@@ -19,6 +19,7 @@ from tool_api.http.metrics import router as metrics_router
 from tool_api.http.ports import ports_router
 from tool_api.http.services import Services
 from tool_api.http.skills import router as skills_router
+from tool_api.http.terminals import terminals_router
 from tool_api.http.vnc import screen_of, vnc_router
 
 
@@ -44,6 +45,7 @@ def create_app(services: Services) -> FastAPI:
     app.include_router(keep_alive_router)
     app.include_router(vnc)
     app.include_router(ports_router(services.access, services.tunnels))
+    app.include_router(terminals_router(services.access, services.terminals, is_allowed=not services.allowed_commands))
     app.include_router(
         mcp_programs_router(
             services.access, services.workspace.root, services.shells.environment, services.allowed_commands

@@ -16,6 +16,7 @@ from tool_api.desktop.supervisor import Desktop
 from tool_api.mcp.endpoint import McpEndpoint
 from tool_api.ports.tunnel import Tunnels
 from tool_api.skills.folders import SKILLS
+from tool_api.terminals.terminals import Terminals
 from tool_api.tools.background.commands import BackgroundCommands
 from tool_api.tools.code.kernels import Kernels
 from tool_api.tools.shell.shells import Shells
@@ -38,6 +39,7 @@ class Services:
     calls: Calls
     mcp: McpEndpoint
     shells: Shells
+    terminals: Terminals
     kernels: Kernels
     background: BackgroundCommands
     workspace: Workspace

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from backend_api.agent.capability import Capability
+from dataclasses import dataclass
+
+from backend_api.agent.capability import Capability, Setup
 
 _TEXT = """\
 Your computer
@@ -12,4 +14,22 @@ name files so that they can be guessed.
 - Installed programs, open shells and contexts of code live as long as the sandbox; the workspace stays when the \
 sandbox is rebuilt."""
 
-SANDBOX = Capability(name="sandbox", sections=lambda setup: [_TEXT] if setup.has_sandbox else [])
+OTHER_COMPUTER = "computer"
+"""The capability that loads it, where there is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherComputer:
+    """What is told of a computer that is no sandbox of ours."""
+
+    text: str
+
+
+def _sections(setup: Setup) -> list[str]:
+    if not setup.has_sandbox:
+        return []
+    other = setup.loaded.get(OTHER_COMPUTER)
+    return [other.text if isinstance(other, OtherComputer) else _TEXT]
+
+
+SANDBOX = Capability(name="sandbox", sections=_sections)

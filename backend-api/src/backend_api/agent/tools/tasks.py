@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from backend_api.agent.events import Task, TasksUpdated
+from backend_api.agent.events import Task, TaskPriority, TasksUpdated
 from backend_api.agent.tasks import (
     MAX_TASKS,
     TaskBoard,
@@ -61,6 +61,7 @@ class CreateArguments(Arguments):
         max_length=MAX_LINE_CHARACTERS,
         description="How it is said while somebody is at it, such as `Reading the log`.",
     )
+    priority: TaskPriority = "normal"
 
 
 class GetArguments(Arguments):
@@ -78,6 +79,7 @@ class UpdateArguments(Arguments):
     owner: Line | None = Field(
         default=None, max_length=MAX_OWNER_CHARACTERS, description="Who works on it; empty: nobody."
     )
+    priority: TaskPriority | None = None
     add_blocked_by: list[TaskId] = Field(
         default_factory=list[str],
         alias="addBlockedBy",
@@ -116,7 +118,11 @@ def task_tools(mirror: Mirror = no_mirror) -> list[Tool]:
 
     async def create(call: ToolCall, arguments: CreateArguments) -> Done:
         task = Task(
-            id="", subject=arguments.subject, description=arguments.description, active_form=arguments.active_form
+            id="",
+            subject=arguments.subject,
+            description=arguments.description,
+            active_form=arguments.active_form,
+            priority=arguments.priority,
         )
         return await changed(
             call,
@@ -147,6 +153,7 @@ def task_tools(mirror: Mirror = no_mirror) -> list[Tool]:
             description=arguments.description,
             active_form=arguments.active_form,
             owner=arguments.owner,
+            priority=arguments.priority,
             add_blocked_by=arguments.add_blocked_by,
             add_blocks=arguments.add_blocks,
             metadata=arguments.metadata,

@@ -43,6 +43,9 @@ class AgentFiles:
                 if (await self.sandboxes.status(session_id)).status not in _LIVING:
                     return False
                 sandbox = await self.sandboxes.ensure(session_id, user_id)
+                if sandbox.is_remote_host:
+                    # A machine of the user's: nothing is put there that neither they nor their agent wrote.
+                    return False
                 paths = await self.workspace.upload(sandbox, folder, _iterate(uploads), replaces=True)
         except (DomainError, TimeoutError) as error:
             reason = (

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from backend_api.conversations.application.session_rules import OptionRules, check_title
+from backend_api.conversations.application.session_targets import NO_TARGETS, SessionTargets
 from backend_api.conversations.domain.entity import Session, SessionStatus
 from backend_api.conversations.ports import SessionRepository
 from backend_api.identity.application.limits import Limits
@@ -25,11 +26,21 @@ class CreateSession:
     rules_of: Callable[[UserId], Awaitable[OptionRules]]
     limiter: RateLimiter
     limits: Limits
+    targets: SessionTargets = NO_TARGETS
 
     async def __call__(
-        self, user_id: UserId, title: str | None, model: str | None, options: dict[str, Any], preset: str | None = None
+        self,
+        user_id: UserId,
+        title: str | None,
+        model: str | None,
+        options: dict[str, Any],
+        preset: str | None = None,
+        *,
+        target_id: str | None = None,
     ) -> Session:
         check_title(title)
+        if target_id is not None:
+            options = dict(await self.targets.options(user_id, target_id, options))
         rules = await self.rules_of(user_id)
         rules.check_model(model)
         rules.check_preset(preset)
@@ -44,6 +55,7 @@ class CreateSession:
             model=model,
             preset=preset,
             options=options,
+            target_id=target_id,
             created_at=now,
             updated_at=now,
             active_at=now,

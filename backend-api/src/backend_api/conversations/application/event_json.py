@@ -51,8 +51,8 @@ def dump_bytes(value: object) -> bytes:
 
 
 def codec_of(cls: type[Any], *, is_change: bool = False) -> Codec:
-    """By the types of its fields: JSON's own, times, and dataclasses of such, alone or in a list. Raises `TypeError`
-    that names a field of any other type."""
+    """By the types of its fields: JSON's own, times, and dataclasses of such, alone or in a list, where they may be of
+    several classes that have a `kind`. Raises `TypeError` that names a field of any other type."""
     hints = get_type_hints(cls)
     names = tuple(field.name for field in fields(cls))
     converters = {name: _converters(hints[name], f"{cls.__name__}.{name}") for name in names}
@@ -148,6 +148,8 @@ def _converters(hint: Any, where: str) -> tuple[Convert | None, Convert | None]:
         some = [one for one in get_args(hint) if one is not NoneType]
         if len(some) == 1:
             return _converters(some[0], where)
+        if all(is_dataclass(one) and "kind" in one.__dataclass_fields__ for one in some):
+            return _of_kinds(cast("list[type[Any]]", some))
     if hint is datetime:
         return format_time, datetime.fromisoformat
     if is_dataclass(hint):
@@ -160,8 +162,23 @@ def _converters(hint: Any, where: str) -> tuple[Convert | None, Convert | None]:
     raise TypeError(f"{where}: events can't have {hint} in JSON")
 
 
+def _of_kinds(classes: list[type[Any]]) -> tuple[Convert, Convert]:
+    """Of several classes, told apart by their `kind`. One of a kind that only a newer vocabulary has is left out."""
+    codecs = {cls: codec_of(cls) for cls in classes}
+    by_kind = {kind: cls for cls in classes for kind in get_args(get_type_hints(cls)["kind"])}
+
+    def write(value: Any) -> dict[str, Any]:
+        return _write(codecs[type(value)], value)
+
+    def read(values: dict[str, Any]) -> Any:
+        cls = by_kind.get(values.get("kind", ""))
+        return None if cls is None else _read(cls, codecs[cls], values)
+
+    return write, read
+
+
 def _convert_all(convert: Convert, values: list[Any]) -> list[Any]:
-    return [convert(value) for value in values]
+    return [converted for value in values if (converted := convert(value)) is not None]
 
 
 def _is_plain(hint: Any) -> bool:

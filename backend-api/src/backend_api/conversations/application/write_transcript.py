@@ -31,9 +31,11 @@ class WriteTranscript:
         return await self.files.write(session_id, user_id, FOLDER, name, self._lines(session_id))
 
     async def _lines(self, session_id: SessionId) -> AsyncIterator[bytes]:
-        after, is_end = 0, False
+        after, is_end, path = 0, False, await self.log.path(session_id)
         while not is_end:
-            page, is_end = await self.log.read_entries(session_id, after=after, limit=_PAGE, most=_PAGE_BYTES)
+            page, is_end = await self.log.read_entries(
+                session_id, after=after, limit=_PAGE, most=_PAGE_BYTES, path=path
+            )
             for entry in page:
                 after = entry.event.seq or after
                 if isinstance(entry.event.payload, LlmRequest | LlmResponse):

@@ -46,7 +46,8 @@ _ENDS = frozenset({RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.STOPPED, Run
 class Session:
     """A conversation with its own sandbox. `updated_at` changes with everything, `active_at` when the user or the agent
     says something. `last_seq` is the number of its last stored event, 0 for none; `unread` counts the agent's messages
-    after `read_seq`, the user's read marker; `sandbox` is what was told last of its sandbox."""
+    after `read_seq`, the user's read marker; `sandbox` is what was told last of its sandbox; `target_id` is the
+    computer that its user chose for it, None for the usual one."""
 
     id: SessionId
     user_id: UserId
@@ -58,6 +59,7 @@ class Session:
     pinned: bool = False
     archived: bool = False
     folder_id: str | None = None
+    target_id: str | None = None
     created_at: datetime
     updated_at: datetime
     active_at: datetime

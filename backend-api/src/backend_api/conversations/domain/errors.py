@@ -131,6 +131,11 @@ class TooManyWaitingError(LimitError):
         return cls(text, retry_after_s=30)
 
 
+class TasksEditedError(Exception):
+    """The person changed the tasks of the session since those were read on which a change was made; nothing is
+    written."""
+
+
 class SessionQuotaError(LimitError):
     """The user has as many sessions as one may have."""
 

@@ -14,6 +14,7 @@ from backend_api.conversations.application.follow_events import FollowEvents
 from backend_api.conversations.application.follow_sessions import FollowSessions
 from backend_api.conversations.application.read_model_request import ReadModelRequest
 from backend_api.conversations.application.stream_slots import StreamSlots
+from backend_api.conversations.domain.entity import Session
 from backend_api.conversations.http.event_schema import EVENT_SCHEMA_PATH, event_schema
 from backend_api.conversations.http.event_stream import EventStream, event_frame
 from backend_api.conversations.http.feed_frames import feed_frame, feed_schema
@@ -33,6 +34,13 @@ _MAX_SEQ = 2**53
 PAGE_BYTES = 2_000_000
 
 
+OnPath = Annotated[
+    bool,
+    Query(
+        description="With `before`: only what is on the path that is shown, and what holds on every path, so that "
+        "numbers are missing between."
+    ),
+]
 After = Annotated[int | None, Query(ge=0, le=_MAX_SEQ)]
 Before = Annotated[
     int | None,
@@ -52,6 +60,10 @@ class EventPageBody(AnswerBody):
     items: list[dict[str, Any]] = Field(description=_EVENTS)
     last_seq: int
     has_more: bool
+    path: list[list[int]] | None = None
+    """With `on_path`: of the events before `path_since` the first and the last number of each stretch that is on the
+    path that is shown. Null where all are."""
+    path_since: int = 0
 
 
 def start_of(after: int | None, last_event_id: str | None) -> int | None:
@@ -98,6 +110,7 @@ async def events(
     limit: Annotated[int, Query(ge=1, le=1000)] = 500,
     format: Annotated[Literal["sse", "json"], Query()] = "sse",  # noqa: A002 -- the name on the wire
     last_event_id: LastEventId = None,
+    on_path: OnPath = False,
 ) -> Response:
     """Follow from `Last-Event-ID` or `after` on. With `format=json` one page of what is stored: the first events after
     `after`, or the last ones before `before`, at most `limit` and about 2 MB. Before a number greater than all are the
@@ -112,6 +125,8 @@ async def events(
         followed = follow_events(session.id, caller.user.id, start_of(after, last_event_id) or 0)
         slot = stream_slots.claim_slot(caller.claims, "sse")
         return EventStream(followed, event_frame, slot=slot, heartbeat_s=options.heartbeat_s)
+    if before is not None and on_path:
+        return await _page_of_path(session, log, before, limit)
     if before is not None:
         page = await log.read_back(session.id, before=before, limit=limit, most=PAGE_BYTES)
     else:
@@ -121,6 +136,18 @@ async def events(
     # Numbers have no holes, so the ends of a page say whether there is more, whatever bounded it.
     has_more = first > 1 if before is not None else last < last_seq
     body = dump({"items": [event_fields(event) for event in page], "last_seq": last_seq, "has_more": has_more})
+    return Response(body, media_type="application/json", headers={"Cache-Control": "no-store"})
+
+
+async def _page_of_path(session: Session, log: EventLog, before: int, limit: int) -> Response:
+    path = await log.path(session.id)
+    page = await log.read_back(session.id, before=before, limit=limit, most=PAGE_BYTES, path=path)
+    first = page[0].seq or 0 if page else 1
+    has_more = first > 1 and bool(await log.read_back(session.id, before=first, limit=1, path=path))
+    last_seq = max([session.last_seq, *(event.seq or 0 for event in page)])
+    told = {"path": [list(one) for one in path.ranges] if path.since else None, "path_since": path.since}
+    items = [event_fields(event) for event in page]
+    body = dump({"items": items, "last_seq": last_seq, "has_more": has_more, **told})
     return Response(body, media_type="application/json", headers={"Cache-Control": "no-store"})
 
 

@@ -22,6 +22,12 @@ class CreateSessionBody(RequestBody):
     model: str | None = Field(default=None, max_length=200)
     preset: str | None = Field(default=None, max_length=200, description=_PRESET)
     options: OptionsBody = OptionsBody()
+    target_id: str | None = Field(
+        default=None,
+        max_length=100,
+        description="One of GET /api/targets: the computer it works on, for as long as it is there; null: the usual "
+        "one. On a remote host enable_approval is true unless it is chosen here.",
+    )
 
 
 class UpdateSessionBody(RequestBody):
@@ -51,6 +57,7 @@ class SessionBody(AnswerBody):
     pinned: bool
     archived: bool
     folder_id: str | None
+    target_id: str | None
     created_at: Time
     updated_at: Time
     active_at: Time

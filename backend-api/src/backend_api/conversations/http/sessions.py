@@ -33,7 +33,9 @@ async def create_session(
 ) -> SessionBody:
     """Create a session."""
     body = body or CreateSessionBody()
-    session = await create_session(caller.user.id, body.title, body.model, body.options.chosen(), body.preset)
+    session = await create_session(
+        caller.user.id, body.title, body.model, body.options.chosen(), body.preset, target_id=body.target_id
+    )
     return SessionBody.of(session)
 
 

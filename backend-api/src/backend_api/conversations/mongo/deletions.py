@@ -29,6 +29,7 @@ _AT_ONCE = 200
 _OF_OTHER_CONTEXTS = (
     "background_commands",
     "opened_ports",
+    "resources",
     "shares",
     "share_parts",
     "search_messages",

@@ -29,6 +29,7 @@ class SessionDocument(Document):
     pinned: bool = False
     archived: bool = False
     folder_id: str | None = None
+    target_id: str | None = None
     created_at: datetime
     updated_at: datetime
     active_at: datetime | None = None

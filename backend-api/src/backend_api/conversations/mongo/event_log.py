@@ -9,9 +9,11 @@ from pymongo import ReturnDocument
 from pymongo.asynchronous.client_session import AsyncClientSession
 
 from backend_api.agent.events import Event, SandboxUpdated, StoredPayload
+from backend_api.agent.path import WHOLE, Path
 from backend_api.agent.recorded import Body
 from backend_api.conversations.domain.errors import EventBodyNotFoundError, SessionNotFoundError
 from backend_api.conversations.mongo.event_documents import insert_events, number, read_body, read_events, read_up_to
+from backend_api.conversations.mongo.paths import on_path, read_path
 from backend_api.conversations.ports import Entry
 from backend_api.kit.ids import SessionId
 from backend_api.kit.mongo.database import Database, Document
@@ -57,17 +59,24 @@ class MongoEventLog:
 
         return await in_transaction(self._database, work)
 
-    async def read(self, session_id: SessionId, *, after: int, limit: int, most: int | None = None) -> list[Event]:
+    async def path(self, session_id: SessionId, *, up_to: int | None = None) -> Path:
+        """See `read_path`."""
+        async with store_errors():
+            return await read_path(self._database, session_id, up_to=up_to)
+
+    async def read(
+        self, session_id: SessionId, *, after: int, limit: int, most: int | None = None, path: Path = WHOLE
+    ) -> list[Event]:
         """One indexed range."""
-        return await self._page(session_id, {"$gt": after}, 1, limit, most)
+        return await self._page(session_id, {"$gt": after}, 1, limit, most, path)
 
     async def read_entries(
-        self, session_id: SessionId, *, after: int, limit: int, most: int | None = None
+        self, session_id: SessionId, *, after: int, limit: int, most: int | None = None, path: Path = WHOLE
     ) -> tuple[list[Entry], bool]:
         """The same range with all fields."""
         batch = limit if most is None else max(1, min(limit, most // _USUAL_BYTES))
         async with store_errors():
-            wanted = {"session_id": session_id, "seq": {"$gt": after}}
+            wanted = {"session_id": session_id, "seq": {"$gt": after}, **on_path(path)}
             cursor = self._database["events"].find(wanted, batch_size=batch).sort("seq", 1).limit(limit)
             documents, is_cut = await read_up_to(cursor, most)
             events = await read_events(self._database, documents)
@@ -76,19 +85,19 @@ class MongoEventLog:
         return entries, len(entries) < limit and not is_cut
 
     async def read_back(
-        self, session_id: SessionId, *, before: int, limit: int, most: int | None = None
+        self, session_id: SessionId, *, before: int, limit: int, most: int | None = None, path: Path = WHOLE
     ) -> list[Event]:
         """The same range from its end."""
-        return (await self._page(session_id, {"$lt": before}, -1, limit, most))[::-1]
+        return (await self._page(session_id, {"$lt": before}, -1, limit, most, path))[::-1]
 
     async def _page(
-        self, session_id: SessionId, seq: Document, direction: int, limit: int, most: int | None
+        self, session_id: SessionId, seq: Document, direction: int, limit: int, most: int | None, path: Path
     ) -> list[Event]:
         batch = limit if most is None else max(1, min(limit, most // _USUAL_BYTES))
         async with store_errors(), self._pages:
             cursor = (
                 self._database["events"]
-                .find({"session_id": session_id, "seq": seq}, _SHOWN, batch_size=batch)
+                .find({"session_id": session_id, "seq": seq, **on_path(path)}, _SHOWN, batch_size=batch)
                 .sort("seq", direction)
                 .limit(limit)
             )

@@ -19,13 +19,13 @@ from backend_api.agent.events import (
 from backend_api.agent.tasks import NO_TASKS
 from backend_api.agent.usage import combine
 from backend_api.conversations.mongo.event_documents import read_events, read_up_to
+from backend_api.conversations.mongo.paths import on_path, read_path
+from backend_api.conversations.mongo.told_tasks import AT_ONCE
 from backend_api.kit.ids import SessionId
-from backend_api.kit.mongo.database import Database
+from backend_api.kit.mongo.database import Database, Document
 from backend_api.kit.mongo.transactions import store_errors
 
 _SAID = ("message.user", "message.completed")
-_AT_ONCE = 64
-"""Changes of tasks that may be stored in another order than they were made in: as many as calls work at once."""
 
 
 class MongoTranscripts:
@@ -38,12 +38,8 @@ class MongoTranscripts:
     async def messages(self, session_id: SessionId, *, up_to: int, limit: int, most: int | None = None) -> list[Event]:
         """The last ones, oldest first."""
         async with store_errors():
-            found = (
-                self._database["events"]
-                .find({"session_id": session_id, "type": {"$in": _SAID}, "agent_id": None, "seq": {"$lte": up_to}})
-                .sort("seq", -1)
-                .limit(limit)
-            )
+            wanted = await self._on_path(session_id, up_to)
+            found = self._database["events"].find(wanted | {"type": {"$in": _SAID}}).sort("seq", -1).limit(limit)
             documents, _ = await read_up_to(found, most)
             events = await read_events(self._database, documents)
         return events[::-1]
@@ -51,8 +47,8 @@ class MongoTranscripts:
     async def beginning(self, session_id: SessionId, *, limit: int, most: int | None = None) -> list[Event]:
         """The first ones."""
         async with store_errors():
-            wanted = {"session_id": session_id, "type": {"$in": _SAID}, "agent_id": None}
-            found = self._database["events"].find(wanted).sort("seq", 1).limit(limit)
+            wanted = await self._on_path(session_id)
+            found = self._database["events"].find(wanted | {"type": {"$in": _SAID}}).sort("seq", 1).limit(limit)
             documents, _ = await read_up_to(found, most)
             return await read_events(self._database, documents)
 
@@ -63,7 +59,7 @@ class MongoTranscripts:
 
     async def tasks(self, session_id: SessionId, *, up_to: int) -> list[Task]:
         """Those of the highest version."""
-        told = await self._find_payloads("tasks.updated", session_id, up_to, _AT_ONCE)
+        told = await self._find_payloads("tasks.updated", session_id, up_to, AT_ONCE)
         lists = [one for one in told if isinstance(one, TasksUpdated)]
         return max(lists, key=lambda one: one.version, default=NO_TASKS).tasks
 
@@ -84,7 +80,14 @@ class MongoTranscripts:
         return told[0] if told else None
 
     async def _find_payloads(self, type_: str, session_id: SessionId, up_to: int, limit: int) -> list[Payload]:
-        wanted = {"session_id": session_id, "type": type_, "agent_id": None, "seq": {"$lte": up_to}}
         async with store_errors():
+            wanted = await self._on_path(session_id, up_to) | {"type": type_}
             found = await self._database["events"].find(wanted).sort("seq", -1).limit(limit).to_list()
             return [event.payload for event in await read_events(self._database, found)]
+
+    async def _on_path(self, session_id: SessionId, up_to: int | None = None) -> Document:
+        """What the main agent's events fulfil, up to a number, on the path that is shown then."""
+        wanted: Document = {"session_id": session_id, "agent_id": None}
+        if up_to is not None:
+            wanted["seq"] = {"$lte": up_to}
+        return wanted | on_path(await read_path(self._database, session_id, up_to=up_to), with_beside=False)

@@ -9,7 +9,7 @@ from backend_api.previews.domain.entity import OpenedPort
 
 EVENTS_OF_A_CHANGE = 2
 ChangeEvents = tuple[PortOpened | PortClosed, ResourcesUpdated]
-"""What changed, then the whole new value."""
+"""What changed, then all ports."""
 
 
 def opening_events(port: OpenedPort, now_open: Sequence[OpenedPort]) -> ChangeEvents:

@@ -17,6 +17,7 @@ from backend_api.kit.mongo.transactions import AbandonedError, in_transaction, s
 from backend_api.previews.domain.change_events import EVENTS_OF_A_CHANGE, ChangeEvents, closing_events, opening_events
 from backend_api.previews.domain.entity import OpenedPort, PortId
 from backend_api.previews.domain.errors import PortNotFoundError, TooManyPortsError
+from backend_api.resources.mongo import whole
 
 
 class MongoOpenedPorts:
@@ -103,7 +104,9 @@ class MongoOpenedPorts:
         self, transaction: AsyncClientSession, session: Document, changes: ChangeEvents
     ) -> list[Event]:
         first = session["last_seq"] - EVENTS_OF_A_CHANGE + 1
-        events = number(session["_id"], first, session["updated_at"], session.get("active_run_id"), changes)
+        change, ports = changes
+        told = [change, await whole(self._database, transaction, session["_id"], ports.resources)]
+        events = number(session["_id"], first, session["updated_at"], session.get("active_run_id"), told)
         await insert_events(self._database, transaction, events)
         return events
 

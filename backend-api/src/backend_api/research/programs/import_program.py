@@ -33,6 +33,32 @@ _LATEX = re.compile(r"[\\{}$~]|--|``|''")
 _RIS_END = re.compile(r"^ER\s{0,2}-.*$", re.MULTILINE)
 _RIS_BEGIN = re.compile(r"^TY\s{0,2}-", re.MULTILINE)
 _BIBTEX_BEGIN = re.compile(r"^\s*@\s*[a-zA-Z]+\s*[{(]", re.MULTILINE)
+_BIBTEX_KINDS = {
+    "article": "article-journal",
+    "inproceedings": "paper-conference",
+    "conference": "paper-conference",
+    "incollection": "chapter",
+    "inbook": "chapter",
+    "book": "book",
+    "phdthesis": "thesis",
+    "mastersthesis": "thesis",
+    "thesis": "thesis",
+    "techreport": "report",
+    "report": "report",
+    "dataset": "dataset",
+}
+_RIS_KINDS = {
+    "JOUR": "article-journal",
+    "JFULL": "article-journal",
+    "CONF": "paper-conference",
+    "CPAPER": "paper-conference",
+    "CHAP": "chapter",
+    "BOOK": "book",
+    "EBOOK": "book",
+    "THES": "thesis",
+    "RPRT": "report",
+    "DATA": "dataset",
+}
 _YEAR = re.compile(r"(?<!\d)(1[0-9]\d\d|20\d\d)(?!\d)")
 _MARKS = {
     "'": "\u0301",
@@ -139,7 +165,12 @@ def bibtex_entry(entry: Entry) -> dict[str, Any]:
         "authors": names_of(fields.get("author") or fields.get("editor") or ""),
         "abstract": text("abstract"),
         "year": int(year[1]) if year else None,
-        "venue": text("journal", "journaltitle", "booktitle", "publisher", "school", "institution"),
+        "venue": text("journal", "journaltitle", "booktitle"),
+        "kind": _BIBTEX_KINDS.get(entry.entry_type.lower(), ""),
+        "volume": text("volume"),
+        "issue": text("number", "issue"),
+        "pages": text("pages"),
+        "publisher": text("publisher", "school", "institution", "organization"),
         "doi": fields.get("doi", "").strip(),
         "arxiv": fields.get("eprint", "").strip() if preprint in ("arxiv", "") else "",
         "url": fields.get("url", "").replace("\\", "").strip(),
@@ -217,7 +248,12 @@ def ris_entry(block: str) -> dict[str, Any]:
         "authors": [name for name in map(_name, authors[:MAX_AUTHORS]) if name],
         "abstract": text("abstract", "notes_abstract"),
         "year": int(year[1]) if year else None,
-        "venue": text("journal_name", "secondary_title", "alternate_title3", "alternate_title2", "publisher"),
+        "venue": text("journal_name", "secondary_title", "alternate_title3", "alternate_title2"),
+        "kind": _RIS_KINDS.get(str(one.get("type_of_reference", "")).upper(), ""),
+        "volume": text("volume"),
+        "issue": text("number"),
+        "pages": "-".join(filter(None, (text("start_page"), text("end_page")))),
+        "publisher": text("publisher"),
         "doi": text("doi"),
         "arxiv": "",
         "url": text("urls", "url"),

@@ -50,6 +50,11 @@ class _EntryBody(BaseModel):
     abstract: str
     year: int | None
     venue: str
+    kind: str = ""
+    volume: str = ""
+    issue: str = ""
+    pages: str = ""
+    publisher: str = ""
     doi: str
     arxiv: str
     url: str
@@ -139,6 +144,11 @@ def _entry_of(one: _EntryBody) -> Entry:
         abstract=one.abstract,
         year=one.year,
         venue=one.venue,
+        kind=one.kind,
+        volume=one.volume,
+        issue=one.issue,
+        pages=one.pages,
+        publisher=one.publisher,
         source=IMPORTED,
         url=one.url,
         doi=doi,

@@ -11,6 +11,18 @@ from backend_api.research.ports import Ask, Keys, Query, Rate, Source
 from backend_api.research.sources.shape import at, items, number, text, year_of
 
 NAME = "crossref"
+_KINDS = {
+    "journal-article": "article-journal",
+    "proceedings-article": "paper-conference",
+    "book-chapter": "chapter",
+    "book": "book",
+    "monograph": "book",
+    "edited-book": "book",
+    "reference-book": "book",
+    "dissertation": "thesis",
+    "report": "report",
+    "dataset": "dataset",
+}
 _RETRACTIONS = frozenset({"retraction", "withdrawal", "removal"})
 
 
@@ -59,6 +71,11 @@ def _paper(work: Any) -> Paper:
         abstract=text(work, "abstract"),
         year=next(filter(None, years), None),
         venue=text(work, "container-title", 0),
+        kind=_KINDS.get(text(work, "type"), ""),
+        volume=text(work, "volume"),
+        issue=text(work, "issue"),
+        pages=text(work, "page"),
+        publisher=text(work, "publisher"),
         source=NAME,
         url=text(work, "URL"),
         doi=parse_doi(text(work, "DOI")),
@@ -79,6 +96,8 @@ def _reference(one: Any) -> Paper:
         authors=(text(one, "author"),) if text(one, "author") else (),
         year=year_of(text(one, "year") or unstructured),
         venue=text(one, "journal-title"),
+        volume=text(one, "volume"),
+        pages=text(one, "first-page"),
         source=NAME,
         doi=parse_doi(text(one, "DOI")),
         arxiv_id=parse_arxiv(text(one, "DOI")),

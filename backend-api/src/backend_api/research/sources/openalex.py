@@ -10,10 +10,20 @@ from backend_api.research.ports import Ask, Keys, Query, Rate, Source
 from backend_api.research.sources.shape import at, items, number, text
 
 NAME = "openalex"
+_KINDS = {
+    "article": "article-journal",
+    "review": "article-journal",
+    "letter": "article-journal",
+    "book-chapter": "chapter",
+    "book": "book",
+    "dissertation": "thesis",
+    "report": "report",
+    "dataset": "dataset",
+}
 _MAX_ABSTRACT_WORDS = 3_000
 _FIELDS = (
     "id,doi,title,publication_year,authorships,abstract_inverted_index,primary_location,best_oa_location,locations,"
-    "cited_by_count,is_retracted,ids"
+    "cited_by_count,is_retracted,ids,biblio,type"
 )
 
 
@@ -76,6 +86,11 @@ def _paper(work: Any) -> Paper:
         abstract=_abstract(at(work, "abstract_inverted_index")),
         year=number(work, "publication_year"),
         venue=text(work, "primary_location", "source", "display_name"),
+        kind=_kind(work),
+        volume=text(work, "biblio", "volume"),
+        issue=text(work, "biblio", "issue"),
+        pages=_pages(work),
+        publisher=text(work, "primary_location", "source", "host_organization_name"),
         source=NAME,
         url=text(work, "id"),
         doi=parse_doi(text(work, "doi")),
@@ -85,6 +100,20 @@ def _paper(work: Any) -> Paper:
         citations=number(work, "cited_by_count"),
         is_retracted=at(work, "is_retracted") is True,
     )
+
+
+def _kind(work: Any) -> str:
+    """What stands in the proceedings of a conference is an article to OpenAlex."""
+    kind = _KINDS.get(text(work, "type"), "")
+    place = text(work, "primary_location", "source", "type")
+    if kind != "article-journal":
+        return kind
+    return {"conference": "paper-conference", "journal": kind, "": kind}.get(place, "")
+
+
+def _pages(work: Any) -> str:
+    first, last = text(work, "biblio", "first_page"), text(work, "biblio", "last_page")
+    return f"{first}-{last}" if first and last and first != last else first
 
 
 def _abstract(index: Any) -> str:

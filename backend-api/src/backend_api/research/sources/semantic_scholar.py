@@ -12,7 +12,8 @@ from backend_api.research.sources.shape import at, items, number, text
 
 NAME = "semantic_scholar"
 _GRAPH = "/graph/v1"
-_FIELDS = "title,abstract,year,venue,authors,externalIds,openAccessPdf,citationCount,url"
+_KINDS = {"JournalArticle": "article-journal", "Conference": "paper-conference", "Book": "book", "Dataset": "dataset"}
+_FIELDS = "title,abstract,year,venue,authors,externalIds,openAccessPdf,citationCount,url,journal,publicationTypes"
 
 
 async def _search(ask: Ask, query: Query) -> list[Paper]:
@@ -63,6 +64,9 @@ def _paper(found: Any) -> Paper:
         abstract=text(found, "abstract"),
         year=number(found, "year"),
         venue=text(found, "venue"),
+        kind=next((_KINDS[one] for one in map(str, items(found, "publicationTypes")) if one in _KINDS), ""),
+        volume=text(found, "journal", "volume").strip(),
+        pages=text(found, "journal", "pages").strip(),
         source=NAME,
         url=text(found, "url"),
         doi=parse_doi(text(found, "externalIds", "DOI")),

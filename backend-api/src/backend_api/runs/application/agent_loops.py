@@ -4,7 +4,7 @@ the agents below it."""
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -46,13 +46,14 @@ async def agent_loop(services: RunServices, lease: Lease, journal: RunJournal) -
         effective = EffectiveSettings(catalogue=services.catalogue)
         if services.effective_settings is not None and lease.has_settings:
             effective = await stack.enter_async_context(services.effective_settings(lease.run.user_id))
-        defaults = defaults_of(services.defaults, effective.options)
-        preset, options, below = services.presets.layered(defaults, lease.options)
-        model = await _choose(options.model, journal, effective)
-        tools = await stack.enter_async_context(services.mcp_tools(lease, journal, preset, model.info.context_window))
         # Who has kinds of sub-agents or anything that is loaded has settings, too: nobody else costs the store
         # a look.
         user_id, has_own = lease.run.user_id, lease.has_settings
+        loaded = await _loaded(services.capabilities, user_id, lease.run.session_id) if has_own else {}
+        defaults = defaults_of(services.defaults, effective.options, *_defaults(services.capabilities, loaded))
+        preset, options, below = services.presets.layered(defaults, lease.options)
+        model = await _choose(options.model, journal, effective)
+        tools = await stack.enter_async_context(services.mcp_tools(lease, journal, preset, model.info.context_window))
         setup = Setup(
             now=services.clock,
             options=options,
@@ -60,7 +61,7 @@ async def agent_loop(services: RunServices, lease: Lease, journal: RunJournal) -
             preset=preset,
             mode=options.mode,
             kinds=await services.kinds(user_id) if has_own else services.kinds.shared,
-            loaded=await _loaded(services.capabilities, user_id, lease.run.session_id) if has_own else {},
+            loaded=loaded,
             mcp_tools=tools,
         )
         loops = _Loops(
@@ -214,6 +215,10 @@ async def _loaded(capabilities: Sequence[Capability], user_id: UserId, session_i
         if one.load_of_session is not None:
             loaded[one.name] = await one.load_of_session(user_id, session_id)
     return loaded
+
+
+def _defaults(capabilities: Sequence[Capability], loaded: Mapping[str, object]) -> list[Options]:
+    return [one.defaults(loaded[one.name]) for one in capabilities if one.defaults is not None and one.name in loaded]
 
 
 def _choose_told(capabilities: Sequence[Capability], setup: Setup, model: ModelInfo) -> ToolSet:

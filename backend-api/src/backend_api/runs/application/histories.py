@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
-from backend_api.agent.events import Event, RunStarted
+from backend_api.agent.events import Event, PathSelected, RunStarted
+from backend_api.agent.path import WHOLE, Path
 from backend_api.agent.threads import Threads
 from backend_api.conversations.domain.entity import Accepted
 from backend_api.conversations.ports import EventLog
@@ -24,8 +25,8 @@ EVENT_CHARACTERS = 1_000
 
 @dataclass(slots=True)
 class History:
-    """The conversations of a session as far as they are read, event by event from the first on. `ends_with_message`:
-    it ends with the events of an accepted message, which its readers get another way."""
+    """The conversations of a session as far as they are read, event by event from the first one of its path on.
+    `ends_with_message`: it ends with the events of an accepted message, which its readers get another way."""
 
     session_id: SessionId
     threads: Threads = field(default_factory=Threads)
@@ -38,6 +39,8 @@ class History:
     """It ends with what this process has stored, and nothing up to there can be lost."""
     is_just_committed: bool = False
     """A moment ago, so that there was nothing else then."""
+    path: Path = WHOLE
+    """The one they are of. Where another one is selected all of it is read again."""
     _last: Event | None = None
     _is_checked: bool = True
 
@@ -51,13 +54,17 @@ class History:
         while True:
             last, back = self._last, 0 if self._is_checked else 1
             page, is_end = await log.read_entries(
-                self.session_id, after=self.last_seq - back, limit=PAGE, most=PAGE_BYTES
+                self.session_id, after=self.last_seq - back, limit=PAGE, most=PAGE_BYTES, path=self.path
             )
             if back and (not page or page[0].event != last):
                 # The database was restored from a backup: this history never was.
                 self._forget()
                 continue
             self._is_checked = True
+            if any(self._parts(entry.event) for entry in page[back:]):
+                self._forget()
+                self.path = await log.path(self.session_id)
+                continue
             for entry in page[back:]:
                 if (entry.event.seq or 0) > self.last_seq:
                     self._add(entry.event, entry.output)
@@ -79,7 +86,8 @@ class History:
         known."""
         if not events:
             return
-        self.is_just_committed = self.is_committed = self.last_seq == (events[0].seq or 0) - 1
+        goes_on = self.last_seq == (events[0].seq or 0) - 1 and not any(self._parts(event) for event in events)
+        self.is_just_committed = self.is_committed = goes_on
         if self.is_committed:
             for event, output in zip_longest(events, outputs):
                 self._add(event, output)
@@ -89,15 +97,22 @@ class History:
         self.ends_with_message = False
         self._is_checked = self._last is None
 
+    def _parts(self, event: Event) -> bool:
+        """Whether another path is selected with it."""
+        return isinstance(event.payload, PathSelected) and (event.seq or 0) > self.path.since
+
     def _add(self, event: Event, output: str | None) -> None:
-        self.threads.apply(event, output)
+        if self.path.has(event.seq or 0):
+            self.threads.apply(event, output)
+        else:
+            self.threads.apply_beside(event)
         self._last = event
         if isinstance(event.payload, RunStarted):
             self.started = event
         self.weight += _weight(event) + 2 * len(output or "")
 
     def _forget(self) -> None:
-        self.threads, self.started, self._last = Threads(), None, None
+        self.threads, self.started, self._last, self.path = Threads(), None, None, WHOLE
         self.weight, self._is_checked, self.is_committed = 0, True, False
 
 

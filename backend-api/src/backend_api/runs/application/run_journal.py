@@ -47,6 +47,7 @@ from backend_api.agent.tool import Delegate, Done, OpenCall, ToolCall, Waits
 from backend_api.agent.usage import combine
 from backend_api.agent.waits import Wait, WaitRefusedError
 from backend_api.conversations.domain.entity import Lease
+from backend_api.conversations.domain.errors import TasksEditedError
 from backend_api.conversations.domain.kept_calls import KeptCallsOfSession
 from backend_api.conversations.domain.live_text import MESSAGE, OUTPUT, THINKING
 from backend_api.conversations.ports import EventLog, RunLedger
@@ -489,10 +490,21 @@ class RunJournal:
     async def _write(self, items: Sequence[Recorded], handled: int) -> None:
         self.has_begun.set()
         items = self._agents.with_ends(self._with_preface(items), self._at_work)
-        events = await self._ledger.record(self.lease, items, handled=handled)
+        while True:
+            try:
+                events = await self._ledger.record(self.lease, items, handled=handled)
+                break
+            except TasksEditedError:
+                # The person was first: what the agents changed is made once more on that.
+                async with self._reading:
+                    await self._history.read_on(self._log)
+                items = [self._with_edits(item) for item in items]
         for item in items:
             self._note(item.payload)
         self.add_stored(events, items)
+
+    def _with_edits(self, item: Recorded) -> Recorded:
+        return replace(item, payload=self.tasks.known()) if isinstance(item.payload, TasksUpdated) else item
 
     def add_stored(self, events: Sequence[Event], items: Sequence[Recorded] = ()) -> None:
         """Show what was stored, with what the model reads of it, and know it from now on."""
@@ -528,6 +540,8 @@ class RunJournal:
                 self._at_work.pop(call_id, None)
             case FilesChanged():
                 add_changed(self.files, payload)
+            case TasksUpdated():
+                self.tasks.settle(payload)
             case MessageCompleted(agent_id=None):
                 self._open_message = None
             case ContextOpened(agent_id=None) | ContextNote(agent_id=None):

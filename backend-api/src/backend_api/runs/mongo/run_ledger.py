@@ -19,6 +19,7 @@ from backend_api.agent.events import (
     MessageUser,
     RunQueued,
     StoredPayload,
+    TasksUpdated,
 )
 from backend_api.agent.recorded import Recorded
 from backend_api.agent.waits import Wait
@@ -36,6 +37,7 @@ from backend_api.conversations.domain.errors import (
     LeaseLostError,
     MessageDiffersError,
     SessionNotFoundError,
+    TasksEditedError,
     TooManyWaitingError,
 )
 from backend_api.conversations.mongo.event_documents import (
@@ -73,6 +75,7 @@ from backend_api.conversations.mongo.run_queries import (
     unseen_after,
     users_with,
 )
+from backend_api.conversations.mongo.told_tasks import last_tasks
 from backend_api.conversations.mongo.used_documents import using_of
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.mongo.database import Database, Document
@@ -310,6 +313,7 @@ class MongoRunLedger(RunEndings):
                 await self._update_leased(lease, {"inbox": unhandled(handled)})
             return []
         told = [item.payload for item in items]
+        tasks = [one for one in told if isinstance(one, TasksUpdated)]
         changes = more_unread(told) | using_of(lease.run, told)
         if seen := max(item.seen_seq for item in items):
             changes["waiting"] = unseen_after(seen)
@@ -324,6 +328,8 @@ class MongoRunLedger(RunEndings):
             )
             if session is None:
                 raise LeaseLostError("The run was taken over after an interruption, or it ended.")
+            if tasks and (await last_tasks(self._database, lease.run.session_id, transaction)).edits > tasks[-1].edits:
+                raise TasksEditedError
             first = session["last_seq"] - len(items) + 1
             events = number(lease.run.session_id, first, session["updated_at"], lease.run.id, told)
             await insert_recorded(self._database, transaction, events, items)

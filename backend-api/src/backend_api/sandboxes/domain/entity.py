@@ -21,7 +21,8 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sandbox:
-    """A sandbox that is ready. `generation` tells a rebuilt one from its predecessor."""
+    """A sandbox that is ready. `generation` tells a rebuilt one from its predecessor. One that `is_remote_host` is a
+    machine of the user's that no manager started: it has shells and files, and no endpoint."""
 
     id: str
     session_id: str
@@ -29,6 +30,7 @@ class Sandbox:
     has_desktop: bool
     has_network: bool
     expires_at: datetime
+    is_remote_host: bool = False
 
 
 QueueReason = Literal["capacity", "user_limit"]

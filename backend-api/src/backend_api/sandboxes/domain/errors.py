@@ -52,6 +52,20 @@ class NoDesktopError(ConflictError):
     code = "no_desktop"
 
 
+class NotOnRemoteHostError(ConflictError):
+    """A remote host has shells and files, and nothing else that a sandbox has."""
+
+    code = "not_on_remote_host"
+
+    @classmethod
+    def of_session(cls) -> NotOnRemoteHostError:
+        """For what needs a sandbox of its own."""
+        return cls(
+            "This conversation works on a remote host, which has shells and files only. Begin a conversation on the "
+            "usual computer for this."
+        )
+
+
 class PathForbiddenError(ForbiddenError):
     """A path outside the workspace, through a symlink too."""
 

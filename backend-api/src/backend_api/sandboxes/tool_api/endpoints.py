@@ -17,7 +17,7 @@ import httpx
 
 from backend_api.kit.context_headers import add_context_headers
 from backend_api.sandboxes.domain.entity import Sandbox, Scope
-from backend_api.sandboxes.domain.errors import SandboxUnavailableError
+from backend_api.sandboxes.domain.errors import NotOnRemoteHostError, SandboxUnavailableError
 from contracts.sandboxes import EndpointToken
 from service_kit.bounded_http import Answer, BoundedHttp, Bounds, StreamedAnswer
 
@@ -120,7 +120,10 @@ class Endpoints:
 
     @asynccontextmanager
     async def open(self, sandbox: Sandbox, scopes: Iterable[Scope]) -> AsyncGenerator[Endpoint]:
-        """For one call, which is over at the end of the block. Raises `SandboxUnavailableError`."""
+        """For one call, which is over at the end of the block. Raises `SandboxUnavailableError`, and
+        `NotOnRemoteHostError` for a computer that has no endpoint."""
+        if sandbox.is_remote_host:
+            raise NotOnRemoteHostError.of_session()
         token = await self._tokens.token(sandbox, scopes)
         pool, idle = self._pool_at(token.endpoint, sandbox)
         pool.users += 1
@@ -133,7 +136,9 @@ class Endpoints:
                 await pool.aclose()
 
     async def address(self, sandbox: Sandbox, scopes: Iterable[Scope]) -> EndpointToken:
-        """Token and address, for connections that are not HTTP calls."""
+        """Token and address, for connections that are not HTTP calls. Raises as `open`."""
+        if sandbox.is_remote_host:
+            raise NotOnRemoteHostError.of_session()
         return await self._tokens.token(sandbox, scopes)
 
     def refuse(self, sandbox: Sandbox) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from backend_api.agent.events import StepStatus, TaskStatus, TodoStatus
+from backend_api.agent.events import StepStatus, TodoStatus
 from backend_api.background.http.background_schemas import BackgroundCommandBody
 from backend_api.conversations.http.run_schemas import UsageBody, message_fields, run_fields
 from backend_api.conversations.http.session_schemas import SessionBody
 from backend_api.kit.http.schemas import AnswerBody
 from backend_api.previews.http.port_schemas import OpenedPortBody
+from backend_api.resources.http import KeptResourceBody
+from backend_api.resources.task_bodies import TaskBody
 from backend_api.sandboxes.http.sandbox_schemas import SandboxBody
 from backend_api.session_state.application import State
 
@@ -28,18 +30,6 @@ class TodoBody(AnswerBody):
     content: str
     status: TodoStatus
     active_form: str
-
-
-class TaskBody(AnswerBody):
-    id: str
-    subject: str
-    description: str
-    active_form: str
-    status: TaskStatus
-    owner: str
-    blocked_by: list[str]
-    blocks: list[str]
-    metadata: dict[str, Any]
 
 
 class PortResourceBody(OpenedPortBody):
@@ -62,9 +52,9 @@ class StateBody(AnswerBody):
     """The agent's own working list, as `todos.updated` told last."""
     background: list[BackgroundCommandBody]
     """The commands that run in the background of its sandbox; `GET .../background` has those that ended, too."""
-    resources: list[PortResourceBody]
-    """What is open of its sandbox to the person's browser, as `resources.updated` tells with each change; the one
-    opened last comes last."""
+    resources: list[KeptResourceBody | PortResourceBody]
+    """What agent and person keep with it, then what is open of its sandbox to the person's browser, as
+    `resources.updated` tells with each change; the one opened last comes last."""
     usage: UsageBody
     sandbox: SandboxBody
     last_seq: int
@@ -81,7 +71,10 @@ class StateBody(AnswerBody):
             tasks=[TaskBody.model_validate(task) for task in state.tasks],
             todos=[TodoBody.model_validate(todo) for todo in state.todos],
             background=[BackgroundCommandBody.of(command) for command in state.background],
-            resources=[PortResourceBody.model_validate(port) for port in state.ports],
+            resources=[
+                *(KeptResourceBody.of(one) for one in state.resources),
+                *(PortResourceBody.model_validate(port) for port in state.ports),
+            ],
             usage=UsageBody.model_validate(state.usage),
             sandbox=SandboxBody.of(state.sandbox, seq=state.session.last_seq),
             last_seq=state.session.last_seq,

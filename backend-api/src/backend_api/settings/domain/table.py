@@ -93,6 +93,7 @@ LANGUAGE = Setting(category="appearance", key="language", check=values.one_of("e
 FACE = Setting(category="appearance", key="face", check=values.one_of("user", "developer"))
 NOTIFY_WAITING = Setting(category="notifications", key="waiting", check=values.flag)
 NOTIFY_FINISHED = Setting(category="notifications", key="finished", check=values.flag)
+NOTIFY_SOUND = Setting(category="notifications", key="sound", check=values.flag)
 
 SETTINGS: tuple[Setting, ...] = (
     DEFAULT_MODEL,
@@ -115,6 +116,7 @@ SETTINGS: tuple[Setting, ...] = (
     FACE,
     NOTIFY_WAITING,
     NOTIFY_FINISHED,
+    NOTIFY_SOUND,
 )
 _BY_NAME = {setting.name: setting for setting in SETTINGS}
 

@@ -73,9 +73,9 @@ class ExportSession:
         return Export(name=f"{name}.zip", media_type="application/zip", pieces=_sent(file))
 
     async def _shown(self, session: Session, include: frozenset[str], hiding: Hiding) -> AsyncGenerator[Fields]:
-        after = 0
+        after, path = 0, await self.log.path(session.id, up_to=session.last_seq)
         while after < session.last_seq:
-            events = await self.log.read(session.id, after=after, limit=PAGE, most=PAGE_BYTES)
+            events = await self.log.read(session.id, after=after, limit=PAGE, most=PAGE_BYTES, path=path)
             if not events:
                 return
             after = events[-1].seq or 0

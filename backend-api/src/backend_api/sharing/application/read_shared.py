@@ -95,7 +95,11 @@ class ReadShared:
     async def page(self, share: Share, session: Session, *, after: int, limit: int) -> SharedPage:
         """The next events after a number."""
         last = self.last_seq(share, session)
-        events = await self.log.read(session.id, after=after, limit=limit, most=PAGE_BYTES) if after < last else []
+        path = await self.log.path(session.id, up_to=last)
+        is_more = after < last
+        events = (
+            await self.log.read(session.id, after=after, limit=limit, most=PAGE_BYTES, path=path) if is_more else []
+        )
         events = [event for event in events if (event.seq or 0) <= last]
         shown = [fields for event in events if (fields := shown_fields(event, share.include)) is not None]
         hiding = await self.owner_mask(share.user_id)
@@ -105,7 +109,8 @@ class ReadShared:
 
     async def body(self, share: Share, session: Session, seq: int) -> Body:
         """The long output of an event that is shown. Raises `EventBodyNotFoundError`."""
-        is_within = 0 < seq <= self.last_seq(share, session)
+        last = self.last_seq(share, session)
+        is_within = 0 < seq <= last and (await self.log.path(session.id, up_to=last)).has(seq)
         events = await self.log.read(session.id, after=seq - 1, limit=1) if is_within else []
         if not events or events[0].seq != seq or shown_body(events[0], share.include) is None:
             raise EventBodyNotFoundError("This event has no body.")
@@ -121,6 +126,7 @@ class ReadShared:
         being written comes once it is whole, as a secret in it is only known then. Ends when the link is revoked or
         expires, or the conversation is deleted; that of a snapshot ends with its last event."""
         hiding = await self.owner_mask(share.user_id)
+        path = await self.log.path(session.id, up_to=self.last_seq(share, session))
         loop = asyncio.get_running_loop()
         looked_at = float("-inf")
         async with aclosing(self.follow(session.id, session.user_id, after)) as followed:
@@ -135,7 +141,8 @@ class ReadShared:
                         continue
                     if share.mode == "snapshot" and (event.seq or 0) > share.through_seq:
                         return
-                    fields = shown_fields(event, share.include)
+                    is_shown = event.seq is not None and path.has(event.seq)
+                    fields = shown_fields(event, share.include) if is_shown else None
                     yield None if fields is None else hiding.value(fields)
             except SessionNotFoundError:
                 return

@@ -11,6 +11,7 @@ from backend_api.agent.events import (
     Event,
     MessageCompleted,
     MessageUser,
+    PathSelected,
     PlanDecided,
     PlanProposed,
     QuestionAnswered,
@@ -71,6 +72,8 @@ def _said(event: Event, with_files: bool) -> Fields | None:
         return {"plan_id": payload.plan_id, "decision": payload.decision, "feedback": payload.feedback}
     if isinstance(payload, RunFinished):
         return {"status": payload.status}
+    if isinstance(payload, PathSelected):
+        return {}  # a reader who follows reads the conversation anew
     return None
 
 

@@ -49,7 +49,22 @@ _ENVIRONMENTS = re.compile(
     r"|alignedat|gathered|split|subarray"
 )
 _END_OF_MATH = re.compile(r"(?<!\\)\$|\\[()\[\]]")
-_LABELS = {"zh": ("参考文献", "图缺失", "引文未核实"), "": ("References", "figure missing", "citation not verified")}
+_LABELS = {
+    "zh": {
+        "references": "参考文献",
+        "missing": "图缺失",
+        "too_large": "图过大，预览中略去",
+        "no_picture": "不是图片",
+        "citation": "引文未核实",
+    },
+    "": {
+        "references": "References",
+        "missing": "figure missing",
+        "too_large": "figure too large for the preview",
+        "no_picture": "no picture",
+        "citation": "citation not verified",
+    },
+}
 
 
 class Refused(Exception):
@@ -90,6 +105,7 @@ class Document:
         cleaner = Cleaner(
             figures=self._figures(),
             known={one["id"] for one in self._references},
+            unseen=self._asked["unseen"],
             marked=self._asked["marked"],
             labels=self._labels,
         )
@@ -129,7 +145,7 @@ class Document:
             "link-citations": {"t": "MetaBool", "c": True},
         }
         if self._references:
-            meta["reference-section-title"] = {"t": "MetaInlines", "c": _words(self._labels[0])}
+            meta["reference-section-title"] = {"t": "MetaInlines", "c": _words(self._labels["references"])}
         return meta
 
     @property
@@ -200,14 +216,14 @@ class Document:
     def _html(self, tree: bytes) -> str:
         options = ["--from=json", "--to=html5", "--mathml", "--wrap=preserve", "--syntax-highlighting=none"]
         text = self._run([*options, "--section-divs", *self._cited, *self._numbered], tree).decode()
+        for name in self._asked["figures"].values():
+            text = text.replace(f'src="{name}"', f'src="{_data_address(name)}"')
         if not self._asked["is_preview"]:
             text = self._page(text)
         Path("out.html").write_text(text)
         return "out.html"
 
     def _page(self, text: str) -> str:
-        for name in self._asked["figures"].values():
-            text = text.replace(f'src="{name}"', f'src="{_data_address(name)}"')
         title = html.escape(self._asked["title"])
         authors = html.escape(", ".join(self._asked["authors"]))
         return (
@@ -229,10 +245,16 @@ class Cleaner:
     """What pandoc has read, without whatever is more than text, formulas, links and figures that are at hand."""
 
     def __init__(
-        self, figures: dict[str, str], known: set[str], marked: dict[str, str], labels: tuple[str, str, str]
+        self,
+        figures: dict[str, str],
+        known: set[str],
+        unseen: dict[str, str],
+        marked: dict[str, str],
+        labels: dict[str, str],
     ) -> None:
         self._figures = figures
         self._known = known
+        self._unseen = unseen
         self._marked = marked
         self._labels = labels
         self._shift = 0
@@ -298,7 +320,7 @@ class Cleaner:
         attributes, inlines, (source, _) = content
         name = self._figures.get(source)
         if name is None:
-            yield {"t": "Strong", "c": _words(f"[{self._labels[1]}: {source[:200]}]")}
+            yield {"t": "Strong", "c": _words(f"[{self._labels[self._unseen.get(source, 'missing')]}: {source[:200]}]")}
             return
         yield {"t": kind, "c": [_attributes(attributes), self._clean(inlines), [name, ""]]}
 
@@ -311,7 +333,7 @@ class Cleaner:
         for one in citations:
             key = one["citationId"]
             if key not in self._known or key in self._marked:
-                yield {"t": "Strong", "c": _words(f"[{self._labels[2]}: {key[:100]}]")}
+                yield {"t": "Strong", "c": _words(f"[{self._labels['citation']}: {key[:100]}]")}
 
     def _header(self, content: Any, kind: str) -> Iterator[Any]:
         level, attributes, inlines = content

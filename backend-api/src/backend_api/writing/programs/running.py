@@ -126,6 +126,7 @@ def _lay_out(wanted: Rendering, folder: Path) -> dict[str, object]:
         "references": list(wanted.references),
         "biblatex": wanted.biblatex,
         "figures": figures,
+        "unseen": dict(wanted.unseen),
         "marked": dict(wanted.marked),
         "is_preview": wanted.is_preview,
         "is_numbered": wanted.is_numbered,

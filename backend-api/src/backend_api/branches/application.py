@@ -1,0 +1,239 @@
+"""Change a message, have it answered again, go back, and begin another conversation from a message."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from backend_api.agent.events import BranchDeleted, Event, MessageUser, PathCause, PathSelected, RunQueued
+from backend_api.branches.domain import (
+    AttachmentGoneError,
+    BranchGrewError,
+    BranchShownError,
+    Fork,
+    MessageNotFoundError,
+    NotEditableError,
+    RunActiveError,
+    Tree,
+)
+from backend_api.branches.ports import BranchStore, Selection
+from backend_api.conversations.application.check_attachments import CheckAttachments
+from backend_api.conversations.domain.entity import MAX_MESSAGE_CHARACTERS, RunId, Session, SessionStatus
+from backend_api.conversations.domain.errors import MessageTooLongError
+from backend_api.conversations.ports import SessionRepository, SessionStream
+from backend_api.identity.application.limits import Limits
+from backend_api.identity.ports import RateLimiter
+from backend_api.kit.errors import InvalidError
+from backend_api.kit.ids import SessionId, UserId
+from backend_api.kit.notifier import Notifier, Topic
+from backend_api.kit.stored_time import to_millisecond
+from backend_api.kit.unseen import is_blank
+
+_NO_MESSAGE = "There is no such message in this conversation, or it was deleted with its branch."
+_COPY_NAME = "{title} (branch)"
+_MOST_TITLE = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """What a message becomes. `attachments` of None are those it had; with `run` it is answered at once."""
+
+    text: str
+    run: bool
+    attachments: tuple[str, ...] | None = None
+    client_message_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Went:
+    """The message that stands last, and the run that answers it, None where none does."""
+
+    message_id: str
+    run_id: RunId | None
+    seq: int
+    duplicate: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forks:
+    """Forks of the path shown, and the ids of the messages they name."""
+
+    forks: Sequence[Fork]
+    ids: Mapping[int, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Branches:
+    """What stood there before stays, and can be shown again. Files and other effects stay as they are.
+
+    Each raises `SessionNotFoundError` and, where it is given a message, `MessageNotFoundError`; what selects another
+    path raises `RunActiveError` while a run of the session has not ended.
+    """
+
+    sessions: SessionRepository
+    store: BranchStore
+    stream: SessionStream
+    notifier: Notifier
+    limiter: RateLimiter
+    limits: Limits
+    check_attachments: CheckAttachments
+    now: Callable[[], datetime]
+
+    async def edit(self, session_id: SessionId, user_id: UserId, message_id: str, edit: Edit) -> Went:
+        """The conversation goes on from another wording. Raises `NotEditableError`, `AttachmentGoneError`,
+        `InvalidError`, `MessageTooLongError`, `MessageDiffersError`, `LimitError`."""
+        await self.sessions.get(session_id, user_id)
+        event, tree = await self._find(session_id, message_id)
+        before = event.payload
+        if not isinstance(before, MessageUser):
+            raise NotEditableError("Only a message of yours can be changed. Have an answer made again instead.")
+        attachments = tuple(before.attachments) if edit.attachments is None else edit.attachments
+        _check_text(edit.text, attachments)
+        await self.limiter.hit(f"messages:{user_id}", limit=self.limits.messages_per_minute, window_s=60)
+        await self._check_files(session_id, user_id, attachments)
+        said = MessageUser(
+            message_id=uuid.uuid4().hex,
+            text=edit.text,
+            attachments=list(attachments),
+            client_message_id=edit.client_message_id,
+        )
+        selected = _selected(tree.until((event.seq or 0) - 1), "edit", message_id)
+        run_for = said.message_id if edit.run else None
+        events = await self._select(
+            session_id, user_id, Selection(selected=selected, message=said, run_for=run_for), tree
+        )
+        return _went(events)
+
+    async def regenerate(self, session_id: SessionId, user_id: UserId, message_id: str) -> Went:
+        """The message is answered once more; that of an answer is the one it answers. Raises `LimitError`."""
+        await self.sessions.get(session_id, user_id)
+        event, tree = await self._find(session_id, message_id)
+        asked = tree.asked_by(event.seq or 0)
+        if not asked:
+            raise MessageNotFoundError("Nothing was asked before this answer.")
+        await self.limiter.hit(f"messages:{user_id}", limit=self.limits.messages_per_minute, window_s=60)
+        asked_id = (await self.store.message_ids(session_id, [asked]))[asked]
+        selected = _selected(tree.until(asked), "regenerate", message_id)
+        events = await self._select(session_id, user_id, Selection(selected=selected, run_for=asked_id), tree)
+        return Went(message_id=asked_id, run_id=RunId(events[-1].run_id or ""), seq=asked)
+
+    async def undo(self, session_id: SessionId, user_id: UserId, message_id: str) -> MessageUser:
+        """Go back to before a message of the person's, which is answered with what was written."""
+        await self.sessions.get(session_id, user_id)
+        event, tree = await self._find(session_id, message_id)
+        if not isinstance(event.payload, MessageUser):
+            raise NotEditableError("Only a message of yours can be undone, and with it all that follows.")
+        selected = _selected(tree.until((event.seq or 0) - 1), "undo", message_id)
+        await self._select(session_id, user_id, Selection(selected=selected), tree)
+        return event.payload
+
+    async def show(self, session_id: SessionId, user_id: UserId, message_id: str) -> bool:
+        """Show the newest path that has this message; False where it is shown already."""
+        await self.sessions.get(session_id, user_id)
+        event, tree = await self._find(session_id, message_id)
+        ranges = tree.newest_with(event.seq or 0)
+        if ranges is None:
+            return False
+        await self._select(session_id, user_id, Selection(selected=_selected(ranges, "select", message_id)), tree)
+        return True
+
+    async def forks(self, session_id: SessionId, user_id: UserId) -> Forks:
+        """Where the conversation shown has other ways to go on."""
+        await self.sessions.get(session_id, user_id)
+        forks = (await self.store.tree(session_id)).forks()
+        named = {seq for fork in forks for seq in (fork.after_seq, *(one.seq for one in fork.children)) if seq}
+        return Forks(forks=forks, ids=await self.store.message_ids(session_id, sorted(named)))
+
+    async def delete(self, session_id: SessionId, user_id: UserId, message_id: str, messages: int | None) -> int:
+        """A message that is not shown and all that follows it can't be shown any more; answers how many. Raises
+        `BranchShownError`, and `BranchGrewError` where they are not the number that was said."""
+        await self.sessions.get(session_id, user_id)
+        event, tree = await self._find(session_id, message_id)
+        seq = event.seq or 0
+        if tree.shown.has(seq):
+            raise BranchShownError("This message is on the path that is shown. Show another one first.")
+        count = tree.count(seq)
+        if messages is not None and messages != count:
+            raise BranchGrewError(f"This branch has {count} messages by now. Look at it again before you delete it.")
+        deleted = BranchDeleted(message_id=message_id, at_seq=seq, messages=count)
+        await self.stream.append(session_id, await self.store.delete(session_id, deleted))
+        return count
+
+    async def branch(self, session_id: SessionId, user_id: UserId, message_id: str) -> Session:
+        """A conversation of its own, with a computer of its own, which begins with what was said up to a message.
+        Raises `RunActiveError` for one of the turn at work, `SessionQuotaError`, `LimitError`."""
+        source = await self.sessions.get(session_id, user_id)
+        event, tree = await self._find(session_id, message_id)
+        if event.run_id is not None and event.run_id == source.active_run_id:
+            raise RunActiveError("This turn is not over. Stop it first, or wait for its end.")
+        await self.limiter.hit(f"sessions:{user_id}", limit=self.limits.sessions_per_minute, window_s=60)
+        last = event.seq or 0
+        ranges = tree.until(last)
+        if not isinstance(event.payload, MessageUser) and event.run_id is not None:
+            end = await self.store.end_of_run(session_id, event.run_id, last)
+            ranges = tree.until(last if end is None else end)
+        at = to_millisecond(self.now())
+        target = replace(
+            source,
+            id=SessionId(uuid.uuid4().hex),
+            title=_COPY_NAME.format(title=source.title)[:_MOST_TITLE] if source.title else "",
+            status=SessionStatus.IDLE,
+            active_run_id=None,
+            sandbox=None,
+            created_at=at,
+            updated_at=at,
+            active_at=at,
+        )
+        await self.store.copy(source, target, ranges, at_most=self.limits.sessions_in_all)
+        return await self.sessions.get(target.id, user_id)
+
+    async def _find(self, session_id: SessionId, message_id: str) -> tuple[Event, Tree]:
+        event = await self.store.message(session_id, message_id)
+        if event is None:
+            raise MessageNotFoundError(_NO_MESSAGE)
+        tree = await self.store.tree(session_id)
+        if not tree.is_there(event.seq or 0):
+            raise MessageNotFoundError(_NO_MESSAGE)
+        return event, tree
+
+    async def _check_files(self, session_id: SessionId, user_id: UserId, paths: Sequence[str]) -> None:
+        try:
+            await self.check_attachments(session_id, user_id, paths)
+        except InvalidError as error:
+            raise AttachmentGoneError(
+                f"{error.detail} Attach the file again, or send the message without it (`attachments`)."
+            ) from error
+
+    async def _select(self, session_id: SessionId, user_id: UserId, selection: Selection, tree: Tree) -> list[Event]:
+        selection = replace(selection, last_user=tree.last_user(selection.selected.path))
+        events = await self.store.select(session_id, user_id, selection)
+        if isinstance(events[-1].payload, RunQueued):
+            await self.notifier.notify(Topic.RUN_QUEUED, events[-1].run_id or "")
+        if isinstance(events[0].payload, PathSelected):
+            await self.stream.append(session_id, events)
+        return events
+
+
+def _selected(path: list[list[int]], cause: PathCause, message_id: str) -> PathSelected:
+    return PathSelected(path=path, cause=cause, message_id=message_id)
+
+
+def _went(events: Sequence[Event]) -> Went:
+    """What an edit came to, or the one before it that was the same."""
+    said = next(event for event in events if isinstance(event.payload, MessageUser))
+    assert isinstance(said.payload, MessageUser)
+    return Went(
+        message_id=said.payload.message_id,
+        run_id=RunId(said.run_id) if said.run_id else None,
+        seq=said.seq or 0,
+        duplicate=len(events) == 1,
+    )
+
+
+def _check_text(text: str, attachments: Sequence[str]) -> None:
+    if is_blank(text) and not attachments:
+        raise InvalidError("The message would be empty. Write what the agent is to read.", field="body.text")
+    if len(text) > MAX_MESSAGE_CHARACTERS:
+        raise MessageTooLongError(f"A message has at most {MAX_MESSAGE_CHARACTERS} characters.")

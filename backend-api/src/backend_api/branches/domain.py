@@ -1,0 +1,178 @@
+"""What was said in a session on all of its paths, as a tree."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from backend_api.agent.path import WHOLE, Path, merged
+from backend_api.kit.errors import ConflictError, NotFoundError
+
+
+class MessageNotFoundError(NotFoundError):
+    """The session has no such message, or it was deleted with its branch."""
+
+    code = "message_not_found"
+
+
+class RunActiveError(ConflictError):
+    """A run of the session has not ended; nothing was changed."""
+
+    code = "run_active"
+
+
+class NotEditableError(ConflictError):
+    """It is no message of the person's."""
+
+    code = "not_editable"
+
+
+class AttachmentGoneError(ConflictError):
+    """A file of the message is not in the workspace any more; nothing was changed."""
+
+    code = "attachment_gone"
+
+
+class BranchShownError(ConflictError):
+    """The message is on the path that is shown; nothing was deleted."""
+
+    code = "branch_shown"
+
+
+class BranchGrewError(ConflictError):
+    """The branch has another number of messages than was said; nothing was deleted."""
+
+    code = "branch_grew"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message of the person or of the main agent."""
+
+    seq: int
+    is_user: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Child:
+    """One way to go on: the message it begins with, and how many there are of it, that one among them."""
+
+    seq: int
+    messages: int
+    is_shown: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fork:
+    """After the message `after_seq`, 0 for the beginning, there are several ways, or one that is not shown."""
+
+    after_seq: int
+    children: list[Child]
+
+
+@dataclass(slots=True)
+class Tree:
+    """`paths` are those that were selected, in order, each with its `since`; before the first all of the log is one.
+    The path to a message never changes: whatever is selected later, its events stay those that were before it."""
+
+    paths: Sequence[Path]
+    said: Sequence[Said]
+    deleted: frozenset[int]
+    last_seq: int
+    _numbers: list[int] = field(default_factory=list[int])
+    _parents: dict[int, int] = field(default_factory=dict[int, int])
+    _gone: set[int] = field(default_factory=set[int])
+
+    def __post_init__(self) -> None:
+        self._numbers = [one.seq for one in self.said]
+        for one in self.said:
+            before = self._last_said(self._path_of(one.seq).until(one.seq - 1))
+            self._parents[one.seq] = before
+            if one.seq in self.deleted or before in self._gone:
+                self._gone.add(one.seq)
+
+    @property
+    def shown(self) -> Path:
+        """The path that is shown."""
+        return self.paths[-1] if self.paths else WHOLE
+
+    def until(self, seq: int) -> list[list[int]]:
+        """The path that ends with this event."""
+        return merged(self._path_of(seq).until(seq))
+
+    def newest_with(self, seq: int) -> list[list[int]] | None:
+        """Of all paths there were the newest one that has this message, None where that is the one shown."""
+        ends = [*(path.since for path in self.paths), self.last_seq + 1]
+        for path, end in reversed(list(zip([WHOLE, *self.paths], ends, strict=True))):
+            if seq >= end or not path.has(seq):
+                continue
+            ranges = merged(path.until(end - 1))
+            if self._last_said(ranges) not in self._gone:
+                return None if path is self.shown else ranges
+        return self.until(seq)
+
+    def last_user(self, ranges: Sequence[Sequence[int]]) -> int:
+        """The number of the person's last message among these, 0 for none."""
+        last = 0
+        for one in self.said:
+            if one.is_user and any(first <= one.seq <= end for first, end in ranges):
+                last = one.seq
+        return last
+
+    def asked_by(self, seq: int) -> int:
+        """The person's message that this one answers: itself, or the last one before it; 0 for none."""
+        users = {one.seq for one in self.said if one.is_user}
+        while seq and seq not in users:
+            seq = self._parents.get(seq, 0)
+        return seq
+
+    def is_there(self, seq: int) -> bool:
+        """Whether this is a message that was not deleted with its branch."""
+        return seq in self._parents and seq not in self._gone
+
+    def count(self, seq: int) -> int:
+        """Messages from this one on, on all paths, itself among them."""
+        return self._counts()[seq]
+
+    def forks(self) -> list[Fork]:
+        """Where there is more than what is shown."""
+        counts, children = self._counts(), dict[int, list[int]]()
+        for seq in self._numbers:
+            if seq not in self._gone:
+                children.setdefault(self._parents[seq], []).append(seq)
+        shown = self.shown
+        found: list[Fork] = []
+        for after, ways in children.items():
+            if len(ways) > 1 or not shown.has(ways[0]):
+                if after and not shown.has(after):
+                    continue
+                told = [Child(seq=seq, messages=counts[seq], is_shown=shown.has(seq)) for seq in ways]
+                found.append(Fork(after_seq=after, children=told))
+        return found
+
+    def _path_of(self, seq: int) -> Path:
+        """The path that was shown when this event was stored."""
+        at = bisect_right([path.since for path in self.paths], seq)
+        return self.paths[at - 1] if at else WHOLE
+
+    def _last_said(self, ranges: Sequence[Sequence[int]]) -> int:
+        for first, last in reversed(ranges):
+            at = bisect_right(self._numbers, last)
+            if at and self._numbers[at - 1] >= first:
+                return self._numbers[at - 1]
+        return 0
+
+    def _counts(self) -> Mapping[int, int]:
+        counts = dict.fromkeys(self._numbers, 1)
+        for seq in reversed(self._numbers):
+            if seq in self._gone:
+                counts[seq] = 0
+            elif (parent := self._parents[seq]) in counts:
+                counts[parent] += counts[seq]
+        return counts
+
+
+def index_of(numbers: Sequence[int], seq: int) -> int:
+    """How many of the numbers stand up to this one: what a number becomes where they are counted from 1."""
+    return bisect_left(numbers, seq + 1)

@@ -1,0 +1,161 @@
+"""Messages changed and answered again, and the ways a conversation could go on."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import Field, StringConstraints
+
+from backend_api.branches.application import Branches, Edit, Forks
+from backend_api.conversations.http.message_schemas import Identifier
+from backend_api.conversations.http.session_schemas import SessionBody
+from backend_api.identity.http.caller import CurrentCaller
+from backend_api.kit.http.ports import port
+from backend_api.kit.http.schemas import AnswerBody, RequestBody
+from backend_api.kit.ids import SessionId
+
+router = APIRouter(prefix="/api/sessions/{session_id}", tags=["runs"], responses={409: {}})
+Use = Annotated[Branches, port("branches")]
+_RUN = "Whether it is answered at once. Else it stands there, and is answered with the next message or `regenerate`."
+
+
+class EditBody(RequestBody):
+    text: str
+    run: bool = Field(default=True, description=_RUN)
+    attachments: list[Annotated[str, StringConstraints(max_length=4096)]] | None = Field(
+        default=None, max_length=50, description="Null: those that the message had."
+    )
+    client_message_id: Identifier | None = Field(
+        default=None, description="As of a message: sent again under it the change is made once (`duplicate`)."
+    )
+
+    def edit(self) -> Edit:
+        """What the use case takes."""
+        attachments = None if self.attachments is None else tuple(self.attachments)
+        return Edit(text=self.text, run=self.run, attachments=attachments, client_message_id=self.client_message_id)
+
+
+class WentBody(AnswerBody):
+    message_id: str
+    run_id: str | None
+    seq: int
+    duplicate: bool
+
+
+class UndoneBody(AnswerBody):
+    """What was written, to be changed and sent again."""
+
+    text: str
+    attachments: list[str]
+
+
+class PathBody(RequestBody):
+    message_id: Identifier
+
+
+class ShownBody(AnswerBody):
+    """`changed` is false where that path was shown already."""
+
+    changed: bool
+
+
+class ChildBody(AnswerBody):
+    message_id: str
+    messages: int
+    """From this one on, itself among them."""
+    is_shown: bool
+
+
+class ForkBody(AnswerBody):
+    """After this message, null for the beginning, there are several ways, or one that is not shown. They stand in the
+    order in which they were begun."""
+
+    after_message_id: str | None
+    children: list[ChildBody]
+
+
+class ForkListBody(AnswerBody):
+    items: list[ForkBody]
+
+    @classmethod
+    def of(cls, forks: Forks) -> ForkListBody:
+        """The answer for forks whose messages can all be named."""
+        ids = forks.ids
+        return cls(
+            items=[
+                ForkBody(
+                    after_message_id=ids.get(fork.after_seq),
+                    children=[
+                        ChildBody(message_id=ids[one.seq], messages=one.messages, is_shown=one.is_shown)
+                        for one in fork.children
+                    ],
+                )
+                for fork in forks.forks
+            ]
+        )
+
+
+class DeletedBranchBody(AnswerBody):
+    messages: int
+
+
+@router.post("/messages/{message_id}/edit", status_code=202)
+async def edit_message(
+    session_id: str, message_id: str, body: EditBody, caller: CurrentCaller, branches: Use
+) -> WentBody:
+    """Go on from another wording of a message of one's own. What stood there stays as a branch; files and other effects
+    of its work stay as they are. 409 `run_active` while a run has not ended, `attachment_gone` where a file of it is
+    not there any more."""
+    return WentBody.model_validate(await branches.edit(SessionId(session_id), caller.user.id, message_id, body.edit()))
+
+
+@router.post("/messages/{message_id}/regenerate", status_code=202)
+async def regenerate(session_id: str, message_id: str, caller: CurrentCaller, branches: Use) -> WentBody:
+    """Have a message answered once more: this one, or the one that this answer is for. The answer before stays as a
+    branch. 409 `run_active` while a run has not ended."""
+    return WentBody.model_validate(await branches.regenerate(SessionId(session_id), caller.user.id, message_id))
+
+
+@router.post("/messages/{message_id}/undo")
+async def undo(session_id: str, message_id: str, caller: CurrentCaller, branches: Use) -> UndoneBody:
+    """Go back to before a message of one's own. It and all that follows stay as a branch; files and other effects stay
+    as they are. 409 `run_active` while a run has not ended."""
+    return UndoneBody.model_validate(await branches.undo(SessionId(session_id), caller.user.id, message_id))
+
+
+@router.put("/path")
+async def show_path(session_id: str, body: PathBody, caller: CurrentCaller, branches: Use) -> ShownBody:
+    """Show the newest path that has this message; the model reads that path from then on. 409 `run_active` while a run
+    has not ended."""
+    return ShownBody(changed=await branches.show(SessionId(session_id), caller.user.id, body.message_id))
+
+
+@router.post("/branch", status_code=201)
+async def branch(session_id: str, body: PathBody, caller: CurrentCaller, branches: Use) -> SessionBody:
+    """Begin a new conversation with what was said up to this message. It has a computer of its own, without the files
+    of this one. 409 `run_active` for a message of the turn at work."""
+    return SessionBody.of(await branches.branch(SessionId(session_id), caller.user.id, body.message_id))
+
+
+@router.get("/branches")
+async def list_branches(session_id: str, caller: CurrentCaller, branches: Use) -> ForkListBody:
+    """List where the conversation shown has other ways to go on."""
+    return ForkListBody.of(await branches.forks(SessionId(session_id), caller.user.id))
+
+
+@router.delete("/branches/{message_id}")
+async def delete_branch(
+    session_id: str,
+    message_id: str,
+    caller: CurrentCaller,
+    branches: Use,
+    messages: Annotated[
+        int | None,
+        Query(ge=0, description="How many it is known to have: 409 `branch_grew` where it has another number."),
+    ] = None,
+) -> DeletedBranchBody:
+    """Delete a branch that is not shown: this message and all that follow it can't be shown any more. Their records go
+    with the conversation. 409 `branch_shown` where it is shown."""
+    count = await branches.delete(SessionId(session_id), caller.user.id, message_id, messages)
+    return DeletedBranchBody(messages=count)

@@ -1,0 +1,228 @@
+"""Paths of sessions in MongoDB."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from pymongo import ReturnDocument
+from pymongo.asynchronous.client_session import AsyncClientSession
+from pymongo.errors import DuplicateKeyError
+
+from backend_api.agent.events import BranchDeleted, Event, MessageCompleted, MessageUser, RunQueued, StoredPayload
+from backend_api.agent.path import path_after
+from backend_api.branches.copies import copy_bodies, copy_events, kept_numbers
+from backend_api.branches.domain import RunActiveError, Said, Tree
+from backend_api.branches.ports import Selection
+from backend_api.conversations.domain.entity import Session, SessionStatus
+from backend_api.conversations.domain.errors import MessageDiffersError, SessionNotFoundError, SessionQuotaError
+from backend_api.conversations.mongo.event_documents import (
+    insert_events,
+    is_repeated_message,
+    message_sent_before,
+    number,
+    read_events,
+)
+from backend_api.conversations.mongo.run_documents import message_origin, queued_run
+from backend_api.conversations.mongo.settings_marks import mark_new_session, settings_of_new_session
+from backend_api.kit.ids import SessionId, UserId
+from backend_api.kit.mongo.database import Database, Document
+from backend_api.kit.mongo.transactions import in_transaction, store_errors
+
+_SAID = {"type": {"$in": ["message.user", "message.completed"]}, "agent_id": None}
+_SAYS_NOTHING = '"text":""'
+_COPIED_S = 60.0
+
+
+class MongoBranchStore:
+    """`BranchStore` on the collections sessions, runs, events and bodies."""
+
+    def __init__(self, database: Database) -> None:
+        # The driver: events and runs are written in transactions.
+        self._database = database
+        self._events = database["events"]
+        self._sessions = database["sessions"]
+
+    async def tree(self, session_id: SessionId) -> Tree:
+        """Numbers alone, but for the paths themselves."""
+        async with store_errors():
+            changes = {"session_id": session_id, "type": {"$in": ["path.selected", "branch.deleted"]}}
+            events = await read_events(self._database, await self._events.find(changes).sort("seq", 1).to_list())
+            wanted = {"session_id": session_id, **_SAID, "data": {"$not": re.compile(_SAYS_NOTHING)}}
+            found = await self._events.find(wanted, {"_id": 0, "seq": 1, "type": 1}).sort("seq", 1).to_list()
+            head = await self._sessions.find_one({"_id": session_id}, {"last_seq": 1})
+        return Tree(
+            paths=[path_after(event) for event in events if event.payload.type == "path.selected"],
+            said=[Said(one["seq"], one["type"] == "message.user") for one in found],
+            deleted=frozenset(one.payload.at_seq for one in events if isinstance(one.payload, BranchDeleted)),
+            last_seq=(head or {}).get("last_seq", 0),
+        )
+
+    async def message(self, session_id: SessionId, message_id: str) -> Event | None:
+        """By the text of the documents, which only this looks for by an id."""
+        named = re.compile(re.escape(f'"message_id":"{message_id}"'))
+        async with store_errors():
+            wanted = {"session_id": session_id, **_SAID, "data": named}
+            events = await read_events(self._database, await self._events.find(wanted).sort("seq", 1).to_list())
+        return next((event for event in events if _id_of(event) == message_id), None)
+
+    async def message_ids(self, session_id: SessionId, seqs: Sequence[int]) -> Mapping[int, str]:
+        """One read."""
+        if not seqs:
+            return {}
+        async with store_errors():
+            wanted = {"session_id": session_id, "seq": {"$in": list(seqs)}, **_SAID}
+            events = await read_events(self._database, await self._events.find(wanted).to_list())
+        return {event.seq or 0: _id_of(event) for event in events}
+
+    async def end_of_run(self, session_id: SessionId, run_id: str, after: int) -> int | None:
+        """The next of these events."""
+        types = {"$in": ["message.user", "message.completed", "run.finished"]}
+        wanted = {"session_id": session_id, "type": types, "agent_id": None, "seq": {"$gt": after}}
+        async with store_errors():
+            found = await self._events.find_one(wanted, {"seq": 1, "type": 1, "run_id": 1}, sort=[("seq", 1)])
+        ends = found is not None and found["type"] == "run.finished" and found["run_id"] == run_id
+        return found["seq"] if found is not None and ends else None
+
+    async def select(self, session_id: SessionId, user_id: UserId, selection: Selection) -> list[Event]:
+        """Session, events, run: as a message is accepted."""
+        new_run, origin = uuid.uuid4().hex, message_origin()
+        payloads = _payloads(selection, new_run)
+        said = selection.message
+
+        async def work(transaction: AsyncClientSession) -> list[Event]:
+            owned = {"_id": session_id, "user_id": user_id}
+            session = await self._sessions.find_one_and_update(
+                owned | {"active_run_id": None},
+                [{"$set": _changes(selection, new_run, len(payloads))}],
+                projection={"last_seq": 1, "updated_at": 1},
+                return_document=ReturnDocument.AFTER,
+                session=transaction,
+            )
+            if session is None:
+                if await self._sessions.find_one(owned, {"_id": 1}, session=transaction) is None:
+                    raise SessionNotFoundError("There is no such session.")
+                raise RunActiveError("The agent is at work, or waits for you. Stop it first, or wait for its end.")
+            at, first = session["updated_at"], session["last_seq"] - len(payloads) + 1
+            run_id = new_run if selection.run_for else None
+            events = number(session_id, first, at, None, payloads[:1])
+            events += number(session_id, first + 1, at, run_id, payloads[1:])
+            await insert_events(self._database, transaction, events)
+            if selection.run_for is not None:
+                run = queued_run(new_run, session_id, user_id, selection.run_for, at, origin=origin)
+                await self._database["runs"].insert_one(run, session=transaction)
+            return events
+
+        try:
+            return await in_transaction(self._database, work)
+        except DuplicateKeyError as error:
+            if said is None or not is_repeated_message(error):
+                raise
+            sent = await message_sent_before(self._database, session_id, said.client_message_id)
+            if isinstance(sent.payload, MessageUser):
+                MessageDiffersError.unless_same(sent.payload, said)
+            return [sent]
+
+    async def delete(self, session_id: SessionId, deleted: BranchDeleted) -> list[Event]:
+        """One event."""
+
+        async def work(transaction: AsyncClientSession) -> list[Event]:
+            session = await self._sessions.find_one_and_update(
+                {"_id": session_id, "user_id": {"$ne": ""}},
+                [{"$set": {"last_seq": {"$add": ["$last_seq", 1]}, "updated_at": "$$NOW"}}],
+                projection={"last_seq": 1, "updated_at": 1},
+                return_document=ReturnDocument.AFTER,
+                session=transaction,
+            )
+            if session is None:
+                raise SessionNotFoundError("There is no such session.")
+            events = number(session_id, session["last_seq"], session["updated_at"], None, [deleted])
+            await insert_events(self._database, transaction, events)
+            return events
+
+        return await in_transaction(self._database, work)
+
+    async def copy(
+        self, source: Session, target: Session, ranges: Sequence[Sequence[int]], *, at_most: int = 0
+    ) -> None:
+        """Under a document that counts as deleted until all of it is there: what a crash leaves is swept away."""
+        placeholder = _document(target) | {"user_id": "", "deleted_at": datetime.now(UTC)}
+        async with store_errors(within_s=_COPIED_S):
+            if at_most and await self._sessions.count_documents({"user_id": target.user_id}, limit=at_most) >= at_most:
+                raise SessionQuotaError.of(at_most)
+            await self._sessions.insert_one(placeholder)
+            numbers = await kept_numbers(self._database, source.id, ranges)
+            last = await copy_events(self._database, source.id, target, numbers)
+            await copy_bodies(self._database, source.id, target.id, numbers)
+            asked = {"session_id": target.id, "type": "message.user"}
+            found = await self._events.find_one(asked, {"seq": 1}, sort=[("seq", -1)])
+            last_user = found["seq"] if found else 0
+
+        async def work(transaction: AsyncClientSession) -> None:
+            gone = await self._sessions.delete_one({"_id": target.id, "user_id": ""}, session=transaction)
+            if not gone.deleted_count or not await self._sessions.find_one({"_id": source.id}, session=transaction):
+                raise SessionNotFoundError("There is no such session.")
+            settings = await settings_of_new_session(self._database, transaction, target.user_id)
+            whole = _document(target) | {"last_seq": last, "read_seq": last, "last_user_seq": last_user} | settings
+            await self._sessions.insert_one(whole, session=transaction)
+
+        await in_transaction(self._database, work)
+        async with store_errors():
+            await mark_new_session(self._database, target.id, target.user_id)
+
+
+def _payloads(selection: Selection, new_run: str) -> list[StoredPayload]:
+    payloads: list[StoredPayload] = [selection.selected]
+    if selection.message is not None:
+        payloads.append(selection.message)
+    if selection.run_for is not None:
+        payloads.append(RunQueued(run_id=new_run, message_id=selection.run_for))
+    return payloads
+
+
+def _changes(selection: Selection, new_run: str, count: int) -> Document:
+    """What the session becomes. Messages that no model has read are those of the path alone."""
+    said_at = {"$add": ["$last_seq", 2]}
+    message_id = selection.message.message_id if selection.message is not None else selection.run_for
+    changes: Document = {
+        "last_seq": {"$add": ["$last_seq", count]},
+        "last_user_seq": said_at if selection.message is not None else selection.last_user,
+        "waiting": [said_at] if selection.message is not None else [],
+        "updated_at": "$$NOW",
+        "active_at": "$$NOW",
+    }
+    if message_id is not None:
+        changes |= {"last_user_message_id": {"$literal": message_id}, "last_user_origin": {"$literal": {}}}
+    if selection.run_for is not None:
+        changes |= {"active_run_id": new_run, "status": SessionStatus.QUEUED.value, "background_wakes": 0}
+    return changes
+
+
+def _id_of(event: Event) -> str:
+    payload = event.payload
+    return payload.message_id if isinstance(payload, MessageUser | MessageCompleted) else ""
+
+
+def _document(session: Session) -> dict[str, Any]:
+    return {
+        "_id": session.id,
+        "user_id": session.user_id,
+        "title": session.title,
+        "status": SessionStatus.IDLE.value,
+        "model": session.model,
+        "preset": session.preset,
+        "options": session.options,
+        "pinned": False,
+        "archived": False,
+        "folder_id": session.folder_id,
+        "created_at": session.created_at,
+        "updated_at": session.updated_at,
+        "active_at": session.active_at,
+        "last_seq": 0,
+        "active_run_id": None,
+        "fence": 0,
+        "waiting": [],
+    }

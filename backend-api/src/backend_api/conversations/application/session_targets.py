@@ -1,0 +1,29 @@
+"""The computer that a session is opened on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from backend_api.kit.errors import InvalidError
+from backend_api.kit.ids import UserId
+
+
+class SessionTargets(Protocol):
+    """Computers that users chose to work on."""
+
+    async def options(self, user_id: UserId, target_id: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What a session on it has chosen then, as its options or beside them. Raises `InvalidError` where the user
+        has no such computer, or it can't be used."""
+        ...
+
+
+class NoTargets:
+    """There is the usual computer alone."""
+
+    async def options(self, user_id: UserId, target_id: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        del user_id, target_id, options
+        raise InvalidError("This server has no other computers than the usual one.", field="body.target_id")
+
+
+NO_TARGETS = NoTargets()

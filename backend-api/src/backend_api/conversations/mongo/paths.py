@@ -1,0 +1,26 @@
+"""The path of a session that is shown, in what is asked of its events."""
+
+from __future__ import annotations
+
+from backend_api.agent.path import BESIDE_PATHS, WHOLE, Path, path_after
+from backend_api.conversations.mongo.event_documents import read_events
+from backend_api.kit.ids import SessionId
+from backend_api.kit.mongo.database import Database, Document
+
+_BESIDE = sorted(BESIDE_PATHS)
+
+
+async def read_path(database: Database, session_id: SessionId, *, up_to: int | None = None) -> Path:
+    """As the last `path.selected` tells it: one look at an index, which most sessions have nothing in."""
+    wanted: Document = {"session_id": session_id, "type": "path.selected"}
+    if up_to is not None:
+        wanted["seq"] = {"$lte": up_to}
+    found = await database["events"].find(wanted).sort("seq", -1).limit(1).to_list()
+    return path_after((await read_events(database, found))[0]) if found else WHOLE
+
+
+def on_path(path: Path, *, with_beside: bool = True) -> Document:
+    """What its events fulfil, and those that hold on every path."""
+    beside: Document = {"type": {"$nin": _BESIDE}} if with_beside else {}
+    gaps = [{"seq": {"$gte": first, "$lte": last}, **beside} for first, last in path.gaps()]
+    return {"$nor": gaps} if gaps else {}

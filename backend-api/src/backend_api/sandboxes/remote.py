@@ -1,0 +1,152 @@
+"""Which computer a session has: a sandbox of its own, or a remote host that its user chose."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from backend_api.agent.tool import Done, ToolCall
+from backend_api.sandboxes.domain.entity import Sandbox, SandboxStatus
+from backend_api.sandboxes.domain.errors import NoDesktopError
+from backend_api.sandboxes.ports import (
+    Download,
+    FileEntry,
+    FilePreview,
+    RunningSandboxes,
+    Sandboxes,
+    SandboxTools,
+    Screen,
+    Screens,
+    Upload,
+    Workspace,
+)
+
+
+class RemoteHosts(Protocol):
+    """Remote hosts of sessions, which no manager starts."""
+
+    @property
+    def tools(self) -> SandboxTools:
+        """Tools that run on them."""
+        ...
+
+    @property
+    def workspace(self) -> Workspace:
+        """Their working folders."""
+        ...
+
+    async def has(self, session_id: str) -> bool:
+        """Whether the session works on one. Raises `StoreUnavailableError`."""
+        ...
+
+    async def ensure(self, session_id: str) -> Sandbox:
+        """The session's, connected to. Raises `SandboxUnavailableError` with what failed and why."""
+        ...
+
+    async def status(self, session_id: str) -> SandboxStatus:
+        """As it is known, without a connection."""
+        ...
+
+
+@dataclass(slots=True)
+class Computers:
+    """`hosts` are put in once the module that has them is open; None: there are none."""
+
+    hosts: RemoteHosts | None = field(default=None)
+
+    async def of(self, session_id: str) -> RemoteHosts | None:
+        """None where the session has a sandbox."""
+        return self.hosts if self.hosts is not None and await self.hosts.has(session_id) else None
+
+    def at(self, sandbox: Sandbox) -> RemoteHosts | None:
+        """None for a sandbox."""
+        return self.hosts if sandbox.is_remote_host else None
+
+
+class SessionComputers:
+    """`Sandboxes` and `RunningSandboxes` of all sessions: those on remote hosts have none that is started, and their
+    host is nobody's to delete."""
+
+    def __init__(self, sandboxes: Sandboxes, running: RunningSandboxes, computers: Computers) -> None:
+        self._sandboxes = sandboxes
+        self._running = running
+        self._computers = computers
+
+    async def ensure(self, session_id: str, user_id: str, *, queue_s: float | None = None) -> Sandbox:
+        if (hosts := await self._computers.of(session_id)) is not None:
+            return await hosts.ensure(session_id)
+        return await self._sandboxes.ensure(session_id, user_id, queue_s=queue_s)
+
+    async def running(self, session_id: str) -> Sandbox | None:
+        if await self._computers.of(session_id) is not None:
+            return None
+        return await self._running.running(session_id)
+
+    async def status(self, session_id: str) -> SandboxStatus:
+        if (hosts := await self._computers.of(session_id)) is not None:
+            return await hosts.status(session_id)
+        return await self._sandboxes.status(session_id)
+
+    async def renew(self, session_id: str) -> SandboxStatus:
+        if (hosts := await self._computers.of(session_id)) is not None:
+            return await hosts.status(session_id)
+        return await self._sandboxes.renew(session_id)
+
+    async def keep_alive(self, session_id: str) -> None:
+        if await self._computers.of(session_id) is None:
+            await self._sandboxes.keep_alive(session_id)
+
+    async def delete(self, session_id: str, user_id: str) -> None:
+        await self._sandboxes.delete(session_id, user_id)
+
+
+class ComputerTools:
+    """`SandboxTools` of all computers."""
+
+    def __init__(self, tools: SandboxTools, computers: Computers) -> None:
+        self._tools = tools
+        self._computers = computers
+
+    async def call(self, sandbox: Sandbox, call: ToolCall) -> Done:
+        hosts = self._computers.at(sandbox)
+        return await (self._tools if hosts is None else hosts.tools).call(sandbox, call)
+
+
+class ComputerFiles:
+    """`Workspace` of all computers."""
+
+    def __init__(self, workspace: Workspace, computers: Computers) -> None:
+        self._workspace = workspace
+        self._computers = computers
+
+    async def list(self, sandbox: Sandbox, path: str) -> list[FileEntry]:
+        return await self._of(sandbox).list(sandbox, path)
+
+    async def preview(self, sandbox: Sandbox, path: str) -> FilePreview:
+        return await self._of(sandbox).preview(sandbox, path)
+
+    def download(self, sandbox: Sandbox, path: str) -> AbstractAsyncContextManager[Download]:
+        return self._of(sandbox).download(sandbox, path)
+
+    async def upload(
+        self, sandbox: Sandbox, subdir: str, files: AsyncIterable[Upload], *, replaces: bool = False
+    ) -> list[str]:
+        return await self._of(sandbox).upload(sandbox, subdir, files, replaces=replaces)
+
+    def _of(self, sandbox: Sandbox) -> Workspace:
+        hosts = self._computers.at(sandbox)
+        return self._workspace if hosts is None else hosts.workspace
+
+
+class ComputerScreens:
+    """`Screens` of all computers; remote hosts have none."""
+
+    def __init__(self, screens: Screens) -> None:
+        self._screens = screens
+
+    def open(self, sandbox: Sandbox, *, control: bool) -> AbstractAsyncContextManager[Screen]:
+        if sandbox.is_remote_host:
+            raise NoDesktopError("This conversation works on a remote host, which has no desktop.")
+        return self._screens.open(sandbox, control=control)

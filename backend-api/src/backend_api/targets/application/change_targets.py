@@ -1,0 +1,192 @@
+"""Make, change, try out and delete targets."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from ipaddress import ip_address
+from typing import Any
+
+from backend_api.identity.application.limits import Limits
+from backend_api.identity.ports import RateLimiter
+from backend_api.kit.errors import InvalidError
+from backend_api.kit.ids import UserId
+from backend_api.kit.stored_time import to_millisecond
+from backend_api.settings.domain.errors import SecretUnreadableError
+from backend_api.settings.ports import SecretBox
+from backend_api.targets.domain import (
+    HOST_PREFIX,
+    MAX_TARGETS,
+    SandboxForm,
+    SshAccess,
+    SshHost,
+    Target,
+    TargetId,
+    Trial,
+)
+from backend_api.targets.errors import HostKeyUnconfirmedError, RemoteHostsOffError
+from backend_api.targets.ports import SshKeys, Targets, TryHost
+
+_NAME = re.compile(r"(?!-)[A-Za-z0-9_.-]{1,253}")
+_USER = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.@+-]{0,63}\$?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """The private key of a new host: one that the user pasted, or None for one that is made."""
+
+    private: str | None = None
+    passphrase: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetRules:
+    """What the deployment lets users have."""
+
+    ssh: SshAccess
+    can_use_agent: bool = False
+
+    def check(self, host: SshHost) -> None:
+        """Raises `InvalidError`, `RemoteHostsOffError`."""
+        if self.ssh == "off":
+            raise RemoteHostsOffError("This server does not work on remote hosts (SSH_TARGETS is off).")
+        if not _is_address(host.host):
+            raise InvalidError("This is no name or address of a host, such as build.example.org.", field="body.host")
+        if not _USER.fullmatch(host.username):
+            raise InvalidError("This is no name of a user on a host.", field="body.username")
+        if host.folder and not host.folder.startswith(("/", "~/")):
+            raise InvalidError("A working folder begins with / or ~/.", field="body.folder")
+        if not host.folder.isprintable():
+            raise InvalidError("A working folder has printable characters only.", field="body.folder")
+        if host.sign_in_by == "agent" and not self.can_use_agent:
+            reason = "Only a server in local mode signs in by its SSH agent (SSH_AUTH_SOCK), for its one user."
+            raise InvalidError(reason, field="body.sign_in_by")
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return _NAME.fullmatch(host) is not None
+    return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeTargets:
+    """Those of each user."""
+
+    targets: Targets
+    keys: SshKeys
+    try_host: TryHost
+    box: SecretBox
+    rules: TargetRules
+    limiter: RateLimiter
+    limits: Limits
+    clock: Callable[[], float]
+
+    async def of(self, user_id: UserId) -> Sequence[Target]:
+        """All of a user's."""
+        return await self.targets.of(user_id)
+
+    async def add_host(self, user_id: UserId, name: str, host: SshHost, key: Key) -> Target:
+        """Raises `InvalidError`, `RemoteHostsOffError`, `SecretsOffError`, `TargetQuotaError`."""
+        self.rules.check(host)
+        now = self._now()
+        target_id = TargetId(f"{HOST_PREFIX}{secrets.token_hex(12)}")
+        bare = Target(id=target_id, user_id=user_id, name=name, ssh=host, created_at=now, updated_at=now)
+        target = self._with_key(bare, key)
+        await self._hit(user_id)
+        await self.targets.add(target, at_most=MAX_TARGETS)
+        return target
+
+    async def add_sandbox(self, user_id: UserId, name: str, form: SandboxForm) -> Target:
+        """Raises `TargetQuotaError`."""
+        now = self._now()
+        target_id = TargetId(f"sandbox_{secrets.token_hex(12)}")
+        target = Target(id=target_id, user_id=user_id, name=name, sandbox=form, created_at=now, updated_at=now)
+        await self._hit(user_id)
+        await self.targets.add(target, at_most=MAX_TARGETS)
+        return target
+
+    async def change(self, user_id: UserId, target_id: TargetId, wanted: Mapping[str, Any], key: Key | None) -> Target:
+        """Another address is another machine: what was confirmed of the one before counts no more. Raises
+        `InvalidError`, `TargetNotFoundError`, `TargetChangedError`, `HostKeyUnconfirmedError`, `SecretsOffError`."""
+        await self._hit(user_id)
+        former = await self.targets.get(target_id, user_id)
+        target = replace(
+            former, version=former.version + 1, updated_at=self._now(), name=wanted.get("name", former.name)
+        )
+        own = {name: value for name, value in wanted.items() if name not in ("name", "confirmed_fingerprint")}
+        confirmed = wanted.get("confirmed_fingerprint")
+        if former.ssh is None:
+            if own or key is not None or confirmed is not None:
+                raise InvalidError("Of a sandbox only the name can be changed. Add another one.", field="body")
+        else:
+            target = replace(target, ssh=self._changed(former.ssh, own, confirmed))
+            if key is not None or (own.get("sign_in_by", former.ssh.sign_in_by) != former.ssh.sign_in_by):
+                target = self._with_key(target, key or Key())
+        await self.targets.put(target)
+        return target
+
+    def _changed(self, former: SshHost, own: Mapping[str, Any], confirmed: str | None) -> SshHost:
+        host = replace(former, **own)
+        self.rules.check(host)
+        if (host.host, host.port) != (former.host, former.port):
+            host = replace(host, host_key=None, seen_key=None)
+        if confirmed is None:
+            return host
+        if host.seen_key is None or host.seen_key.fingerprint != confirmed:
+            shown = host.seen_key.fingerprint if host.seen_key else "none yet"
+            raise HostKeyUnconfirmedError(
+                f"The key that was confirmed is not the one that {host.host} showed last ({shown}). Test it again, and "
+                "compare the fingerprints."
+            )
+        return replace(host, host_key=host.seen_key)
+
+    async def delete(self, user_id: UserId, target_id: TargetId) -> None:
+        """Conversations on it can't work on it any more. Raises `TargetNotFoundError`."""
+        await self.targets.delete(target_id, user_id)
+
+    async def test(self, user_id: UserId, target_id: TargetId) -> Trial:
+        """What was tried and found; the key that the host showed is kept for the user to confirm. Raises
+        `TargetNotFoundError`, `InvalidError` for a sandbox."""
+        await self.limiter.hit(f"target-tests:{user_id}", limit=self.limits.key_tests_per_minute, window_s=60)
+        target = await self.targets.get(target_id, user_id)
+        if target.ssh is None:
+            raise InvalidError("Only remote hosts are tested; a sandbox is started when it is needed.", field="path")
+        self.rules.check(target.ssh)
+        trial = await self.try_host(target, private_key(self.box, target))
+        if trial.host_key is not None and trial.host_key != target.ssh.seen_key:
+            seen = replace(target.ssh, seen_key=trial.host_key)
+            await self.targets.put(
+                replace(target, ssh=seen, version=target.version + 1, updated_at=self._now()),
+            )
+        return trial
+
+    def _with_key(self, target: Target, key: Key) -> Target:
+        assert target.ssh is not None, "only hosts have keys"
+        if target.ssh.sign_in_by == "agent":
+            return replace(target, ssh=replace(target.ssh, public_key=None), sealed=None)
+        pair = self.keys.generate(target.name) if key.private is None else self.keys.read(key.private, key.passphrase)
+        sealed = self.box.seal(pair.private, bound_to=target.bound_to)
+        return replace(target, ssh=replace(target.ssh, public_key=pair.public), sealed=sealed)
+
+    async def _hit(self, user_id: UserId) -> None:
+        await self.limiter.hit(f"targets:{user_id}", limit=self.limits.settings_per_minute, window_s=60)
+
+    def _now(self) -> datetime:
+        return to_millisecond(datetime.fromtimestamp(self.clock(), UTC))
+
+
+def private_key(box: SecretBox, target: Target) -> str | None:
+    """None where an agent signs. Raises `InvalidError` where it can't be read any more."""
+    if target.sealed is None:
+        return None
+    try:
+        return box.open(target.sealed, bound_to=target.bound_to)
+    except SecretUnreadableError as error:
+        reason = "The key of this computer can't be read with the SECRETS_KEY that the server has now. Give it another."
+        raise InvalidError(reason, field="body.private_key") from error

@@ -1,0 +1,36 @@
+"""Bring the private keys of targets under the key that seals now, after a rotation."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from functools import partial
+
+from backend_api.settings.application.resealing import ResealingMessages, SealedRecord, reseal
+from backend_api.settings.ports import SecretBox
+from backend_api.targets.ports import SealedTargets
+
+MESSAGES = ResealingMessages(
+    store_away="keys of remote hosts were not looked through",
+    resealed="keys of remote hosts were sealed under the first SECRETS_KEY",
+    unreadable=(
+        "SECRETS_KEY does not open the keys of all remote hosts that users stored. They are kept, and not used: put "
+        "the key they were stored under behind the present one."
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ResealTargets:
+    """As `reseal` says."""
+
+    store: SealedTargets
+    box: SecretBox
+
+    async def __call__(self) -> None:
+        await reseal(self._records(), self.box, MESSAGES)
+
+    async def _records(self) -> AsyncIterator[SealedRecord]:
+        async for target in self.store.sealed_under_other_key(self.box.key_id or ""):
+            if target.sealed is not None:
+                yield SealedRecord(target.sealed, target.bound_to, partial(self.store.reseal, target))

@@ -1,0 +1,155 @@
+"""Targets in MongoDB; which one a session has stands on the session."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+from beanie import Document as Stored
+from pymongo import ASCENDING, IndexModel
+
+from backend_api.kit.ids import UserId
+from backend_api.kit.mongo.beanie_updates import find_one_and_update
+from backend_api.kit.mongo.database import Database
+from backend_api.kit.mongo.transactions import store_errors
+from backend_api.settings.domain.entity import Sealed
+from backend_api.settings.mongo.user_settings import notify_of_settings
+from backend_api.targets.domain import HostKey, SandboxForm, SshHost, Target, TargetId
+from backend_api.targets.errors import TargetChangedError, TargetNotFoundError, TargetQuotaError
+
+MAX_KNOWN = 10_000
+
+
+class TargetDocument(Stored):
+    """A target. `sealed` is its private key, which is nowhere else."""
+
+    id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- ids are opaque strings
+    user_id: str
+    name: str
+    ssh: dict[str, Any] | None = None
+    sandbox: dict[str, Any] | None = None
+    sealed: dict[str, str] | None = None
+    version: int
+    created_at: datetime
+    updated_at: datetime
+
+    class Settings:
+        name = "targets"
+        indexes: ClassVar = [IndexModel([("user_id", ASCENDING), ("name", ASCENDING)])]
+
+
+class MongoTargets:
+    """`Targets`, `TargetsOfSessions` and `SealedTargets`. Whoever has any has settings: a run of somebody who has none
+    looks for none. Which one a session has is remembered, as it never changes."""
+
+    def __init__(self, database: Database) -> None:
+        # The driver: sessions are those of another context.
+        self._sessions = database["sessions"]
+        self._known: dict[str, TargetId | None] = {}
+
+    async def add(self, target: Target, *, at_most: int) -> None:
+        async with store_errors():
+            if await TargetDocument.find({"user_id": target.user_id}, limit=at_most).count() >= at_most:
+                raise TargetQuotaError.of(at_most)
+            await notify_of_settings(target.user_id)
+            await TargetDocument.model_validate(_fields(target) | {"_id": target.id}).insert()
+
+    async def of(self, user_id: UserId) -> Sequence[Target]:
+        async with store_errors():
+            found = await TargetDocument.find({"user_id": user_id}).sort("name").to_list()
+        return [_target(one) for one in found]
+
+    async def get(self, target_id: TargetId, user_id: UserId) -> Target:
+        async with store_errors():
+            found = await TargetDocument.find_one({"_id": target_id, "user_id": user_id})
+        if found is None:
+            raise TargetNotFoundError("You have no such computer.")
+        return _target(found)
+
+    async def put(self, target: Target) -> None:
+        former = {"_id": target.id, "user_id": target.user_id, "version": target.version - 1}
+        async with store_errors():
+            found = await find_one_and_update(TargetDocument, former, {"$set": _fields(target)})
+        if found is None:
+            await self.get(target.id, target.user_id)
+            raise TargetChangedError("This computer was changed elsewhere meanwhile. Load it again.")
+
+    async def delete(self, target_id: TargetId, user_id: UserId) -> None:
+        async with store_errors():
+            found = await TargetDocument.find_one({"_id": target_id, "user_id": user_id})
+            if found is None:
+                raise TargetNotFoundError("You have no such computer.")
+            await found.delete()
+
+    async def id_of(self, session_id: str) -> TargetId | None:
+        if session_id in self._known:
+            return self._known[session_id]
+        async with store_errors():
+            session = await self._sessions.find_one({"_id": session_id}, {"target_id": 1})
+        if session is None:
+            return None
+        while len(self._known) >= MAX_KNOWN:
+            del self._known[next(iter(self._known))]
+        found = session.get("target_id")
+        self._known[session_id] = TargetId(found) if found else None
+        return self._known[session_id]
+
+    async def of_session(self, session_id: str) -> Target | None:
+        if (target_id := await self.id_of(session_id)) is None:
+            return None
+        async with store_errors():
+            session = await self._sessions.find_one({"_id": session_id}, {"user_id": 1})
+            owner = (session or {}).get("user_id")
+            found = await TargetDocument.find_one({"_id": target_id, "user_id": owner}) if owner else None
+        return _target(found) if found else None
+
+    async def sealed_under_other_key(self, key_id: str) -> AsyncIterator[Target]:
+        async with store_errors():
+            async for found in TargetDocument.find({"sealed": {"$ne": None}, "sealed.key_id": {"$ne": key_id}}):
+                yield _target(found)
+
+    async def reseal(self, target: Target, fresh: Sealed) -> bool:
+        if target.sealed is None:
+            return False
+        former = {"_id": target.id, "sealed": asdict(target.sealed)}
+        async with store_errors():
+            found = await find_one_and_update(TargetDocument, former, {"$set": {"sealed": asdict(fresh)}})
+        return found is not None
+
+
+def _fields(target: Target) -> dict[str, Any]:
+    return {
+        "user_id": target.user_id,
+        "name": target.name,
+        "ssh": asdict(target.ssh) if target.ssh else None,
+        "sandbox": asdict(target.sandbox) if target.sandbox else None,
+        "sealed": asdict(target.sealed) if target.sealed else None,
+        "version": target.version,
+        "created_at": target.created_at,
+        "updated_at": target.updated_at,
+    }
+
+
+def _target(found: TargetDocument) -> Target:
+    return Target(
+        id=TargetId(found.id),
+        user_id=UserId(found.user_id),
+        name=found.name,
+        ssh=_host(found.ssh) if found.ssh else None,
+        sandbox=SandboxForm(**found.sandbox) if found.sandbox else None,
+        sealed=Sealed(**found.sealed) if found.sealed else None,
+        version=found.version,
+        created_at=_in_utc(found.created_at),
+        updated_at=_in_utc(found.updated_at),
+    )
+
+
+def _host(stored: dict[str, Any]) -> SshHost:
+    keys: dict[str, Any] = {name: HostKey(**stored[name]) for name in ("host_key", "seen_key") if stored.get(name)}
+    return SshHost(**{**stored, **keys})
+
+
+def _in_utc(at: datetime) -> datetime:
+    return at if at.tzinfo else at.replace(tzinfo=UTC)

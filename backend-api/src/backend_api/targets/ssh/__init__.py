@@ -1,0 +1,1 @@
+"""Remote hosts over SSH."""

@@ -1,0 +1,202 @@
+"""Connections to remote hosts: only to addresses that are allowed, and to the host whose key was confirmed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import asyncssh
+
+from backend_api.targets.domain import HostKey, SshAccess, SshHost
+from backend_api.targets.errors import (
+    HostAddressRefusedError,
+    HostKeyChangedError,
+    HostKeyUnconfirmedError,
+    HostUnreachableError,
+    SignInRefusedError,
+)
+from backend_api.web.fetch.addresses import address_of, is_public
+from backend_api.web.fetch.errors import FetchFailedError
+from backend_api.web.fetch.resolver import Resolve, lookups_of
+
+CONNECT_S = 10.0
+SIGN_IN_S = 15.0
+KEEPALIVE_S = 5.0
+KEEPALIVES = 3
+"""A connection that is cut is noticed after this many unanswered ones."""
+MOST_TRIED = 4
+HOST_KEYS = (
+    "ssh-ed25519",
+    "ecdsa-sha2-nistp256",
+    "ecdsa-sha2-nistp384",
+    "ecdsa-sha2-nistp521",
+    "rsa-sha2-512",
+    "rsa-sha2-256",
+)
+_NO_KNOWN_HOSTS: tuple[list[str], list[str], list[str]] = ([], [], [])
+"""None would be any: so each key is shown to the client below."""
+_RSA = ("rsa-sha2-512", "rsa-sha2-256")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Addresses:
+    """The addresses of a host, as far as the deployment connects to them. The one that was checked is connected to."""
+
+    access: SshAccess
+    resolve: Resolve
+
+    async def of(self, host: str, port: int, owner: str) -> Sequence[str]:
+        """At least one. Raises `HostAddressRefusedError`, `HostUnreachableError`."""
+        if address_of(host) is not None:
+            found = [host]
+        else:
+            try:
+                with lookups_of(owner):
+                    async with asyncio.timeout(CONNECT_S):
+                        found = list(await self.resolve(host, port))
+            except FetchFailedError as error:
+                raise HostUnreachableError(error.detail) from error
+            except TimeoutError as error:
+                raise HostUnreachableError(f"The name server did not answer for {host} in time.") from error
+            except OSError as error:
+                raise HostUnreachableError(f"There is no host of the name {host}: {_reason(error)}.") from error
+        if not found:
+            raise HostUnreachableError(f"{host} has no address.")
+        if self.access != "any" and not all(map(_is_public, found)):
+            raise HostAddressRefusedError(
+                f"{host} leads to an address that is not public, and this server connects to public ones alone. "
+                "Whoever runs the server can set SSH_TARGETS=any."
+            )
+        return found[:MOST_TRIED]
+
+
+def _is_public(text: str) -> bool:
+    address = address_of(text)
+    return address is not None and is_public(address)
+
+
+async def open_socket(addresses: Sequence[str], host: SshHost) -> socket.socket:
+    """To the first address that answers. Raises `HostUnreachableError`."""
+    reason = "it has no address"
+    for address in addresses:
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        sock.setblocking(False)
+        try:
+            async with asyncio.timeout(CONNECT_S):
+                await asyncio.get_running_loop().sock_connect(sock, (address, host.port))
+        except TimeoutError:
+            reason = f"no answer within {CONNECT_S:.0f} s"
+            sock.close()
+        except OSError as error:
+            reason = _reason(error)
+            sock.close()
+        except BaseException:
+            sock.close()
+            raise
+        else:
+            return sock
+    raise HostUnreachableError(
+        f"{host.host} port {host.port} can't be reached: {reason}. Check the address, the port and its firewall."
+    )
+
+
+class _Client(asyncssh.SSHClient):
+    """Keeps the key that the host showed, and accepts the one that was confirmed alone."""
+
+    def __init__(self, confirmed: HostKey | None) -> None:
+        self._confirmed = confirmed
+        self.seen: HostKey | None = None
+
+    def validate_host_public_key(self, host: str, addr: str, port: int, key: asyncssh.SSHKey) -> bool:
+        del host, addr, port
+        algorithm, data = key.export_public_key().decode().split()[:2]
+        self.seen = HostKey(algorithm, data)
+        return self.seen == self._confirmed
+
+
+async def sign_in(
+    host: SshHost, sock: socket.socket, private_key: str | None, *, keepalive_s: float = KEEPALIVE_S
+) -> asyncssh.SSHClientConnection:
+    """Over a socket that is then the connection's. Raises `HostKeyUnconfirmedError`, `HostKeyChangedError`,
+    `SignInRefusedError`, `HostUnreachableError`; the first two carry the key that the host showed as `seen`."""
+    client = _Client(host.host_key)
+    try:
+        keys = None if private_key is None else [asyncssh.import_private_key(private_key)]
+        async with asyncio.timeout(SIGN_IN_S):
+            connection, _ = await asyncssh.create_connection(
+                lambda: client,
+                host.host,
+                host.port,
+                sock=sock,
+                config=None,
+                known_hosts=_NO_KNOWN_HOSTS,
+                server_host_key_algs=_algorithms(host.host_key),
+                x509_trusted_certs=None,
+                username=host.username,
+                client_keys=keys,
+                agent_path=os.environ.get("SSH_AUTH_SOCK") if host.sign_in_by == "agent" else None,
+                password=None,
+                gss_host=None,
+                preferred_auth="publickey",
+                keepalive_interval=keepalive_s,
+                keepalive_count_max=KEEPALIVES,
+                login_timeout=SIGN_IN_S,
+            )
+    except asyncssh.HostKeyNotVerifiable as error:
+        raise wrong_key(host, client.seen) from error
+    except asyncssh.PermissionDenied as error:
+        raise SignInRefusedError(
+            f"{host.host} does not let {host.username} in with this key. Add the public key to ~/.ssh/authorized_keys "
+            "there, and check the user name."
+        ) from error
+    except asyncssh.KeyExchangeFailed as error:
+        raise HostUnreachableError(_unlike(host, f"no common algorithms ({_short(error.reason)})")) from error
+    except TimeoutError as error:
+        raise HostUnreachableError(
+            f"{host.host} port {host.port} took the connection and did not finish the sign-in within {SIGN_IN_S:.0f} s."
+        ) from error
+    except (asyncssh.Error, OSError, ValueError) as error:
+        raise HostUnreachableError(_unlike(host, _reason(error))) from error
+    return connection
+
+
+def _algorithms(confirmed: HostKey | None) -> list[str]:
+    if confirmed is None:
+        return [*HOST_KEYS]
+    return [*_RSA] if confirmed.algorithm == "ssh-rsa" else [confirmed.algorithm]
+
+
+def wrong_key(host: SshHost, seen: HostKey | None) -> HostKeyUnconfirmedError | HostKeyChangedError:
+    """What the user reads of a key that is not the confirmed one."""
+    shown = f"{seen.algorithm} {seen.fingerprint}" if seen else "none"
+    if host.host_key is None:
+        error = HostKeyUnconfirmedError(
+            f"Nobody confirmed yet that {host.host} is the right machine. Test this computer in the settings, compare "
+            f"the fingerprint of its host key ({shown}), and confirm it."
+        )
+    else:
+        error = HostKeyChangedError(
+            f"{host.host} shows another host key than the one that was confirmed: {shown} instead of "
+            f"{host.host_key.algorithm} {host.host_key.fingerprint}. It may be another machine, so nothing was sent to "
+            "it. If the machine was set up anew, test this computer in the settings and confirm the new key."
+        )
+    error.seen = seen
+    return error
+
+
+def _unlike(host: SshHost, reason: str) -> str:
+    return f"{host.host} port {host.port} answers, and not as an SSH server should: {reason}."
+
+
+def _reason(error: Exception) -> str:
+    text = error.reason if isinstance(error, asyncssh.Error) else getattr(error, "strerror", None) or str(error)
+    return _short(text) or type(error).__name__
+
+
+def _short(text: str) -> str:
+    """What a host said is somebody else's: one line of it, bounded."""
+    return "".join(one if one.isprintable() else " " for one in text[:200]).strip().rstrip(".")

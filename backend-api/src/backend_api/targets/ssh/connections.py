@@ -1,0 +1,155 @@
+"""Connections to remote hosts, one a session, with its shells and its files."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from posixpath import normpath
+from weakref import WeakValueDictionary
+
+import asyncssh
+
+from backend_api.targets.domain import Target
+from backend_api.targets.errors import HostUnusableError, RemoteHostError
+from backend_api.targets.ssh.connecting import KEEPALIVE_S, Addresses, open_socket, sign_in
+from backend_api.targets.ssh.shells import RemoteShell
+
+logger = logging.getLogger(__name__)
+
+MAX_CONNECTIONS = 500
+MAX_SHELLS = 6
+"""Of a connection: most servers let one have ten channels."""
+IDLE_S = 600.0
+SFTP_S = 15.0
+
+
+@dataclass(slots=True, kw_only=True)
+class Connected:
+    """A host that is signed in to, for one session. `folder` is the absolute path of its working folder."""
+
+    session_id: str
+    target: Target
+    ssh: asyncssh.SSHClientConnection
+    sftp: asyncssh.SFTPClient
+    folder: str
+    shells: dict[str, RemoteShell] = field(default_factory=dict[str, RemoteShell])
+    folders: dict[str, str] = field(default_factory=dict[str, str])
+    """Where shells that are closed were last."""
+    used_at: float = 0.0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the connection is there, as far as is known."""
+        return not self.ssh.is_closed()
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether a command runs."""
+        commands = [shell.command for shell in self.shells.values() if shell.is_open]
+        return any(command is not None and not command.is_finished for command in commands)
+
+    async def close(self) -> None:
+        """At once; what runs there runs on."""
+        self.ssh.abort()
+        with suppress(asyncssh.Error, OSError, TimeoutError):
+            async with asyncio.timeout(1.0):
+                await self.ssh.wait_closed()
+
+
+class HostConnections:
+    """Those of this process; an async context manager. Nothing of them is kept: another process opens its own."""
+
+    def __init__(
+        self, addresses: Addresses, clock: Callable[[], float] = time.monotonic, *, keepalive_s: float = KEEPALIVE_S
+    ) -> None:
+        self._keepalive_s = keepalive_s
+        self._addresses = addresses
+        self._clock = clock
+        self._open: dict[str, Connected] = {}
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def __aenter__(self) -> HostConnections:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for connected in [*self._open.values()]:
+            await connected.close()
+        self._open.clear()
+
+    def find(self, session_id: str) -> Connected | None:
+        """The one that is open."""
+        return self._open.get(session_id)
+
+    async def of(self, session_id: str, target: Target, private_key: str | None) -> Connected:
+        """The session's, opened where there is none, or it was made for another version of the target. Raises
+        `RemoteHostError`."""
+        lock = self._locks.setdefault(session_id, asyncio.Lock())
+        async with lock:
+            found = self._open.get(session_id)
+            if found is not None and found.is_open and found.target.version == target.version:
+                found.used_at = self._clock()
+                return found
+            if found is not None:
+                del self._open[session_id]
+                await found.close()
+            if len(self._open) >= MAX_CONNECTIONS:
+                raise RemoteHostError("This server has as many connections to remote hosts as it may have.")
+            connected = await self._connect(session_id, target, private_key)
+            connected.used_at = self._clock()
+            self._open[session_id] = connected
+            return connected
+
+    async def _connect(self, session_id: str, target: Target, private_key: str | None) -> Connected:
+        async with self.connection(target, private_key) as ssh:
+            sftp, folder = await open_folder(ssh, target)
+            return Connected(session_id=session_id, target=target, ssh=ssh, sftp=sftp, folder=folder)
+
+    @asynccontextmanager
+    async def connection(self, target: Target, private_key: str | None) -> AsyncGenerator[asyncssh.SSHClientConnection]:
+        """Open beyond the block, unless that fails. Raises `RemoteHostError`."""
+        assert target.ssh is not None, "only hosts are connected to"
+        addresses = await self._addresses.of(target.ssh.host, target.ssh.port, target.user_id)
+        sock = await open_socket(addresses, target.ssh)
+        ssh = await sign_in(target.ssh, sock, private_key, keepalive_s=self._keepalive_s)
+        try:
+            yield ssh
+        except BaseException:
+            ssh.abort()
+            raise
+
+    async def forget(self, session_id: str) -> None:
+        """It broke, or nobody needs it any more."""
+        if (found := self._open.pop(session_id, None)) is not None:
+            await found.close()
+
+    async def close_idle_until_cancelled(self) -> None:
+        """Connections that nobody used for long, and on which nothing runs."""
+        while True:
+            await asyncio.sleep(IDLE_S / 10)
+            since = self._clock() - IDLE_S
+            for session_id, connected in [*self._open.items()]:
+                if not connected.is_open or (connected.used_at < since and not connected.is_at_work):
+                    await self.forget(session_id)
+
+
+async def open_folder(ssh: asyncssh.SSHClientConnection, target: Target) -> tuple[asyncssh.SFTPClient, str]:
+    """The files of the host, and its working folder, made where it is not there. Raises `HostUnusableError`."""
+    assert target.ssh is not None, "only hosts have folders"
+    wanted = target.ssh.folder
+    try:
+        async with asyncio.timeout(SFTP_S):
+            sftp = await ssh.start_sftp_client()
+            home = str(await sftp.realpath("."))
+            folder = normpath(f"{home}/{wanted.removeprefix('~').lstrip('/')}") if wanted[:1] in ("", "~") else wanted
+            await sftp.makedirs(folder, exist_ok=True)
+            return sftp, str(await sftp.realpath(folder))
+    except TimeoutError as error:
+        raise HostUnusableError(f"The host did not show its files (SFTP) within {SFTP_S:.0f} s.") from error
+    except asyncssh.SFTPError as error:
+        raise HostUnusableError(f"The working folder {wanted or '~'} can't be used: {error.reason[:200]}.") from error
+    except (asyncssh.Error, OSError) as error:
+        raise HostUnusableError("The host has no access to files (SFTP), which is needed.") from error

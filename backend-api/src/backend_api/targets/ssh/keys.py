@@ -1,0 +1,39 @@
+"""`SshKeys` by asyncssh."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+import asyncssh
+
+from backend_api.kit.errors import InvalidError
+from backend_api.targets.domain import KeyPair
+
+_generate = cast("Callable[..., asyncssh.SSHKey]", asyncssh.generate_private_key)
+FIELD = "body.private_key"
+MAX_COMMENT = 60
+
+
+class AsyncsshKeys:
+    """Ed25519 for new ones; of those that are pasted any that OpenSSH has."""
+
+    def generate(self, comment: str) -> KeyPair:
+        """Its comment is printable ASCII, as some hosts read nothing else in their list of keys."""
+        plain = "".join(one if one.isascii() and (one.isalnum() or one in "-_.") else "-" for one in comment)
+        return _pair(_generate("ssh-ed25519", comment=plain[:MAX_COMMENT]))
+
+    def read(self, private: str, passphrase: str | None) -> KeyPair:
+        text = private.strip() + "\n"
+        try:
+            return _pair(asyncssh.import_private_key(text, passphrase))
+        except asyncssh.KeyEncryptionError as error:
+            reason = "The passphrase does not open this key." if passphrase else "This key needs its passphrase."
+            raise InvalidError(reason, field="body.passphrase") from error
+        except (asyncssh.KeyImportError, ValueError) as error:
+            reason = "This is no private key of OpenSSH: it begins with -----BEGIN, and is whole."
+            raise InvalidError(reason, field=FIELD) from error
+
+
+def _pair(key: asyncssh.SSHKey) -> KeyPair:
+    return KeyPair(private=key.export_private_key().decode(), public=key.export_public_key().decode().strip())

@@ -1,0 +1,1 @@
+"""Terminals of people in the sandboxes of their sessions."""

@@ -1,0 +1,78 @@
+"""Figures of a text: files of the workspaces of its conversations, within bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from backend_api.writing.citations import Finding, figures_in
+from backend_api.writing.domain import Project
+from backend_api.writing.errors import ExportInvalidError
+from backend_api.writing.ports import Unseen
+
+MAX_FIGURES = 60
+ReadFigure = Callable[[str, int], Awaitable[bytes | None]]
+"""A file of the workspace by its path, of at most so many bytes; None where there is none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """In bytes, of one figure and of all together."""
+
+    one: int
+    all: int
+
+
+EXPORT = Bounds(one=12 * 1024**2, all=48 * 1024**2)
+PREVIEW = Bounds(one=2 * 1024**2, all=8 * 1024**2)
+_DETAILS: Mapping[Unseen, str] = {
+    "missing": "The figure {path} is not in the workspace, or too large. Make it, or take it out of the text.",
+    "no_picture": "{path} is no picture. Figures are PNG, JPEG, GIF, WebP or SVG.",
+    "too_large": "The figure {path} is too large.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """Those that were found by their paths, and why others were not."""
+
+    found: Mapping[str, bytes]
+    unseen: Mapping[str, Unseen]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectFigures:
+    """`ending_of` is empty for what is no picture."""
+
+    ending_of: Callable[[bytes], str]
+
+    async def __call__(self, project: Project, read: ReadFigure, bounds: Bounds) -> Figures:
+        """Of a project. Raises `ExportInvalidError` for too many."""
+        paths = list(dict.fromkeys(one.path for one in figures_in(project)))
+        if len(paths) > MAX_FIGURES:
+            raise ExportInvalidError(f"The text has {len(paths)} figures, and {MAX_FIGURES} are the most.")
+        found, unseen, left = dict[str, bytes](), dict[str, Unseen](), bounds.all
+        for path in paths:
+            content = await read(path, min(EXPORT.one, left) if bounds is EXPORT else EXPORT.one)
+            if content is None:
+                unseen[path] = "missing"
+            elif not self.ending_of(content):
+                unseen[path] = "no_picture"
+            elif len(content) > min(bounds.one, left):
+                unseen[path] = "too_large"
+            else:
+                found[path], left = content, left - len(content)
+        return Figures(found=found, unseen=unseen)
+
+
+def figure_findings(project: Project, figures: Figures) -> Iterable[Finding]:
+    """A problem at each place of a figure that can't be shown."""
+    for one in figures_in(project):
+        if reason := figures.unseen.get(one.path):
+            yield Finding(
+                code="figure_missing",
+                severity="error",
+                detail=_DETAILS[reason].format(path=one.path[:200]),
+                section_id=one.section_id,
+                at=one.at,
+            )

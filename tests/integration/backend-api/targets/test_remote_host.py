@@ -1,0 +1,193 @@
+"""Shells and files of a remote host, over SSH to a real `sshd`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from backend_api.sandboxes.domain.errors import SandboxLostError
+from backend_api.targets.errors import HostKeyChangedError, HostUnreachableError, SignInRefusedError
+from backend_api.targets.ssh.hosts import HostTools
+from backend_api.targets.ssh.keys import AsyncsshKeys
+from support.relay import relay_to
+from support.remote_hosts import Host
+
+STOPPED_S = 1.0
+
+
+def alive(marker: str) -> list[int]:
+    """Processes that have this among their arguments."""
+    found = list[int]()
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdecimal():
+            try:
+                arguments = (folder / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if marker.encode() in arguments.split(b"\0"):
+                found.append(int(folder.name))
+    return found
+
+
+async def test_folder_and_variables_stay_from_command_to_command(host: Host) -> None:
+    made = await host.call("shell_exec", command="mkdir -p a/b && cd a/b && N=7 && export M=8")
+    assert (made.success, made.output) == (True, "[no output]")
+    told = await host.call("shell_exec", command='pwd; echo "$N $(printenv M)"; echo no >&2; (exit 3)')
+    assert told.output == f"{host.sshd.home}/work/a/b\n7 8\nno\n[the command exited with code 3]"
+    assert not told.success
+    assert told.display is not None
+    assert told.display["cwd"] == f"{host.sshd.home}/work/a/b"
+    other = await host.call("shell_exec", command="pwd", shell="other")
+    assert other.output.strip() == f"{host.sshd.home}/work"
+    left = await host.call("shell_exec", command="exit 4")
+    assert left.output == "[the command exited with code 4]"
+    assert (await host.call("shell_exec", command="pwd")).output.strip() == f"{host.sshd.home}/work/a/b"
+
+
+async def test_stopping_a_call_ends_its_process_group_within_a_second(host: Host) -> None:
+    marker = f"stopped-{os.getpid()}"
+    await host.connect()
+    shown = asyncio.Event()
+    call = host.a_call("shell_exec", command=f"python3 -c 'import time; time.sleep(600)' {marker} & echo on; wait")
+
+    async def show(text: str) -> None:
+        if "on" in text:
+            shown.set()
+
+    call.on_output = show
+    running = asyncio.create_task(HostTools(host.connections).call(host.sandbox, call))
+    async with asyncio.timeout(10):
+        await shown.wait()
+        while not alive(marker):
+            await asyncio.sleep(0.02)
+    began = time.monotonic()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert alive(marker) == []
+    assert time.monotonic() - began < STOPPED_S
+    again = await host.call("shell_exec", command="echo back")
+    assert again.output == "back\n"
+
+
+async def test_a_command_that_ignores_the_request_to_end_is_killed(host: Host) -> None:
+    marker = f"stubborn-{os.getpid()}"
+    code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(1, flush=True); time.sleep(600)"
+    ended = await host.call("shell_exec", command=f'python3 -c "{code}" {marker}', timeout_s=1)
+    assert "ran longer than 1 s" in ended.output
+    assert not ended.success
+    assert alive(marker) == []
+
+
+async def test_a_command_is_left_running_fed_looked_at_and_ended(host: Host) -> None:
+    begun = await host.call(
+        "shell_exec", command="read a; echo got $a; read b; sleep 600", timeout_s=1, keep_running=True
+    )
+    assert begun.output == "[still running in the shell main]"
+    busy = await host.call("shell_exec", command="echo")
+    assert "is still running" in busy.output
+    assert "got tea" in (await host.call("shell_write", text="tea")).output
+    assert "got tea" in (await host.call("shell_view")).output
+    assert (await host.call("shell_kill")).success
+    assert "was ended" in (await host.call("shell_wait")).output
+    assert (await host.call("shell_exec", command="echo on")).output == "on\n"
+
+
+async def test_what_a_program_did_not_read_is_no_command(host: Host) -> None:
+    await host.call("shell_exec", command="sleep 0.5", keep_running=True, timeout_s=1)
+    begun = await host.call("shell_exec", command="sleep 1.2", keep_running=True, timeout_s=1)
+    assert "still running" in begun.output
+    await host.call("shell_write", text="touch unread.txt")
+    await host.call("shell_wait")
+    await host.call("shell_exec", command="true")
+    assert not (host.sshd.home / "work/unread.txt").exists()
+
+
+async def test_a_command_that_floods_is_ended(host: Host) -> None:
+    flooded = await host.call("shell_exec", command="yes 0123456789012345678901234567890123456789", timeout_s=100)
+    assert "wrote more than 64 MB" in flooded.output
+    assert len(flooded.output) < 1_000_000
+    assert (await host.call("shell_exec", command="echo on")).output == "on\n"
+
+
+async def test_files_are_written_read_edited_found_moved_and_deleted(host: Host) -> None:
+    work = host.sshd.home / "work"
+    wrote = await host.call("file_write", path="src/a.py", content="one\ntwo\nthree\n")
+    assert (wrote.success, wrote.changed_paths) == (True, ["src/a.py"])
+    (work / "src/a.py").chmod(0o755)
+    await host.call("file_append", path="src/a.py", content="four\n")
+    edited = await host.call("file_edit", path="src/a.py", old="two", new="2")
+    assert "-two\n+2" in edited.output
+    assert (work / "src/a.py").read_text() == "one\n2\nthree\nfour\n"
+    assert (work / "src/a.py").stat().st_mode & 0o777 == 0o755
+    assert (await host.call("file_read", path="src/a.py", start_line=2, end_line=3)).output == "2\nthree\n"
+    assert (await host.call("file_list")).output == "src/"
+    assert (await host.call("file_find", pattern="*.py")).output == "src/a.py"
+    assert (await host.call("file_find", pattern="src/**/*.py")).output == "src/a.py"
+    assert f"{work}/src/a.py:3:three" in (await host.call("file_search", pattern="th.ee$")).output
+    assert (await host.call("file_search", pattern="(")).output == "The pattern is no regular expression of grep -E."
+    moved = await host.call("file_move", source="src/a.py", destination="b.py")
+    assert moved.success
+    assert "is something at" in (await host.call("file_move", source="src", destination="b.py")).output
+    assert (await host.call("file_delete", path="b.py")).success
+    assert not (await host.call("file_delete", path="../work", recursive=True)).success
+    missing = await host.call("file_read", path="none.txt")
+    assert (missing.success, missing.output) == (False, "No such file: none.txt")
+    assert sorted(path.name for path in work.iterdir()) == ["src"]
+
+
+async def test_a_changed_host_key_is_refused_with_both_fingerprints(host: Host) -> None:
+    await host.connect()
+    await host.connections.forget("session-1")
+    confirmed = host.target.ssh.host_key if host.target.ssh else None
+    await host.sshd.stop()
+    host.sshd.make_host_key()
+    await host.sshd.start()
+    with pytest.raises(HostKeyChangedError) as refused:
+        await host.connect()
+    assert confirmed is not None
+    assert refused.value.seen is not None
+    assert confirmed.fingerprint in refused.value.detail
+    assert refused.value.seen.fingerprint in refused.value.detail
+    assert refused.value.seen.fingerprint != confirmed.fingerprint
+
+
+async def test_a_key_that_the_host_does_not_know_is_refused(host: Host) -> None:
+    host.pair = AsyncsshKeys().generate("another")
+    with pytest.raises(SignInRefusedError, match="authorized_keys"):
+        await host.connect()
+
+
+async def test_a_command_under_way_is_lost_with_the_network_and_the_next_one_runs(host: Host) -> None:
+    async with relay_to(host.sshd.port) as relay:
+        host.at(relay.port)
+        await host.call("shell_exec", command="cd / && echo here")
+        running = asyncio.create_task(host.call("shell_exec", command="sleep 30; echo never", timeout_s=100))
+        await asyncio.sleep(0.3)
+        relay.cut()
+        async with asyncio.timeout(20):
+            with pytest.raises(SandboxLostError, match="may run on there"):
+                await running
+        relay.mend()
+        back = await host.call("shell_exec", command="pwd")
+        assert back.success
+        await host.call("shell_exec", command="pkill -f 'sleep 30'; true")
+
+
+async def test_a_host_that_says_nothing_or_anything_else_is_told_of_in_time(host: Host) -> None:
+    async def says(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n" * 3000)
+        writer.close()
+
+    other = await asyncio.start_server(says, "127.0.0.1", 0)
+    async with other:
+        host.at(other.sockets[0].getsockname()[1])
+        async with asyncio.timeout(20):
+            with pytest.raises(HostUnreachableError, match="not as an SSH server should"):
+                await host.connect()
+    with pytest.raises(HostUnreachableError, match="can't be reached"):
+        await host.connect()

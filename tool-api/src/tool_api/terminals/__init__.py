@@ -1,0 +1,1 @@
+"""Terminals of people: shells on pseudo-terminals, each with any number of viewers."""
