@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
+from fastapi import APIRouter
 from pydantic_settings import BaseSettings
 
-from backend_api.agent.capability import Capability
+from backend_api.agent.capability import Capability, ToolSource
+from backend_api.agent.tool import Tool
+from backend_api.agent.tools.local import LocalTools
+from backend_api.agent.tools.think import THINK
+from backend_api.kit.http.ports import WebOptions
+from backend_api.main.app import describe_app
 from backend_api.main.modules import MODULES
 from backend_api.module import Module, Parts, Planned, UnknownPortError, open_modules, plan_modules
 from backend_api.runs.capabilities import capabilities
 from support.modules import known_tools
+from support.route_rules import routes_of
 
 closed: list[str] = []
+
+
+async def nothing() -> None:
+    pass
 
 
 class Plain(BaseSettings):
@@ -33,7 +44,11 @@ async def open_second(first: int, given: str) -> AsyncGenerator[Parts]:
     closed.append("second")
 
 
-FIRST = Module(name="one", description="", settings=Plain, open=open_first)
+quiet, busy = APIRouter(), APIRouter()
+quiet.get("/quiet")(nothing)
+busy.get("/busy")(nothing)
+FIRST = Module(name="one", description="", settings=Plain, routes=[quiet], open=open_first)
+BUSY = Module(name="busy", description="", routes=[busy], is_busy=True, open=open_first)
 SECOND = Module(name="two", description="", settings=Plain, open=open_second)
 SETTINGS = {"one": Plain(size=7), "two": Plain()}
 
@@ -66,6 +81,41 @@ async def test_tasks_and_closings_of_all_are_known_together() -> None:
     assert ended == ["one", "two", "task of two"]
 
 
+async def test_the_last_ones_have_the_tools_and_capabilities_of_those_before_them() -> None:
+    first, seen = Capability(name="of one"), list[Sequence[object]]()
+
+    @asynccontextmanager
+    async def open_one() -> AsyncGenerator[Parts]:
+        yield Parts(tools=[LocalTools([])], capabilities=[first], gateway_tasks={"of one": nothing})
+
+    @asynccontextmanager
+    async def open_agent(
+        tool_sources: Sequence[ToolSource], module_capabilities: Sequence[Capability]
+    ) -> AsyncGenerator[Parts]:
+        seen.extend([tool_sources, module_capabilities])
+        yield Parts()
+
+    modules = [
+        Module(name=name, description="", open=opened)
+        for name, opened in (("before", open_agent), ("one", open_one), ("after", open_agent))
+    ]
+    async with open_modules(modules, {module.name: module.settings() for module in modules}, {}) as parts:
+        assert [len(one) for one in seen] == [0, 0, 1, 1]
+        assert seen[3] == (first,)
+        assert (list(parts.tasks), list(parts.gateway_tasks)) == ([], ["of one"])
+
+
+async def test_a_port_that_must_be_there_is_named_where_it_is_not() -> None:
+    assert Parts(ports={"first": 3}).required("first", int) == 3
+    with pytest.raises(UnknownPortError, match="No module has a port second"):
+        Parts(ports={"first": 3}).required("second", int)
+
+
+def test_routes_of_busy_modules_are_matched_first() -> None:
+    paths = [route.partition(" ")[2] for route in routes_of(describe_app(WebOptions(), [FIRST, BUSY]))]
+    assert paths[:2] == ["/busy", "/quiet"]
+
+
 async def test_one_that_stands_on_what_is_not_there_is_named() -> None:
     with pytest.raises(UnknownPortError, match="The module two stands on first, which none before it has"):
         async with open_modules([SECOND, FIRST], SETTINGS, {"given": "at"}):
@@ -85,7 +135,8 @@ async def test_what_it_can_be_without_is_asked_for_by_a_parameter_with_a_default
 
 
 def test_what_it_makes_of_its_settings_is_there_before_anything_is_open() -> None:
-    def plan_first(settings: Plain, given: str) -> Planned:
+    def plan_first(settings: Plain, given: str, module_tools: Sequence[Tool]) -> Planned:
+        assert [tool.spec.name for tool in module_tools] == ["think"]
         if settings.size > 7:
             raise ValueError("SIZE is too large")
         return Planned(ports={"planned": f"{given} {settings.size}"}, secrets=["of first"])
@@ -94,11 +145,11 @@ def test_what_it_makes_of_its_settings_is_there_before_anything_is_open() -> Non
         return Planned(ports={"then": planned}, secrets=["of second"])
 
     first = Module(name="one", description="", settings=Plain, plan=plan_first, open=open_first)
-    second = Module(name="two", description="", plan=plan_second, open=open_second)
+    second = Module(name="two", description="", tools=[THINK], plan=plan_second, open=open_second)
     planned = plan_modules([first, second], SETTINGS, {"given": "at"})
     assert planned == Planned(ports={"planned": "at 7", "then": "at 7"}, secrets=["of first", "of second"])
     with pytest.raises(ValueError, match="SIZE is too large"):
-        plan_modules([first], {"one": Plain(size=8)}, {"given": "at"})
+        plan_modules([first, second], {**SETTINGS, "one": Plain(size=8)}, {"given": "at"})
 
 
 def test_a_capability_stands_behind_the_one_it_names_or_behind_all_that_tell_of_something() -> None:
