@@ -344,6 +344,15 @@ export interface FindingBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ChildBody".
+ */
+export interface ChildBody {
+  message_id: string
+  messages: number
+  is_shown: boolean
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "CiteBody".
  */
 export interface CiteBody {
@@ -585,6 +594,13 @@ export interface DecisionBody {
   feedback?: string | null
 }
 /**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "DeletedBranchBody".
+ */
+export interface DeletedBranchBody {
+  messages: number
+}
+/**
  * `moved_out` conversations were in it. They stay, and are in no folder.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -592,6 +608,25 @@ export interface DecisionBody {
  */
 export interface DeletedFolderBody {
   moved_out: number
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "EditBody".
+ */
+export interface EditBody {
+  text: string
+  /**
+   * Whether it is answered at once. Else it stands there, and is answered with the next message or `regenerate`.
+   */
+  run?: boolean
+  /**
+   * Null: those that the message had.
+   */
+  attachments?: string[] | null
+  /**
+   * As of a message: sent again under it the change is made once (`duplicate`).
+   */
+  client_message_id?: string | null
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -606,6 +641,8 @@ export interface EventPageBody {
   }[]
   last_seq: number
   has_more: boolean
+  path?: number[][] | null
+  path_since?: number
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -653,6 +690,24 @@ export interface FolderBody {
  */
 export interface FolderListBody {
   items: FolderBody[]
+}
+/**
+ * After this message, null for the beginning, there are several ways, or one that is not shown. They stand in the
+ * order in which they were begun.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ForkBody".
+ */
+export interface ForkBody {
+  after_message_id: string | null
+  children: ChildBody[]
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ForkListBody".
+ */
+export interface ForkListBody {
+  items: ForkBody[]
 }
 /**
  * `kind` is `title`, or who wrote the message, `user` or `agent`; of a title `message_id` and `seq` are null. The
@@ -1178,6 +1233,13 @@ export interface PasswordBody {
   cookie?: boolean
   old_password: string
   new_password: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "PathBody".
+ */
+export interface PathBody {
+  message_id: string
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -1711,6 +1773,15 @@ export interface SharedFileBody {
   size: number
 }
 /**
+ * `changed` is false where that path was shown already.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ShownBody".
+ */
+export interface ShownBody {
+  changed: boolean
+}
+/**
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "SignInBody".
  */
@@ -2012,6 +2083,16 @@ export interface TrialResultBody {
   detail: string
 }
 /**
+ * What was written, to be changed and sent again.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "UndoneBody".
+ */
+export interface UndoneBody {
+  text: string
+  attachments: string[]
+}
+/**
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "UnlockBody".
  */
@@ -2107,6 +2188,16 @@ export interface UpdateSessionBody {
  */
 export interface UploadedBody {
   uploaded: string[]
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "WentBody".
+ */
+export interface WentBody {
+  message_id: string
+  run_id: string | null
+  seq: number
+  duplicate: boolean
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
