@@ -12,9 +12,9 @@ export interface KnownFork extends Fork {
   /** Messages on the other ways. */
   readonly others: number
 }
-/** Where the focus goes once another way is shown. */
+/** Where the focus goes once the way that begins with this message is shown. */
 export interface FocusAfter {
-  readonly after: string | null
+  readonly shown: string
   readonly direction: -1 | 1
 }
 
@@ -96,11 +96,10 @@ export const useBranches = defineStore('branches', () => {
       const { text } = await call<Undone>('POST', `${path}/messages/${at}/undo`)
       givenBack.value = { sessionId: conversation.sessionId ?? '', text }
     })
-  const show = (at: string, focus: FocusAfter | null = null): Promise<boolean> =>
-    act(at, async (path) => {
-      await call('PUT', `${path}/path`, { body: { message_id: at } })
-      focusAfter.value = focus
-    })
+  function show(at: string, direction: FocusAfter['direction'] = 1): Promise<boolean> {
+    focusAfter.value = { shown: at, direction }
+    return act(at, async (path) => void (await call('PUT', `${path}/path`, { body: { message_id: at } })))
+  }
   const remove = (at: string, messages: number): Promise<boolean> =>
     act(at, async (path) => void (await call('DELETE', `${path}/branches/${at}`, { query: { messages } })))
   /** The id of a conversation of its own that begins with what was said up to there. */
