@@ -11,6 +11,8 @@ export const enProblems = {
   limitIn: 'Too many in a short time. Try again in {time}.',
   too_many_answers: 'Too much is being read at once. Wait a moment.',
   too_many_streams: 'Too many pages are open at once. Close some.',
+  attachment_gone: 'A file of this message is not there any more. Attach it again, or send it without.',
+  run_active: 'The agent is at work, or waits for you. Stop it first, or wait for its end.',
   too_many_waiting: 'Too many messages are waiting already. Let the agent read them, or stop it.',
   session_quota: 'You have the maximum number of conversations. Delete some first.',
   schedule_quota: 'You have the maximum number of schedules. Delete some first.',

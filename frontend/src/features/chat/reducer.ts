@@ -8,6 +8,7 @@ import { asking, cutOutcome, finished, started, toolItem, withOutput } from './c
 import { isAwaited, isMissing, withSandboxEvent } from './computerState'
 import { dropLive, layDelta, withoutLive } from './live'
 import { isLaterThan } from './order'
+import { otherPath } from './otherPath'
 import { scheduleNote } from './scheduleNote'
 import { readBy } from './steps'
 import { agentOf, reduceInner, withCall, withOpenCalls } from './subagents'
@@ -170,6 +171,10 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
       const item = { kind: 'compaction', key, summary, focus, before, after, transcript } as const
       return { ...append(state, item), contextTokens: after }
     }
+    case 'path.selected':
+      return otherPath(answered(state), event.seq)
+    case 'branch.deleted':
+      return { ...state, branchesSeq: event.seq }
     case 'usage.updated':
       return { ...answered(state), usage: event.usage, contextTokens: event.context || state.contextTokens }
     case 'instructions.found': {

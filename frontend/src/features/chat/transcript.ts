@@ -230,6 +230,8 @@ export interface Transcript {
   readonly model: string | null
   /** Grows with each change of files, so that whoever shows files knows to look again. */
   readonly filesVersion: number
+  /** The last event by which another path was selected, or a branch deleted; 0 for none. */
+  readonly branchesSeq: number
   /** Grows when something is missing: the reader must ask again from `lastSeq`. */
   readonly gaps: number
 }
@@ -277,5 +279,6 @@ export const emptyTranscript: Transcript = {
   title: null,
   model: null,
   filesVersion: 0,
+  branchesSeq: 0,
   gaps: 0,
 }
