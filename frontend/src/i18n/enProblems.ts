@@ -10,6 +10,8 @@ export const enProblems = {
   limit: 'Too many in a short time. Wait a little, then try again.',
   limitIn: 'Too many in a short time. Try again in {time}.',
   too_many_answers: 'Too much is being read at once. Wait a moment.',
+  terminal_refused: 'This server allows only certain commands on its computers, so there are no terminals.',
+  too_many_terminals: 'There are as many terminals, or viewers of this one, as there may be. Close one.',
   too_many_streams: 'Too many pages are open at once. Close some.',
   too_many_waiting: 'Too many messages are waiting already. Let the agent read them, or stop it.',
   session_quota: 'You have the maximum number of conversations. Delete some first.',

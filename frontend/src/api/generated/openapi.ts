@@ -742,6 +742,15 @@ export interface ImportedBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "IssuedTerminalTicketBody".
+ */
+export interface IssuedTerminalTicketBody {
+  ticket: string
+  url: string
+  expires_at: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "IssuedTicketBody".
  */
 export interface IssuedTicketBody {
@@ -1925,6 +1934,37 @@ export interface TakeControlBody {
  */
 export interface TakeSnapshotBody {
   name: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "TerminalBody".
+ */
+export interface TerminalBody {
+  name: string
+  cols: number
+  rows: number
+  viewers: number
+  /**
+   * Whether a program runs in its foreground.
+   */
+  is_busy: boolean
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "TerminalListBody".
+ */
+export interface TerminalListBody {
+  items: TerminalBody[]
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "TerminalTicketBody".
+ */
+export interface TerminalTicketBody {
+  /**
+   * The terminal to open; a new one where there is none of this name.
+   */
+  terminal?: string
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
