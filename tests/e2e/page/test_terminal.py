@@ -58,7 +58,7 @@ async def test_a_terminal_of_ones_own_is_usable_by_two_and_survives_a_cut(stack:
         await page.goto(f"{stack.base_url}/s/{session}?panel=terminal")
         # What the agent's shell wrote is there whole, though the event has the first of it.
         await expect(rows(page)).to_contain_text("10000", timeout=PATIENT_MS)
-        await rows(page).hover()
+        await page.locator(".xterm-screen").hover()
         await page.mouse.wheel(0, -10_000_000)
         await expect(rows(page)).to_contain_text("$ seq 10000")
         await picture(page, "terminal-agent")
@@ -98,14 +98,14 @@ async def test_a_terminal_of_ones_own_is_usable_by_two_and_survives_a_cut(stack:
 
         await page.bring_to_front()
         await page.get_by_role("button", name="Your terminal", exact=True).click()
-        await rows(page).click()
+        await page.locator(".xterm-screen").click()
         await page.keyboard.press("Control+Alt+Shift")
         await expect(page.get_by_role("button", name="Your terminal", exact=True)).to_be_focused()
         await type_and_end(page)
 
 
 async def type_and_end(page: Page) -> None:
-    await rows(page).click()
+    await page.locator(".xterm-screen").click()
     await type_line(page, "exit 3")
     await expect(page.get_by_text("The shell has ended with exit code 3.")).to_be_visible(timeout=PATIENT_MS)
     await page.get_by_role("button", name="Start it again").click()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from backend_api.agents.module import AGENTS
 from backend_api.background.module import BACKGROUND
 from backend_api.control.module import CONTROL
+from backend_api.files.module import FILES
 from backend_api.folders.module import FOLDERS
 from backend_api.mcp.module import MCP
 from backend_api.memories.module import MEMORIES
@@ -33,6 +34,7 @@ MODULES: tuple[Module, ...] = (
     FOLDERS,
     CONTROL,
     TERMINAL,
+    FILES,
     BACKGROUND,
     PREVIEWS,
     MCP,
