@@ -13,6 +13,7 @@
 | GET /files/download?path= | files | | bytes; a folder as zip |
 | POST /files?subdir= | files | multipart `files` | 201 `Uploaded` |
 | WS /vnc | vnc:view or vnc:control | binary RFB | close 4401 token, 4404 no desktop |
+| GET, PUT /files/text, POST /files/move, /files/folder, DELETE /files | files | as `contracts.files` says | |
 | GET /terminals | exec | | `list[TerminalEntry]` |
 | DELETE /terminals/{name} | exec | | 204; the terminal has ended with all it started |
 | WS /terminals/{name}?after=&began= | exec | bytes and frames of `contracts.terminals` | close as it says |

@@ -24,6 +24,8 @@ export type {
   GrantBody as TokenAnswer,
   GrantedUser as AuthUser,
   ImportedBody as CorpusImport,
+  IssuedTerminalTicketBody as TerminalTicket,
+  TerminalListBody as TerminalList,
   IssuedTicketBody as VncTicket,
   MadeShareBody as MadeShare,
   McpServerBody as McpServer,

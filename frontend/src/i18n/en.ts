@@ -629,6 +629,25 @@ export default {
     underWay: 'Not there yet.',
     lostText: 'The work was interrupted before an answer was recorded. Whatever came of it is not known.',
   },
+  terminal: {
+    label: 'Terminals',
+    agent: 'Agent',
+    yours: 'Your terminal',
+    yourNumber: 'Your terminal {number}',
+    new: 'New terminal',
+    open: 'Open a terminal',
+    most: 'A computer has {most} terminals at most. Close one first.',
+    close: 'Close {name} and end what runs in it',
+    screen: '{name}. {keys} leaves it.',
+    connecting: 'Connecting to the terminal…',
+    reconnecting: 'The connection was cut. What runs goes on; connecting again…',
+    ended: 'The shell has ended with exit code {code}.',
+    again: 'Start it again',
+    dropped: 'The program does not read what is typed, so some of it was dropped. Ctrl+C ends the program.',
+    tooLarge: 'At most {most} can be pasted at once. Upload it as a file instead.',
+    keys: 'Keys',
+    key: { left: 'Arrow left', up: 'Arrow up', down: 'Arrow down', right: 'Arrow right' },
+  },
   computer: {
     label: 'Computer',
     tab: {
@@ -649,7 +668,6 @@ export default {
     resize: 'Width of the computer panel',
     desktop: 'Desktop',
     terminal: 'Commands and their output',
-    shells: 'Shells of the agent',
     noCommands: 'No commands yet.',
     noCommandsText: 'What the agent runs in the shell, and what comes of it, is seen here while it runs.',
     empty: {

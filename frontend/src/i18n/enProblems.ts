@@ -10,6 +10,8 @@ export const enProblems = {
   limit: 'Too many in a short time. Wait a little, then try again.',
   limitIn: 'Too many in a short time. Try again in {time}.',
   too_many_answers: 'Too much is being read at once. Wait a moment.',
+  terminal_refused: 'This server allows only certain commands on its computers, so there are no terminals.',
+  too_many_terminals: 'There are as many terminals, or viewers of this one, as there may be. Close one.',
   too_many_streams: 'Too many pages are open at once. Close some.',
   attachment_gone: 'A file of this message is not there any more. Attach it again, or send it without.',
   run_active: 'The agent is at work, or waits for you. Stop it first, or wait for its end.',

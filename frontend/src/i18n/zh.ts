@@ -611,6 +611,25 @@ const zh: typeof en = {
     underWay: '尚未返回。',
     lostText: '还没记录到回答，工作就中断了，无法得知返回了什么。',
   },
+  terminal: {
+    label: '终端',
+    agent: '智能体',
+    yours: '你的终端',
+    yourNumber: '你的终端 {number}',
+    new: '新建终端',
+    open: '打开终端',
+    most: '一台电脑最多有 {most} 个终端，请先关闭一个。',
+    close: '关闭{name}，并结束其中运行的程序',
+    screen: '{name}。按 {keys} 离开。',
+    connecting: '正在连接终端…',
+    reconnecting: '连接中断。运行中的程序不受影响，正在重新连接…',
+    ended: 'Shell 已结束，退出代码 {code}。',
+    again: '重新启动',
+    dropped: '程序没有读取输入，部分输入已被丢弃。按 Ctrl+C 可结束程序。',
+    tooLarge: '一次最多可粘贴 {most}，请改为上传文件。',
+    keys: '按键',
+    key: { left: '左箭头', up: '上箭头', down: '下箭头', right: '右箭头' },
+  },
   computer: {
     label: '电脑',
     tab: {
@@ -631,7 +650,6 @@ const zh: typeof en = {
     resize: '电脑面板宽度',
     desktop: '桌面',
     terminal: '命令和输出',
-    shells: '智能体的终端',
     noCommands: '还没有命令。',
     noCommandsText: '智能体在终端里运行的命令和它们的输出会实时显示在这里。',
     empty: {

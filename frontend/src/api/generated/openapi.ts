@@ -388,6 +388,13 @@ export interface ChangeTaskBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ChangedPathBody".
+ */
+export interface ChangedPathBody {
+  path: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "CheckBody".
  */
 export interface CheckBody {
@@ -1065,6 +1072,13 @@ export interface MadeShareBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "MakeFolderBody".
+ */
+export interface MakeFolderBody {
+  path: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "MakeShareBody".
  */
 export interface MakeShareBody {
@@ -1271,6 +1285,17 @@ export interface MoveBody {
    * Null: into none.
    */
   folder_id: string | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "MovePathBody".
+ */
+export interface MovePathBody {
+  source: string
+  /**
+   * The path it gets; folders on the way are made, nothing is replaced.
+   */
+  destination: string
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -1730,6 +1755,27 @@ export interface SandboxBody {
   queue_position: number | null
   queue_reason: ('capacity' | 'user_limit') | null
   notice: string | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "SaveTextBody".
+ */
+export interface SaveTextBody {
+  path: string
+  content: string
+  /**
+   * The etag that the file was read with; null for a file that is not there yet.
+   */
+  if_match: string | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "SavedTextBody".
+ */
+export interface SavedTextBody {
+  path: string
+  size: number
+  etag: string
 }
 /**
  * `next_at` is null while it is paused, and once it is over. `pause_reason` says why it was paused by no person.
@@ -2239,6 +2285,26 @@ export interface TerminalTicketBody {
  */
 export interface TextBody {
   text: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "TextFileBody".
+ */
+export interface TextFileBody {
+  path: string
+  name: string
+  size: number
+  /**
+   * The whole text; null for a file that can't be edited.
+   */
+  content: string | null
+  etag: string | null
+  encoding: string | null
+  language: string | null
+  /**
+   * Why the file can't be edited.
+   */
+  reason: ('binary' | 'too_large' | 'encoding') | null
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema

@@ -4,6 +4,7 @@ import type { OpenPort } from '@/api/types'
 import { BackgroundPanel } from '@/features/background'
 import { FilesPanel } from '@/features/files'
 import { PortsPanel } from '@/features/ports'
+import { TerminalPanel } from '@/features/terminal'
 import type { ToolCard } from '@/features/tools'
 import { EventsPanel, ModelCallsPanel, type ModelCall } from '@/features/traces'
 import { DraftPanel } from '@/features/writing'
@@ -11,7 +12,6 @@ import AgentsView from './AgentsView.vue'
 import DesktopView from './DesktopView.vue'
 import type { Offering, PanelId } from './panels'
 import StageView from './StageView.vue'
-import TerminalView from './TerminalView.vue'
 
 /** What is known of the session on screen; each panel takes from it what it shows. */
 export interface PanelContext extends Offering {
@@ -65,7 +65,11 @@ export const panelParts: Readonly<Record<PanelId, Part>> = {
     place: 'browser' as const,
     icon: AppWindow,
   })),
-  terminal: part(TerminalView, ({ sessionId, cards }) => ({ sessionId, cards })),
+  terminal: part(TerminalPanel, ({ sessionId, cards, computer }) => ({
+    sessionId,
+    cards,
+    isComputerReady: computer.status === 'ready',
+  })),
   editor: part(StageView, ({ sessionId, cards }) => ({ sessionId, cards, place: 'editor' as const, icon: FilePen })),
   agents: part(AgentsView, ({ agents }) => ({ agents })),
   background: part(BackgroundPanel, ({ sessionId, background }) => ({ sessionId, commands: background })),

@@ -34,6 +34,13 @@ EXAMPLES: Mapping[str, Document] = {
     "POST /api/sessions/{session_id}/branch": {"message_id": "6f1c0a52"},
     "POST /api/sessions/{session_id}/snapshots": {"name": "Before the clean-up"},
     "POST /api/sessions/{session_id}/vnc/ticket": {},
+    "PUT /api/sessions/{session_id}/files/text": {
+        "path": "notes.md",
+        "content": "# Notes",
+        "if_match": "1b4f0e9851971998e732078544c96b36",
+    },
+    "POST /api/sessions/{session_id}/files/move": {"source": "notes.md", "destination": "old/notes.md"},
+    "POST /api/sessions/{session_id}/files/folder": {"path": "old"},
     "POST /api/sessions/{session_id}/terminal/ticket": {"terminal": "main"},
     "POST /api/sessions/{session_id}/ports": {"port": 3000},
     "POST /api/sessions/{session_id}/resources": {
