@@ -212,7 +212,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
         }
         async with open_modules(planned.modules, planned.module_settings, given) as modules:
             # Hosts of users are known once their module is open; those opened before it reach them by then.
-            sandboxes.computers.hosts = modules.port("remote_hosts", cast("RemoteHosts | None", None))
+            sandboxes.routes.hosts = modules.port("remote_hosts", cast("RemoteHosts | None", None))
             waits = MongoWaits(database)
             ports = AgentPorts(
                 conversations=Conversations(

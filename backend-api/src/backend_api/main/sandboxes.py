@@ -19,11 +19,11 @@ from backend_api.sandboxes.manager.rest import manager_http
 from backend_api.sandboxes.manager.snapshots import ManagerSnapshots
 from backend_api.sandboxes.ports import RunningSandboxes, Sandboxes, SandboxTools, Screens, Workspace
 from backend_api.sandboxes.remote import (
-    ComputerFiles,
-    Computers,
-    ComputerScreens,
-    ComputerTools,
-    SessionComputers,
+    HostRoutes,
+    RoutedSandboxes,
+    RoutedScreens,
+    RoutedTools,
+    RoutedWorkspace,
 )
 from backend_api.sandboxes.tool_api.endpoints import Endpoints
 from backend_api.sandboxes.tool_api.sandbox_tools import ToolApiSandboxTools
@@ -43,7 +43,7 @@ class SandboxPorts:
     endpoints: Endpoints
     running: RunningSandboxes
     changes: SandboxChangeSource
-    computers: Computers
+    routes: HostRoutes
     probe: Probe
 
 
@@ -64,18 +64,18 @@ async def open_sandboxes(
             response = await http.get("/healthz")
             response.raise_for_status()
 
-        computers = Computers()
-        of_sessions = SessionComputers(client, client, computers)
+        routes = HostRoutes()
+        of_sessions = RoutedSandboxes(client, client, routes)
         async with Endpoints(client) as endpoints:
             yield SandboxPorts(
                 sandboxes=of_sessions,
-                workspace=ComputerFiles(ToolApiWorkspace(endpoints), computers),
+                workspace=RoutedWorkspace(ToolApiWorkspace(endpoints), routes),
                 snapshots=ManagerSnapshots(http, client.forget_session),
-                screens=ComputerScreens(ToolApiScreens(endpoints)),
-                tools=ComputerTools(ToolApiSandboxTools(endpoints), computers),
+                screens=RoutedScreens(ToolApiScreens(endpoints)),
+                tools=RoutedTools(ToolApiSandboxTools(endpoints), routes),
                 endpoints=endpoints,
                 running=of_sessions,
                 changes=ManagerSandboxChanges(http, cursor),
-                computers=computers,
+                routes=routes,
                 probe=probe,
             )
