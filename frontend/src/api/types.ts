@@ -54,6 +54,11 @@ export type {
   RecordBody as CorpusRecord,
   RecordPageBody as CorpusPage,
   ScheduleBody as Schedule,
+  TargetBody as Target,
+  TargetListBody as TargetList,
+  CreateTargetBody,
+  ChangeTargetBody,
+  TargetTrialBody as TargetTrial,
   SearchTrialBody,
   SearchTrialResultBody as SearchTrialResult,
   SettingBody,
@@ -98,10 +103,11 @@ export interface Problem {
   limit_bytes?: number | null
 }
 export type SessionStatus = 'idle' | 'queued' | 'running' | 'waiting'
-/** A server of before has no folders. */
-export type Session = Omit<SessionBody, 'status' | 'folder_id'> & {
+/** A server of before has no folders, and the usual computer alone. */
+export type Session = Omit<SessionBody, 'status' | 'folder_id' | 'target_id'> & {
   status: SessionStatus
   folder_id?: string | null | undefined
+  target_id?: string | null | undefined
 }
 export type SessionPage = Omit<SessionPageBody, 'items'> & { items: Session[] }
 export type ComputerStatus = SandboxUpdatedEvent['status']
@@ -130,6 +136,7 @@ type Shown = Pick<
   | 'pinned'
   | 'archived'
   | 'folder_id'
+  | 'target_id'
   | 'read_seq'
   | 'unread'
   | 'sandbox'

@@ -2250,6 +2250,38 @@ export interface TargetListBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "TargetTrialBody".
+ */
+export interface TargetTrialBody {
+  ok: boolean
+  /**
+   * Of the error that ended it.
+   */
+  code: string | null
+  /**
+   * What was tried, in order; the last one failed unless `ok`.
+   */
+  steps: TargetTrialStepBody[]
+  host_key: HostKeyBody | null
+  key_state: ('pinned' | 'unknown' | 'changed') | null
+  /**
+   * Of a command there, or of the connection where none ran.
+   */
+  latency_ms: number | null
+  shell: string | null
+  folder: string | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "TargetTrialStepBody".
+ */
+export interface TargetTrialStepBody {
+  name: 'address' | 'connection' | 'host_key' | 'sign_in' | 'shell' | 'folder' | 'files'
+  ok: boolean
+  detail: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "TerminalBody".
  */
 export interface TerminalBody {
@@ -2361,9 +2393,9 @@ export interface ToolBody {
  * not used: give `key`.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
- * via the `definition` "TrialBody-Input".
+ * via the `definition` "TrialBody".
  */
-export interface TrialBodyInput {
+export interface TrialBody {
   /**
    * openai: every compatible server, too.
    */
@@ -2374,38 +2406,6 @@ export interface TrialBodyInput {
    */
   base_url?: string | null
   model?: string | null
-}
-/**
- * This interface was referenced by `ApiModels`'s JSON-Schema
- * via the `definition` "TrialBody-Output".
- */
-export interface TrialBodyOutput {
-  ok: boolean
-  /**
-   * Of the error that ended it.
-   */
-  code: string | null
-  /**
-   * What was tried, in order; the last one failed unless `ok`.
-   */
-  steps: TrialStepBody[]
-  host_key: HostKeyBody | null
-  key_state: ('pinned' | 'unknown' | 'changed') | null
-  /**
-   * Of a command there, or of the connection where none ran.
-   */
-  latency_ms: number | null
-  shell: string | null
-  folder: string | null
-}
-/**
- * This interface was referenced by `ApiModels`'s JSON-Schema
- * via the `definition` "TrialStepBody".
- */
-export interface TrialStepBody {
-  name: 'address' | 'connection' | 'host_key' | 'sign_in' | 'shell' | 'folder' | 'files'
-  ok: boolean
-  detail: string
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
