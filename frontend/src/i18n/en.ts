@@ -208,6 +208,11 @@ export default {
     blocked: 'Blocked by {ids}',
     priority: { low: 'Low priority', normal: 'Normal priority', high: 'High priority' },
   },
+  findings: {
+    label: 'Findings',
+    source: 'Source',
+    refused: 'One did not hold to what was read and was refused. | {n} did not hold to what was read and were refused.',
+  },
   resources: {
     tasks: 'Tasks',
     noTasks: 'No tasks yet. What you add here, the agent reads before its next answer.',

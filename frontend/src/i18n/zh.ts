@@ -204,6 +204,11 @@ const zh: typeof en = {
     blocked: '等待 {ids} 完成',
     priority: { low: '低优先级', normal: '普通优先级', high: '高优先级' },
   },
+  findings: {
+    label: '研究发现',
+    source: '来源',
+    refused: '有 {n} 条与所读内容不符，已被拒绝。',
+  },
   resources: {
     tasks: '任务',
     noTasks: '还没有任务。在这里添加的任务，智能体会在下次回答前读到。',
