@@ -420,6 +420,13 @@ export default {
     compact: 'Sum up the conversation to make room',
     stop: 'Stop the agent',
     models: 'Models and keys',
+    mode: 'Work another way: plan, research, write or code',
+    modes: {
+      plan: 'Plan first, and change nothing until you approve',
+      research: 'Search, read the sources, answer with evidence',
+      write: 'Write papers, reports and other texts',
+      code: 'Read, write, run and test code',
+    },
     skill: 'Use the skill {name}: ',
   },
   composer: {

@@ -405,6 +405,13 @@ const zh: typeof en = {
     compact: '总结对话，腾出空间',
     stop: '停止智能体',
     models: '模型和密钥',
+    mode: '换一种工作方式：规划、研究、写作或编程',
+    modes: {
+      plan: '先制定计划，在你批准之前不做更改',
+      research: '检索、阅读来源，用证据回答',
+      write: '撰写论文、报告等文稿',
+      code: '读代码、写代码、运行并测试',
+    },
     skill: '使用技能 {name}：',
   },
   composer: {

@@ -1,6 +1,7 @@
 import { computed, ref, type ComputedRef } from 'vue'
 import { useSessions } from '@/features/sessions'
 import { takenBackFor, useModels, usePresets, type ChosenOptions } from '@/features/settings'
+import { choiceOf, modeOf } from './modes'
 
 /** Preset, model and options of a conversation, or of the one that is about to begin. */
 export function useChosen(sessionId: () => string | null): {
@@ -10,6 +11,7 @@ export function useChosen(sessionId: () => string | null): {
   options: ComputedRef<ChosenOptions>
   create: () => Promise<string>
   pickPreset: (id: string) => Promise<void>
+  pickMode: (command: string) => Promise<void>
   pickModel: (id: string) => Promise<void>
   change: (options: ChosenOptions) => Promise<void>
 } {
@@ -32,12 +34,19 @@ export function useChosen(sessionId: () => string | null): {
     firstPreset.value = null
     return created.id
   }
-  async function pickPreset(id: string): Promise<void> {
-    const taken = takenBackFor(models.find(ownModel.value ?? presets.find(id)?.model), options.value)
+  async function pickPreset(id: string, more: ChosenOptions = {}): Promise<void> {
+    const model = models.find(ownModel.value ?? presets.find(id)?.model)
+    const taken = { ...takenBackFor(model, options.value), ...more }
     const open = sessionId()
     if (open) return await sessions.change(open, { preset: id, options: taken })
     firstPreset.value = id
     firstOptions.value = { ...firstOptions.value, ...taken }
+  }
+  async function pickMode(command: string): Promise<void> {
+    const mode = modeOf(command)
+    if (mode === null) return
+    const { preset: id, options: chosen } = choiceOf(mode)
+    await (id === null ? change(chosen) : pickPreset(id, chosen))
   }
   async function pickModel(id: string): Promise<void> {
     const taken = takenBackFor(models.find(id), options.value)
@@ -51,5 +60,5 @@ export function useChosen(sessionId: () => string | null): {
     if (open) await sessions.change(open, { options: changed })
     else firstOptions.value = { ...firstOptions.value, ...changed }
   }
-  return { preset, model, options, create, pickPreset, pickModel, change }
+  return { preset, model, options, create, pickPreset, pickMode, pickModel, change }
 }
