@@ -177,6 +177,25 @@ class SearchDisplay(BaseModel):
     results: list[SearchHit] = Field(default_factory=list[SearchHit], max_length=1000)
 
 
+class FindingItem(BaseModel):
+    """What an agent found, with the record of the corpus, the place in it and the passage that it rests on."""
+
+    claim: Text
+    quote: Text
+    record: Name
+    title: Title
+    place: Text
+    url: Url = ""
+
+
+class FindingsDisplay(BaseModel):
+    """View of what an agent that researches has found; `refused` are those that did not hold."""
+
+    type: Literal["findings"] = "findings"
+    items: list[FindingItem] = Field(default_factory=list[FindingItem], max_length=100)
+    refused: int = 0
+
+
 class ImageDisplay(BaseModel):
     """Image view."""
 
@@ -275,6 +294,7 @@ Display = Annotated[
     | BrowserDisplay
     | DesktopDisplay
     | SearchDisplay
+    | FindingsDisplay
     | ImageDisplay
     | DocumentDisplay
     | CodeDisplay

@@ -52,6 +52,8 @@ export type {
   StyleBody as CitationStyle,
   WholeRevisionBody as WholeRevision,
   RecordBody as CorpusRecord,
+  ResourceBody as ResourceWhole,
+  TaskBody as TaskInfo,
   RecordPageBody as CorpusPage,
   ScheduleBody as Schedule,
   TargetBody as Target,

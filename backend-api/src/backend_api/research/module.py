@@ -16,6 +16,8 @@ from backend_api.module import Module, Parts
 from backend_api.research.application import Research
 from backend_api.research.corpus import Corpus
 from backend_api.research.corpus_tools import corpus_tools
+from backend_api.research.findings import CheckFindings, ReadTexts
+from backend_api.research.findings_tool import FindingsTools, findings_tool
 from backend_api.research.http import router
 from backend_api.research.mongo import MongoCorpus, RecordDocument
 from backend_api.research.papers import Papers
@@ -69,7 +71,7 @@ class ResearchSettings(BaseSettings):
 
 @asynccontextmanager
 async def open_research(settings: ResearchSettings, fetcher: GuardedClient, redis: Redis) -> AsyncGenerator[Parts]:
-    """Its port `research` is a `Research`."""
+    """Its ports are `research`, a `Research`, and `source_budget`, of which other tools that ask sources spend."""
     answers = RedisAnswers(redis)
     web = Web(fetcher=fetcher, throttle=RedisThrottle(redis), keys=settings.keys, urls=settings.research_source_urls)
     papers = Papers(sources=SOURCES, ask=web.ask, answers=answers)
@@ -90,8 +92,13 @@ async def open_research(settings: ResearchSettings, fetcher: GuardedClient, redi
         is_enabled=settings.enable_research,
     )
     budget = Budget(answers=answers, most=settings.research_max_calls)
-    tools = [*paper_tools(papers, texts, budget), *corpus_tools(corpus)] if settings.enable_research else []
-    yield Parts(ports={"research": research}, tools=[LocalTools(tools)])
+    read_texts = ReadTexts(answers)
+    own = LocalTools([*paper_tools(papers, texts, budget, read_texts), *corpus_tools(corpus)])
+    findings = FindingsTools(CheckFindings(corpus=corpus, texts=read_texts))
+    yield Parts(
+        ports={"research": research, "source_budget": budget},
+        tools=[own, findings] if settings.enable_research else [],
+    )
 
 
 RESEARCH = Module(
@@ -100,6 +107,6 @@ RESEARCH = Module(
     settings=ResearchSettings,
     documents=[RecordDocument],
     routes=[router],
-    tools=[*paper_tools(None, None, None), *corpus_tools(None)],
+    tools=[*paper_tools(None, None, None), *corpus_tools(None), findings_tool(None)],
     open=open_research,
 )

@@ -1,6 +1,7 @@
 import type { RunFinishedEvent, WireEvent } from '@/api/types'
 import { withBackground } from '@/features/background'
 import { withPort } from '@/features/ports'
+import { withKept } from '@/features/resources'
 import { withModelCall } from '@/features/traces'
 import { nameInText } from '@/shared/lib/unseen'
 import { backgroundNote } from './backgroundNote'
@@ -27,8 +28,12 @@ export function reduce(state: Transcript, event: WireEvent): Transcript {
   if (event.seq === null) return reduceLive(state, event)
   if (event.seq <= state.lastSeq) return state
   if (event.seq > state.lastSeq + 1) return { ...state, gaps: state.gaps + 1 }
-  const { modelCalls, ports } = state
-  const told = { modelCalls: withModelCall(modelCalls, event), ports: withPort(ports, event) }
+  const { modelCalls, ports, kept } = state
+  const told = {
+    modelCalls: withModelCall(modelCalls, event),
+    ports: withPort(ports, event),
+    kept: withKept(kept, event),
+  }
   const next = { ...state, ...told, lastSeq: event.seq }
   if (agentOf(event) !== undefined) return reduceOfAgent(next, event)
   return reduceStored({ ...next, readSeq: Math.max(state.readSeq, readBy(event)) }, event)

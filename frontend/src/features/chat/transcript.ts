@@ -4,6 +4,7 @@ import type {
   BodyReference,
   ComputerStatus,
   Display,
+  KeptResource,
   ModelRetryEvent,
   OpenPort,
   PlanDecidedEvent,
@@ -219,6 +220,8 @@ export interface Transcript {
   readonly background: readonly BackgroundCommand[]
   /** Of the computer, which are open to the person. */
   readonly ports: readonly OpenPort[]
+  /** What agent and person keep with the conversation. */
+  readonly kept: readonly KeptResource[]
   readonly usage: Usage | null
   /** Where the conversation wants them stored. */
   readonly modelCalls: readonly ModelCall[]
@@ -273,6 +276,7 @@ export const emptyTranscript: Transcript = {
   usage: null,
   background: [],
   ports: [],
+  kept: [],
   modelCalls: [],
   contextTokens: null,
   retry: null,

@@ -1,6 +1,7 @@
 import { computed, ref, type ComputedRef } from 'vue'
 import { useSessions } from '@/features/sessions'
 import { isRemoteHost, takenBackFor, useModels, usePresets, type ChosenOptions } from '@/features/settings'
+import { choiceOf, modeOf } from './modes'
 
 /** Preset, model and options of a conversation, or of the one that is about to begin. */
 export function useChosen(sessionId: () => string | null): {
@@ -15,6 +16,7 @@ export function useChosen(sessionId: () => string | null): {
   asksFirst: ComputedRef<boolean>
   pickTarget: (id: string | null) => void
   pickPreset: (id: string) => Promise<void>
+  pickMode: (command: string) => Promise<void>
   pickModel: (id: string) => Promise<void>
   change: (options: ChosenOptions) => Promise<void>
 } {
@@ -40,12 +42,19 @@ export function useChosen(sessionId: () => string | null): {
     firstPreset.value = null
     return created.id
   }
-  async function pickPreset(id: string): Promise<void> {
-    const taken = takenBackFor(models.find(ownModel.value ?? presets.find(id)?.model), options.value)
+  async function pickPreset(id: string, more: ChosenOptions = {}): Promise<void> {
+    const model = models.find(ownModel.value ?? presets.find(id)?.model)
+    const taken = { ...takenBackFor(model, options.value), ...more }
     const open = sessionId()
     if (open) return await sessions.change(open, { preset: id, options: taken })
     firstPreset.value = id
     firstOptions.value = { ...firstOptions.value, ...taken }
+  }
+  async function pickMode(command: string): Promise<void> {
+    const mode = modeOf(command)
+    if (mode === null) return
+    const { preset: id, options: chosen } = choiceOf(mode)
+    await (id === null ? change(chosen) : pickPreset(id, chosen))
   }
   async function pickModel(id: string): Promise<void> {
     const taken = takenBackFor(models.find(id), options.value)
@@ -61,5 +70,5 @@ export function useChosen(sessionId: () => string | null): {
   }
   const asksFirst = computed(() => isRemoteHost(target.value))
   const pickTarget = (id: string | null): void => void (firstTarget.value = id)
-  return { preset, model, options, create, target, asksFirst, pickTarget, pickPreset, pickModel, change }
+  return { preset, model, options, create, target, asksFirst, pickTarget, pickPreset, pickMode, pickModel, change }
 }

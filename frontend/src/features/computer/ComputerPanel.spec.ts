@@ -30,6 +30,8 @@ const given = {
   hasModelCalls: true,
   written: 1,
   ports: [],
+  tasks: [],
+  kept: [],
   agents: [{ key: 'tool:9', name: 'Reader', kind: null, state: 'done' as const, latest: null, calls: 2, said: '' }],
   background: [
     {

@@ -1,9 +1,10 @@
 import type { Component } from 'vue'
 import { AppWindow, FilePen } from '@lucide/vue'
-import type { OpenPort } from '@/api/types'
+import type { KeptResource, OpenPort, TaskInfo } from '@/api/types'
 import { BackgroundPanel } from '@/features/background'
 import { FilesPanel } from '@/features/files'
 import { PortsPanel } from '@/features/ports'
+import { ResourcesPanel } from '@/features/resources'
 import { TerminalPanel } from '@/features/terminal'
 import type { ToolCard } from '@/features/tools'
 import { EventsPanel, ModelCallsPanel, type ModelCall } from '@/features/traces'
@@ -22,6 +23,9 @@ export interface PanelContext extends Offering {
   readonly modelCalls: readonly ModelCall[]
   /** Those that events say are open. */
   readonly ports: readonly OpenPort[]
+  /** The conversation's, which its agents and the person share. */
+  readonly tasks: readonly TaskInfo[]
+  readonly kept: readonly KeptResource[]
   readonly isRunning: boolean
   /** The run at work has used the screen of the computer. */
   readonly usesScreen: boolean
@@ -82,6 +86,7 @@ export const panelParts: Readonly<Record<PanelId, Part>> = {
     shown: shownFile,
     'onUpdate:shown': showFile,
   })),
+  resources: part(ResourcesPanel, ({ sessionId, tasks, kept, showFile }) => ({ sessionId, tasks, kept, showFile })),
   ports: part(PortsPanel, ({ sessionId, computer, ports }) => ({
     sessionId,
     told: ports,

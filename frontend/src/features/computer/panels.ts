@@ -7,6 +7,7 @@ import {
   FilePen,
   FolderOpen,
   Hourglass,
+  ListTodo,
   Monitor,
   PenLine,
   SquareTerminal,
@@ -91,6 +92,12 @@ export const panels = [
     id: 'files',
     title: 'computer.tab.files',
     icon: FolderOpen,
+    isOffered: () => true,
+  }),
+  panel({
+    id: 'resources',
+    title: 'computer.tab.resources',
+    icon: ListTodo,
     isOffered: () => true,
   }),
   panel({
