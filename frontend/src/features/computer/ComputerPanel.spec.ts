@@ -29,6 +29,7 @@ const given = {
   modelCalls: [],
   hasModelCalls: true,
   written: 1,
+  kept: 1,
   ports: [],
   agents: [{ key: 'tool:9', name: 'Reader', kind: null, state: 'done' as const, latest: null, calls: 2, said: '' }],
   background: [
