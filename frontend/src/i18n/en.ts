@@ -1349,6 +1349,13 @@ export default {
     appearance: 'Theme',
     theme: { system: 'System', light: 'Light', dark: 'Dark' },
     language: 'Language',
+    papers: {
+      title: 'Sources of papers',
+      text: 'Keys of your own are used in place of this server’s, for what you and your agents look up. Both sources give them for nothing.',
+      contact: 'Your e-mail address for sources',
+      contactHint: 'Crossref and Unpaywall are given it; they answer sooner then, and find more open PDFs.',
+      saved: 'Saved.',
+    },
     keyTitle: 'For everybody on this server',
     keyText: 'Whoever runs the server puts this line into its .env file and starts it again:',
     keyOther:

@@ -1308,6 +1308,13 @@ const zh: typeof en = {
     appearance: '主题',
     theme: { system: '跟随系统', light: '浅色', dark: '深色' },
     language: '语言',
+    papers: {
+      title: '论文来源',
+      text: '你和智能体查找论文时，会用你自己的密钥代替服务器的。两个来源都免费提供密钥。',
+      contact: '提供给来源的邮箱',
+      contactHint: '会告知 Crossref 和 Unpaywall；它们因此响应更快，并能找到更多开放的 PDF。',
+      saved: '已保存。',
+    },
     keyTitle: '供这台服务器上的所有人使用',
     keyText: '由管理服务器的人把下面一行写进 .env 文件，然后重新启动：',
     keyOther: '也可以用 OPENAI_API_KEY；兼容其协议的其他服务再加 OPENAI_BASE_URL。MODEL 用来选择模型。',
