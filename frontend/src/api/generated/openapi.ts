@@ -980,6 +980,27 @@ export interface KeptResourceBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "KeyBody".
+ */
+export interface KeyBody {
+  /**
+   * Left out: the one the caller has saved.
+   */
+  key?: string | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "KeyTrialBody".
+ */
+export interface KeyTrialBody {
+  outcome: 'ok' | 'wrong_key' | 'limit' | 'unreachable'
+  /**
+   * What the source answered; empty where it took the key.
+   */
+  detail: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "LinkBody".
  */
 export interface LinkBody {

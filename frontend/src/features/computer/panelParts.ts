@@ -4,6 +4,7 @@ import type { KeptResource, OpenPort, TaskInfo } from '@/api/types'
 import { BackgroundPanel } from '@/features/background'
 import { FilesPanel } from '@/features/files'
 import { PortsPanel } from '@/features/ports'
+import { PapersPanel } from '@/features/research'
 import { ResourcesPanel } from '@/features/resources'
 import { TerminalPanel } from '@/features/terminal'
 import type { ToolCard } from '@/features/tools'
@@ -78,6 +79,7 @@ export const panelParts: Readonly<Record<PanelId, Part>> = {
   agents: part(AgentsView, ({ agents }) => ({ agents })),
   background: part(BackgroundPanel, ({ sessionId, background }) => ({ sessionId, commands: background })),
   draft: part(DraftPanel, ({ sessionId, written = 0 }) => ({ sessionId, version: written })),
+  papers: part(PapersPanel, ({ sessionId, kept = 0 }) => ({ sessionId, version: kept })),
   files: part(FilesPanel, ({ sessionId, computer, filesVersion, isRunning, shownFile, showFile }) => ({
     sessionId,
     version: filesVersion,

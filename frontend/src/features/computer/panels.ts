@@ -8,6 +8,7 @@ import {
   FolderOpen,
   Hourglass,
   ListTodo,
+  LibraryBig,
   Monitor,
   PenLine,
   SquareTerminal,
@@ -30,6 +31,8 @@ export interface Offering {
   readonly agents: readonly AgentAtWork[]
   /** How often an agent of the conversation has changed a project of writing. */
   readonly written?: number
+  /** How often an agent of the conversation has changed the papers that are kept. */
+  readonly kept?: number
 }
 
 /** All there is to know about a panel of the computer, but for its component, which comes when the computer is shown. */
@@ -87,6 +90,12 @@ export const panels = [
     title: 'computer.tab.draft',
     icon: PenLine,
     isOffered: ({ written = 0 }) => written > 0,
+  }),
+  panel({
+    id: 'papers',
+    title: 'computer.tab.papers',
+    icon: LibraryBig,
+    isOffered: ({ kept = 0 }) => kept > 0,
   }),
   panel({
     id: 'files',

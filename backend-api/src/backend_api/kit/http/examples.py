@@ -71,6 +71,7 @@ EXAMPLES: Mapping[str, Document] = {
     "PATCH /api/folders/{folder_id}": {"name": "Tax return 2026"},
     "PUT /api/sessions/{session_id}/folder": {"folder_id": "f-3c1d"},
     "POST /api/skills": {"url": "https://example.org/skills/invoices.zip"},
+    "POST /api/corpus/sources/{source}/test": {"key": "…"},
     "POST /api/corpus": {"id": "10.1038/nature14539", "tags": ["reviews"]},
     "PATCH /api/corpus/{record_id}": {"notes": "The figure on page 4 is what we need.", "tags": ["reviews", "read"]},
     "POST /api/writing": {"title": "A review of cathodes", "kind": "paper", "style": "ieee", "language": "en"},
