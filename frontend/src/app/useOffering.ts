@@ -13,7 +13,7 @@ export function useOffering(sessionId: () => string | null) {
     const options = sessions.byId.get(sessionId() ?? '')?.options
     const hasModelCalls = modelCalls.length > 0 || options?.['enable_tracing'] === true
     const written = items.filter((item) => item.kind === 'tool' && hasWritten(item)).length
-    const kept = items.filter((item) => item.kind === 'tool' && hasKept(item)).length
-    return { computer, background, agents: agentsOf(items), hasModelCalls, written, kept }
+    const keptPapers = items.filter((item) => item.kind === 'tool' && hasKept(item)).length
+    return { computer, background, agents: agentsOf(items), hasModelCalls, written, keptPapers }
   })
 }

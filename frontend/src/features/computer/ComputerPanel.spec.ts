@@ -29,7 +29,7 @@ const given = {
   modelCalls: [],
   hasModelCalls: true,
   written: 1,
-  kept: 1,
+  keptPapers: 1,
   ports: [],
   tasks: [],
   kept: [],

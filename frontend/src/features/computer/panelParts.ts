@@ -79,7 +79,7 @@ export const panelParts: Readonly<Record<PanelId, Part>> = {
   agents: part(AgentsView, ({ agents }) => ({ agents })),
   background: part(BackgroundPanel, ({ sessionId, background }) => ({ sessionId, commands: background })),
   draft: part(DraftPanel, ({ sessionId, written = 0 }) => ({ sessionId, version: written })),
-  papers: part(PapersPanel, ({ sessionId, kept = 0 }) => ({ sessionId, version: kept })),
+  papers: part(PapersPanel, ({ sessionId, keptPapers = 0 }) => ({ sessionId, version: keptPapers })),
   files: part(FilesPanel, ({ sessionId, computer, filesVersion, isRunning, shownFile, showFile }) => ({
     sessionId,
     version: filesVersion,

@@ -32,7 +32,7 @@ export interface Offering {
   /** How often an agent of the conversation has changed a project of writing. */
   readonly written?: number
   /** How often an agent of the conversation has changed the papers that are kept. */
-  readonly kept?: number
+  readonly keptPapers?: number
 }
 
 /** All there is to know about a panel of the computer, but for its component, which comes when the computer is shown. */
@@ -95,7 +95,7 @@ export const panels = [
     id: 'papers',
     title: 'computer.tab.papers',
     icon: LibraryBig,
-    isOffered: ({ kept = 0 }) => kept > 0,
+    isOffered: ({ keptPapers = 0 }) => keptPapers > 0,
   }),
   panel({
     id: 'files',
