@@ -65,7 +65,7 @@ async def open_agent(
     workspace: Workspace,
     sandbox_tools: SandboxTools,
     place_skills: PlaceSkills = no_folders,
-    computers: Computers | None = None,
+    host_registry: Computers | None = None,
     remote_hosts: RemoteHosts | None = None,
 ) -> AsyncGenerator[Parts]:
     """Its ports are `agent_capabilities`, `mirror_tasks` and `max_output_tokens`. The specifications of its tools are
@@ -74,9 +74,9 @@ async def open_agent(
     def now() -> datetime:
         return datetime.fromtimestamp(clock(), UTC)
 
-    if computers is not None:
+    if host_registry is not None:
         # Hosts of users are known once their module is open; those opened before it reach them by then.
-        computers.hosts = remote_hosts
+        host_registry.hosts = remote_hosts
     mirror_tasks = MirrorTasks(AgentFiles(sandboxes, workspace, within_s=WITHIN_S))
     table = capabilities(
         LocalTools(local_tools(now, sign_link)),

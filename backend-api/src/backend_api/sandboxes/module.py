@@ -48,7 +48,7 @@ class SandboxSettings(BaseSettings):
 async def open_sandboxes(
     settings: SandboxSettings, announce_sandbox: Announce, change_cursor: ChangeCursor
 ) -> AsyncGenerator[Parts]:
-    """Its ports are those of `ports.py`, by what they are for, `computers`, by which sessions may have others, and
+    """Its ports are those of `ports.py`, by what they are for, `host_registry`, by which sessions have other hosts, and
     `sandbox_probe`. Connections to the manager and the endpoints are closed at the end."""
     token = settings.sandbox_manager_token.get_secret_value()
     async with manager_http(settings.sandbox_manager_url, token) as http:
@@ -58,20 +58,20 @@ async def open_sandboxes(
             response = await http.get("/healthz")
             response.raise_for_status()
 
-        computers = Computers()
-        of_sessions = SessionComputers(client, client, computers)
+        registry = Computers()
+        of_sessions = SessionComputers(client, client, registry)
         async with Endpoints(client) as endpoints:
             yield Parts(
                 ports={
                     "sandboxes": of_sessions,
                     "running_sandboxes": of_sessions,
-                    "workspace": ComputerFiles(ToolApiWorkspace(endpoints), computers),
+                    "workspace": ComputerFiles(ToolApiWorkspace(endpoints), registry),
                     "snapshots": ManagerSnapshots(http, client.forget_session),
                     "screens": ComputerScreens(ToolApiScreens(endpoints)),
-                    "sandbox_tools": ComputerTools(ToolApiSandboxTools(endpoints), computers),
+                    "sandbox_tools": ComputerTools(ToolApiSandboxTools(endpoints), registry),
                     "endpoints": endpoints,
                     "sandbox_changes": ManagerSandboxChanges(http, change_cursor),
-                    "computers": computers,
+                    "host_registry": registry,
                     "sandbox_probe": probe,
                 }
             )
