@@ -57,6 +57,7 @@ from backend_api.web.fetch.rules import FetchRules, allowed_hosts
 from contracts.sandboxes import EndpointToken
 from support.backend_stores import redis_channels
 from support.listening import on_loopback
+from support.memory.file_editor import MemoryFileEditor
 from support.memory.sandbox_commands import MemorySandboxCommands
 from support.memory.sandboxes import MemorySandboxes, MemoryScreens, MemoryWorkspace
 from support.memory.skills import MemorySkillDownloads
@@ -252,6 +253,7 @@ async def run_gateway(
             "skill_library": LIBRARY,
             "skill_downloads": MemorySkillDownloads(downloads),
             "sandbox_apps": apps or NoApps(),
+            "file_editor": MemoryFileEditor(workspace),
             "terminals": terminals or MemoryTerminals(),
             "search_client": search,
             "shared_mcp": shared_mcp,

@@ -18,6 +18,7 @@ from backend_api.memories.capability import memories_capability
 from backend_api.module import Module
 from backend_api.runs import agent_tools
 from backend_api.skills.capability import skills_capability
+from backend_api.targets.capability import target_capability
 
 MODULE_DOCUMENTS: Sequence[type[Document]] = [one for module in MODULES for one in module.documents]
 
@@ -63,10 +64,16 @@ async def no_folder(user_id: UserId, session_id: SessionId) -> None:
     del user_id, session_id
 
 
+async def no_target(session_id: SessionId) -> None:
+    """No conversation chose one."""
+    del session_id
+
+
 OF_MODULES: Sequence[Capability] = [
     skills_capability(nothing_loaded, ()),
     memories_capability(nothing_loaded),
     folder_capability(no_folder),
+    target_capability(no_target),
     BACKGROUND,
 ]
 """What modules add to the agent, of a user who has nothing."""

@@ -171,6 +171,7 @@ async def scripted_stack(
             "RATE_LIMIT_MESSAGES_PER_MINUTE": "0",
             "RATE_LIMIT_SESSIONS_PER_MINUTE": "0",
             "MAX_RUNS_PER_USER": "0",
+            "SSH_TARGETS": "any",
             "SANDBOX_DESKTOP": str(has_desktop).lower(),
             "FETCH_ALLOWED_HOSTS": f"127.0.0.1:{pages.port}",
             "CUSTOM_SEARCH_URL": pages.url("/search"),

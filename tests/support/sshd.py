@@ -14,8 +14,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import asyncssh
-
+from backend_api.targets.ssh.keys import AsyncsshKeys
 from support.servers import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -85,9 +84,9 @@ class Sshd:
 
     def make_host_key(self) -> None:
         """A new one: read at the next start."""
-        key = asyncssh.generate_private_key("ssh-ed25519")
-        key.write_private_key(self.folder / "host_key")
-        key.write_public_key(self.folder / "host_key.pub")
+        pair = AsyncsshKeys().generate("host")
+        (self.folder / "host_key").write_text(pair.private)
+        (self.folder / "host_key.pub").write_text(pair.public)
         (self.folder / "host_key").chmod(0o600)
 
     async def start(self) -> None:

@@ -53,13 +53,15 @@ class AckFrame(_FromViewer):
 
 class AttachedFrame(BaseModel):
     """The next byte has this offset, counted from the terminal's first. A viewer that has shown another number of bytes
-    clears its screen first. `began` tells terminals of the same name apart: it is their start in Unix milliseconds."""
+    clears its screen first, and shows `modes`: escape sequences for what was switched on before that byte. `began` is
+    the start of the terminal in Unix milliseconds, which tells those of the same name apart."""
 
     type: Literal["attached"] = "attached"
     offset: Offset
     cols: Columns
     rows: Rows
     began: Offset
+    modes: str = Field(default="", max_length=500)
 
 
 class SizeFrame(BaseModel):

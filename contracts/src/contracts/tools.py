@@ -13,6 +13,7 @@
 | GET /files/download?path= | files | | bytes; a folder as zip |
 | POST /files?subdir= | files | multipart `files` | 201 `Uploaded` |
 | WS /vnc | vnc:view or vnc:control | binary RFB | close 4401 token, 4404 no desktop |
+| GET, PUT /files/text, POST /files/move, /files/folder, DELETE /files | files | as `contracts.files` says | |
 | GET /terminals | exec | | `list[TerminalEntry]` |
 | DELETE /terminals/{name} | exec | | 204; the terminal has ended with all it started |
 | WS /terminals/{name}?after=&began= | exec | bytes and frames of `contracts.terminals` | close as it says |
@@ -176,6 +177,25 @@ class SearchDisplay(BaseModel):
     results: list[SearchHit] = Field(default_factory=list[SearchHit], max_length=1000)
 
 
+class FindingItem(BaseModel):
+    """What an agent found, with the record of the corpus, the place in it and the passage that it rests on."""
+
+    claim: Text
+    quote: Text
+    record: Name
+    title: Title
+    place: Text
+    url: Url = ""
+
+
+class FindingsDisplay(BaseModel):
+    """View of what an agent that researches has found; `refused` are those that did not hold."""
+
+    type: Literal["findings"] = "findings"
+    items: list[FindingItem] = Field(default_factory=list[FindingItem], max_length=100)
+    refused: int = 0
+
+
 class ImageDisplay(BaseModel):
     """Image view."""
 
@@ -274,6 +294,7 @@ Display = Annotated[
     | BrowserDisplay
     | DesktopDisplay
     | SearchDisplay
+    | FindingsDisplay
     | ImageDisplay
     | DocumentDisplay
     | CodeDisplay

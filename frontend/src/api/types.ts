@@ -16,12 +16,16 @@ export type {
   FileEntryBody as FileEntry,
   FilePreviewBody as FileContent,
   FolderBody as FolderInfo,
+  ForkBody as Fork,
+  ForkListBody as ForkList,
   FolderListBody as FolderList,
   FoundBody as FoundMessage,
   FoundPageBody as FoundPage,
   GrantBody as TokenAnswer,
   GrantedUser as AuthUser,
   ImportedBody as CorpusImport,
+  IssuedTerminalTicketBody as TerminalTicket,
+  TerminalListBody as TerminalList,
   IssuedTicketBody as VncTicket,
   MadeShareBody as MadeShare,
   McpServerBody as McpServer,
@@ -48,8 +52,15 @@ export type {
   StyleBody as CitationStyle,
   WholeRevisionBody as WholeRevision,
   RecordBody as CorpusRecord,
+  ResourceBody as ResourceWhole,
+  TaskBody as TaskInfo,
   RecordPageBody as CorpusPage,
   ScheduleBody as Schedule,
+  TargetBody as Target,
+  TargetListBody as TargetList,
+  CreateTargetBody,
+  ChangeTargetBody,
+  TargetTrialBody as TargetTrial,
   SearchTrialBody,
   SearchTrialResultBody as SearchTrialResult,
   SettingBody,
@@ -67,6 +78,7 @@ export type {
   SnapshotListBody as SnapshotList,
   TagBody as CorpusTag,
   ToolBody as ToolInfo,
+  UndoneBody as Undone,
   UpdateScheduleBody,
   UploadedBody as Uploaded,
   WholeSkillBody as WholeSkill,
@@ -93,10 +105,11 @@ export interface Problem {
   limit_bytes?: number | null
 }
 export type SessionStatus = 'idle' | 'queued' | 'running' | 'waiting'
-/** A server of before has no folders. */
-export type Session = Omit<SessionBody, 'status' | 'folder_id'> & {
+/** A server of before has no folders, and the usual computer alone. */
+export type Session = Omit<SessionBody, 'status' | 'folder_id' | 'target_id'> & {
   status: SessionStatus
   folder_id?: string | null | undefined
+  target_id?: string | null | undefined
 }
 export type SessionPage = Omit<SessionPageBody, 'items'> & { items: Session[] }
 export type ComputerStatus = SandboxUpdatedEvent['status']
@@ -125,6 +138,7 @@ type Shown = Pick<
   | 'pinned'
   | 'archived'
   | 'folder_id'
+  | 'target_id'
   | 'read_seq'
   | 'unread'
   | 'sandbox'

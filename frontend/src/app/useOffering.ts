@@ -1,5 +1,6 @@
 import { computed } from 'vue'
 import { agentsOf, useConversation } from '@/features/chat'
+import { hasKept } from '@/features/research'
 import { useSessions } from '@/features/sessions'
 import { hasWritten } from '@/features/writing'
 
@@ -12,6 +13,7 @@ export function useOffering(sessionId: () => string | null) {
     const options = sessions.byId.get(sessionId() ?? '')?.options
     const hasModelCalls = modelCalls.length > 0 || options?.['enable_tracing'] === true
     const written = items.filter((item) => item.kind === 'tool' && hasWritten(item)).length
-    return { computer, background, agents: agentsOf(items), hasModelCalls, written }
+    const kept = items.filter((item) => item.kind === 'tool' && hasKept(item)).length
+    return { computer, background, agents: agentsOf(items), hasModelCalls, written, kept }
   })
 }

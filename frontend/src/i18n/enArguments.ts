@@ -21,6 +21,7 @@ export const enArguments: Record<string, string> = {
   expires_s: 'Valid for (seconds)',
   feedback: 'Feedback',
   file_name: 'File',
+  findings: 'Findings',
   focus: 'Focus',
   ignore_case: 'Ignore upper and lower case',
   index: 'Number on the page',

@@ -866,6 +866,14 @@ export const enPhrases: ToolPhrases = {
     failed: 'Tried to remove resource {id}',
     cut: 'Stopped removing resource {id}',
   },
+  findings_submit: {
+    about: 'Hands in findings with their sources',
+    asking: 'Hand in findings',
+    running: 'Handing in findings',
+    succeeded: 'Handed in findings',
+    failed: 'Tried to hand in findings',
+    cut: 'Stopped handing in findings',
+  },
   task_list: {
     about: 'Reads the tasks of the conversation',
     asking: 'Look at the tasks',

@@ -21,6 +21,7 @@ export const zhArguments: Record<string, string> = {
   expires_s: '有效期（秒）',
   feedback: '反馈',
   file_name: '文件',
+  findings: '研究发现',
   focus: '重点',
   ignore_case: '忽略大小写',
   index: '页面上的编号',

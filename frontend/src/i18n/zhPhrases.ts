@@ -865,6 +865,14 @@ export const zhPhrases: ToolPhrases = {
     failed: '尝试移除资源 {id}',
     cut: '已停止移除资源 {id}',
   },
+  findings_submit: {
+    about: '提交带出处的研究发现',
+    asking: '提交研究发现',
+    running: '正在提交研究发现',
+    succeeded: '提交了研究发现',
+    failed: '尝试提交研究发现',
+    cut: '已停止提交研究发现',
+  },
   task_list: {
     about: '查看本对话的任务',
     asking: '查看任务',

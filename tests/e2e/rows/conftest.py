@@ -16,6 +16,7 @@ IN_ONE_FORM: dict[str, Form] = {
     "test_mcp_programs.py": "messages",
     "test_navigation.py": "chat",
     "test_ports.py": "chat",
+    "test_remote_hosts.py": "chat",
     "test_report.py": "chat",
     "test_web.py": "responses",
 }

@@ -103,6 +103,7 @@ class House:
             "approval_id": "none",
             "plan_id": "none",
             "record_id": "none",
+            "source": "openalex",
             "project_id": "none",
             "section_id": "none",
             "suggestion_id": "none",

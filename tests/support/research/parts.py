@@ -69,7 +69,10 @@ async def research_parts(*, source_s: float = 10.0) -> AsyncGenerator[ResearchPa
     """Until the block ends."""
     async with fake_sources() as fakes, guarded_client(FetchRules(allowed_hosts(fakes.hosts))) as fetcher:
         throttle, answers = FreeThrottle(), MemoryAnswers()
-        keys = Keys(contact=CONTACT, openalex="key-of-openalex", semantic_scholar="key-of-s2")
+
+        async def keys() -> Keys:
+            return Keys(contact=CONTACT, openalex="key-of-openalex", semantic_scholar="key-of-s2")
+
         web = Web(fetcher=fetcher, throttle=throttle, keys=keys, urls=fakes.urls)
         papers = Papers(sources=SOURCES, ask=web.ask, answers=answers, source_s=source_s)
         texts = PaperTexts(
@@ -79,6 +82,6 @@ async def research_parts(*, source_s: float = 10.0) -> AsyncGenerator[ResearchPa
             text_of=TextPrograms(),
             answers=answers,
             arxiv=fakes.urls["arxiv"],
-            has_contact=True,
+            keys=keys,
         )
         yield ResearchParts(fakes=fakes, papers=papers, texts=texts, answers=answers, throttle=throttle)

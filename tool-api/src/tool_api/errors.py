@@ -9,6 +9,7 @@ from service_kit.failures import (
     ForbiddenError,
     InvalidError,
     NotFoundError,
+    PreconditionError,
     TooLargeError,
     UnauthenticatedError,
 )
@@ -22,6 +23,7 @@ __all__ = [
     "InvalidUploadError",
     "NotFoundError",
     "PathForbiddenError",
+    "PreconditionError",
     "ScopeMissingError",
     "TooLargeError",
     "UnauthenticatedError",

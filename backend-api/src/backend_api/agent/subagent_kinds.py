@@ -81,7 +81,11 @@ where, and how one sees that it worked. At the end say what you are not sure of.
         description="finds out on the web and in files, and answers with its sources",
         prompt="""\
 - You find out. Open what you cite, look for several sources that don't copy from each other, and keep what they claim \
-apart from what you saw. Answer with the address of its source after each finding, and say what you could not find.""",
+apart from what you saw. Answer with the address of its source after each finding, and say what you could not find.
+- Of scientific papers: search wide (other words, citations, references), choose the best and read those (paper_read), \
+keep them (corpus_add), and hand in what they say by findings_submit: claim, record, section or page, and the passage \
+word for word. What is refused is mended or left out. Your answer has no sentence about a paper without the mark of \
+its finding, record and section in brackets, behind it.""",
         tools=frozenset(
             {
                 *(
@@ -89,6 +93,7 @@ apart from what you saw. Answer with the address of its source after each findin
                     "paper_*",
                     "papers_*",
                     "corpus_*",
+                    "findings_submit",
                     "browser_*",
                     "file_*",
                     "think",
@@ -99,6 +104,7 @@ apart from what you saw. Answer with the address of its source after each findin
                 *("*_skill", "*_skills"),
             }
         ),
+        first=frozenset({"papers_search", "paper_read", "corpus_add", "findings_submit"}),
     ),
 )
 _BUILT_IN_NAMES = frozenset(kind.name for kind in BUILT_IN)

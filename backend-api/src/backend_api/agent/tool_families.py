@@ -137,7 +137,7 @@ FAMILIES = (
     FamilyKind(
         name="papers",
         line="scientific papers: search, read, cite, keep",
-        tools=("paper_*", "papers_*", "corpus_*"),
+        tools=("paper_*", "papers_*", "corpus_*", "findings_*"),
         words=("arxiv", "doi", "bibtex", "scientific papers", "semantic scholar", "openalex", "crossref", "学术论文"),
     ),
     FamilyKind(

@@ -7,6 +7,7 @@ from backend_api.agents.module import AGENTS
 from backend_api.background.module import BACKGROUND
 from backend_api.branches.module import BRANCHES
 from backend_api.control.module import CONTROL
+from backend_api.files.module import FILES
 from backend_api.folders.module import FOLDERS
 from backend_api.main.core import AGENT_OF_ALL, CORE
 from backend_api.mcp.module import MCP
@@ -41,6 +42,7 @@ OPTIONAL: tuple[Module, ...] = (
     TARGETS,
     CONTROL,
     TERMINAL,
+    FILES,
     BACKGROUND,
     PREVIEWS,
     MCP,

@@ -24,6 +24,7 @@ from backend_api.research.domain import (
     RecordId,
 )
 from backend_api.research.identity import MAX_ID_CHARACTERS, parse_id
+from backend_api.research.keys import KeyedSource, Outcome
 from backend_api.sandboxes.http.forms import uploaded_files
 
 router = APIRouter(prefix="/api/corpus", tags=["research"])
@@ -120,6 +121,15 @@ class AddBody(RequestBody):
     session_id: SessionName | None = None
 
 
+class KeyBody(RequestBody):
+    key: str | None = Field(default=None, max_length=1000, description="Left out: the one the caller has saved.")
+
+
+class KeyTrialBody(AnswerBody):
+    outcome: Outcome
+    detail: str = Field(description="What the source answered; empty where it took the key.")
+
+
 class ChangeBody(RequestBody):
     notes: str | None = Field(default=None, max_length=MAX_NOTES_CHARACTERS)
     tags: list[Annotated[str, Field(max_length=MAX_TAG_CHARACTERS)]] | None = Field(default=None, max_length=MAX_TAGS)
@@ -192,6 +202,14 @@ async def import_records(
             raise InvalidError("Send one file.", field=f"body.{_FILE}")
         content = b"".join([piece async for piece in file.chunks])
     return ImportedBody.model_validate(await use.take_in(caller.user.id, content, form, session_id))
+
+
+@router.post("/sources/{source}/test", dependencies=[ONE_PLACE], responses={422: {}})
+async def try_source_key(source: KeyedSource, body: KeyBody, caller: CurrentCaller, research: Use) -> KeyTrialBody:
+    """Ask a source once with a key of the caller, and say what it answered. Nothing is kept."""
+    use = research.enabled()
+    with use.as_owner(caller.user.id):
+        return KeyTrialBody.model_validate(await use.try_key(caller.user.id, source, body.key))
 
 
 @router.post("", status_code=201, responses={404: {}, 413: {}, 422: {}, 502: {}})

@@ -16,7 +16,10 @@ from backend_api.module import Module, Parts
 from backend_api.research.application import Research
 from backend_api.research.corpus import Corpus
 from backend_api.research.corpus_tools import corpus_tools
+from backend_api.research.findings import CheckFindings, ReadTexts
+from backend_api.research.findings_tool import FindingsTools, findings_tool
 from backend_api.research.http import router
+from backend_api.research.keys import TrySourceKey, UserKeys
 from backend_api.research.mongo import MongoCorpus, RecordDocument
 from backend_api.research.papers import Papers
 from backend_api.research.ports import Keys
@@ -25,11 +28,14 @@ from backend_api.research.reading import PaperTexts
 from backend_api.research.redis_store import RedisAnswers, RedisThrottle
 from backend_api.research.sources.arxiv import ARXIV
 from backend_api.research.sources.links import LINK_SOURCES
+from backend_api.research.sources.openalex import OPENALEX
 from backend_api.research.sources.registry import SOURCES
+from backend_api.research.sources.semantic_scholar import SEMANTIC_SCHOLAR
 from backend_api.research.tools import Budget, paper_tools
 from backend_api.research.web import PaperFiles, Web
+from backend_api.settings.application.open_settings import OpenSettings
 from backend_api.web.fetch.guarded_client import GuardedClient
-from backend_api.web.fetch.resolver import lookups_of
+from backend_api.web.fetch.resolver import lookups_of, owner_of_lookups
 
 MAX_CALLS = 100
 _NAMES = frozenset(source.name for source in (*SOURCES, *LINK_SOURCES))
@@ -68,10 +74,13 @@ class ResearchSettings(BaseSettings):
 
 
 @asynccontextmanager
-async def open_research(settings: ResearchSettings, fetcher: GuardedClient, redis: Redis) -> AsyncGenerator[Parts]:
-    """Its port `research` is a `Research`."""
+async def open_research(
+    settings: ResearchSettings, fetcher: GuardedClient, redis: Redis, open_settings: OpenSettings
+) -> AsyncGenerator[Parts]:
+    """Its ports are `research`, a `Research`, and `source_budget`, of which other tools that ask sources spend."""
     answers = RedisAnswers(redis)
-    web = Web(fetcher=fetcher, throttle=RedisThrottle(redis), keys=settings.keys, urls=settings.research_source_urls)
+    keys = UserKeys(deployment=settings.keys, open_settings=open_settings, owner=owner_of_lookups)
+    web = Web(fetcher=fetcher, throttle=RedisThrottle(redis), keys=keys, urls=settings.research_source_urls)
     papers = Papers(sources=SOURCES, ask=web.ask, answers=answers)
     texts = PaperTexts(
         papers=papers,
@@ -80,18 +89,29 @@ async def open_research(settings: ResearchSettings, fetcher: GuardedClient, redi
         text_of=TextPrograms(),
         answers=answers,
         arxiv=web.address_of(ARXIV),
-        has_contact=bool(settings.research_contact),
+        keys=keys,
     )
     corpus = Corpus(store=MongoCorpus(), papers=papers, now=lambda: datetime.now(UTC))
     research = Research(
         corpus=corpus,
         read_entries=ImportPrograms().read,
+        try_key=TrySourceKey(
+            sources={"openalex": OPENALEX, "semantic_scholar": SEMANTIC_SCHOLAR},
+            ask_with=web.ask_with,
+            open_settings=open_settings,
+            contact=settings.research_contact,
+        ),
         as_owner=lookups_of,
         is_enabled=settings.enable_research,
     )
     budget = Budget(answers=answers, most=settings.research_max_calls)
-    tools = [*paper_tools(papers, texts, budget), *corpus_tools(corpus)] if settings.enable_research else []
-    yield Parts(ports={"research": research}, tools=[LocalTools(tools)])
+    read_texts = ReadTexts(answers)
+    own = LocalTools([*paper_tools(papers, texts, budget, read_texts), *corpus_tools(corpus)])
+    findings = FindingsTools(CheckFindings(corpus=corpus, texts=read_texts))
+    yield Parts(
+        ports={"research": research, "source_budget": budget},
+        tools=[own, findings] if settings.enable_research else [],
+    )
 
 
 RESEARCH = Module(
@@ -100,6 +120,6 @@ RESEARCH = Module(
     settings=ResearchSettings,
     documents=[RecordDocument],
     routes=[router],
-    tools=[*paper_tools(None, None, None), *corpus_tools(None)],
+    tools=[*paper_tools(None, None, None), *corpus_tools(None), findings_tool(None)],
     open=open_research,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from backend_api.kit.ids import UserId
 from backend_api.research.domain import Filter, Paper, Record, RecordId
@@ -15,9 +15,10 @@ from backend_api.research.identity import IdKind, PaperId
 class SourceFaultError(Exception):
     """A source did not answer, or with nothing that is an answer. `reason` is a sentence without its subject."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, kind: Literal["refused", "throttled", "away"] = "away") -> None:
         super().__init__(reason)
         self.reason = reason
+        self.kind = kind
 
 
 class UnreadablePaperError(Exception):

@@ -13,6 +13,7 @@ from backend_api.research.ports import (
     Answers,
     Ask,
     Files,
+    Keys,
     Rate,
     Section,
     Source,
@@ -59,7 +60,7 @@ class Links:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaperTexts:
-    """`arxiv` is where its files are; Unpaywall is asked where `has_contact`."""
+    """`arxiv` is where its files are; Unpaywall is asked where `keys` have a contact."""
 
     papers: Papers
     ask: Callable[[Source], Ask]
@@ -67,7 +68,7 @@ class PaperTexts:
     text_of: TextOf
     answers: Answers
     arxiv: str
-    has_contact: bool = False
+    keys: Callable[[], Awaitable[Keys]]
 
     async def read(self, paper_id: PaperId) -> ReadPaper:
         """Raises `PaperNotFoundError`, `SourcesFailedError`."""
@@ -116,7 +117,7 @@ class PaperTexts:
             yield "arXiv PDF", f"{self.arxiv}/pdf/{paper.arxiv_id}", ARXIV_RATE
         if paper.pdf and "arxiv.org/" not in paper.pdf:
             yield "open PDF", paper.pdf, FILE_RATE
-        if paper.doi and self.has_contact:
+        if paper.doi and (await self.keys()).contact:
             try:
                 url = await open_file_of(self.ask(UNPAYWALL), paper.doi)
             except SourceFaultError as error:

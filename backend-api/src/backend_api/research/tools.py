@@ -12,6 +12,7 @@ from pydantic import Field
 from backend_api.agent.tool import Done, Tool, ToolCall
 from backend_api.agent.tools.local import Arguments, Line, local_tool
 from backend_api.kit.errors import InvalidError, NotFoundError, UpstreamError
+from backend_api.research.findings import ReadTexts
 from backend_api.research.identity import MAX_ID_CHARACTERS, parse_id
 from backend_api.research.listing import UNTRUSTED, displayed, linked, listed, read_text, whole
 from backend_api.research.papers import Found, Papers
@@ -82,7 +83,9 @@ class Budget:
         )
 
 
-def paper_tools(papers: Papers | None, texts: PaperTexts | None, budget: Budget | None) -> list[Tool]:
+def paper_tools(
+    papers: Papers | None, texts: PaperTexts | None, budget: Budget | None, read_texts: ReadTexts | None = None
+) -> list[Tool]:
     """None tells of tools that nobody calls."""
 
     def asked(work: Work[A]) -> Work[A]:
@@ -124,8 +127,11 @@ def paper_tools(papers: Papers | None, texts: PaperTexts | None, budget: Budget 
 
     async def read(call: ToolCall, arguments: ReadArguments) -> Done:
         assert texts is not None
-        del call
-        found = await texts.read(parse_id(arguments.id))
+        paper_id = parse_id(arguments.id)
+        found = await texts.read(paper_id)
+        if read_texts is not None:
+            ids = [*dict.fromkeys((paper_id, *found.paper.ids))]
+            await read_texts.remember(call.run_id, ids, found.sections, found.paper.abstract)
         text = read_text(found, arguments.sections or (), arguments.start)
         return Done(success=True, output=_marked(found.notices, text))
 

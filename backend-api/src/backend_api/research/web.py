@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import urlencode, urlsplit
@@ -36,11 +36,19 @@ class Web:
 
     fetcher: Fetcher
     throttle: Throttle
-    keys: Keys = field(default_factory=Keys)
+    keys: Callable[[], Awaitable[Keys]]
     urls: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def ask(self, source: Source) -> SourceOverHttp:
-        return SourceOverHttp(self, source)
+        return SourceOverHttp(self, source, self.keys)
+
+    def ask_with(self, source: Source, keys: Keys) -> SourceOverHttp:
+        """With these keys alone."""
+
+        async def given() -> Keys:
+            return keys
+
+        return SourceOverHttp(self, source, given)
 
     def address_of(self, source: Source) -> str:
         return self.urls.get(source.name, source.url).rstrip("/")
@@ -62,9 +70,10 @@ class Web:
 class SourceOverHttp:
     """`Ask` of one source."""
 
-    def __init__(self, web: Web, source: Source) -> None:
+    def __init__(self, web: Web, source: Source, keys: Callable[[], Awaitable[Keys]]) -> None:
         self._web = web
         self._source = source
+        self._keys = keys
 
     async def json(self, path: str, params: Mapping[str, str | int | None]) -> Any:
         """See the port."""
@@ -90,9 +99,10 @@ class SourceOverHttp:
     async def _get(self, path: str, params: Mapping[str, str | int | None], accept: str) -> Fetched | None:
         web, source = self._web, self._source
         given = {name: value for name, value in params.items() if value is not None}
-        query = urlencode({**given, **source.params(web.keys)})
+        keys = await self._keys()
+        query = urlencode({**given, **source.params(keys)})
         url = f"{web.address_of(source)}{path}{f'?{query}' if query else ''}"
-        fetched = await web.fetch(url, source.rate, LIMITS, accept, source.headers(web.keys))
+        fetched = await web.fetch(url, source.rate, LIMITS, accept, source.headers(keys))
         return None if fetched.status in (404, 410) else _checked(fetched)
 
 
@@ -121,10 +131,10 @@ def _checked(fetched: Fetched) -> Fetched:
     status = fetched.status
     if status == 429:
         raise SourceFaultError(
-            "is asked too often just now, by us or by others, and wants to be left alone for a while"
+            "is asked too often just now, by us or by others, and wants to be left alone for a while", "throttled"
         )
     if status in (401, 403):
-        raise SourceFaultError(f"refuses ({status}): it wants a key, or another one")
+        raise SourceFaultError(f"refuses ({status}): it wants a key, or another one", "refused")
     if status >= 400:
         raise SourceFaultError(f"answers with an error ({status})")
     if status >= 300:

@@ -32,7 +32,12 @@ class Draft:
     def checked(self) -> Draft:
         """Without space around title and link. Raises `ResourceInvalidError`."""
         draft = replace(self, title=self.title.strip(), link=self.link.strip())
-        if says_nothing(draft.title) or not draft.title.isprintable() or len(draft.title) > MAX_TITLE_CHARACTERS:
+        if (
+            not draft.title
+            or says_nothing(draft.title)
+            or not draft.title.isprintable()
+            or len(draft.title) > MAX_TITLE_CHARACTERS
+        ):
             raise ResourceInvalidError(
                 f"A title is one line of up to {MAX_TITLE_CHARACTERS} characters.", field="title"
             )

@@ -31,7 +31,7 @@ from backend_api.runs.capabilities import (
     capabilities,
 )
 from backend_api.sandboxes.ports import Sandboxes, SandboxTools, Workspace
-from backend_api.sandboxes.remote import Computers, RemoteHosts
+from backend_api.sandboxes.remote import HostRoutes, RemoteHosts
 from backend_api.sandboxes.tools import PlaceSkills, SandboxToolSource, foreground_tools, no_folders
 
 
@@ -65,7 +65,7 @@ async def open_agent(
     workspace: Workspace,
     sandbox_tools: SandboxTools,
     place_skills: PlaceSkills = no_folders,
-    host_registry: Computers | None = None,
+    host_routes: HostRoutes | None = None,
     remote_hosts: RemoteHosts | None = None,
 ) -> AsyncGenerator[Parts]:
     """Its ports are `agent_capabilities`, `mirror_tasks` and `max_output_tokens`. The specifications of its tools are
@@ -74,9 +74,9 @@ async def open_agent(
     def now() -> datetime:
         return datetime.fromtimestamp(clock(), UTC)
 
-    if host_registry is not None:
+    if host_routes is not None:
         # Hosts of users are known once their module is open; those opened before it reach them by then.
-        host_registry.hosts = remote_hosts
+        host_routes.hosts = remote_hosts
     mirror_tasks = MirrorTasks(AgentFiles(sandboxes, workspace, within_s=WITHIN_S))
     table = capabilities(
         LocalTools(local_tools(now, sign_link)),

@@ -17,11 +17,11 @@ from backend_api.sandboxes.manager.rest import manager_http
 from backend_api.sandboxes.manager.snapshots import ManagerSnapshots
 from backend_api.sandboxes.manager.start_announcer import Announce
 from backend_api.sandboxes.remote import (
-    ComputerFiles,
-    Computers,
-    ComputerScreens,
-    ComputerTools,
-    SessionComputers,
+    HostRoutes,
+    RoutedSandboxes,
+    RoutedScreens,
+    RoutedTools,
+    RoutedWorkspace,
 )
 from backend_api.sandboxes.tool_api.endpoints import Endpoints
 from backend_api.sandboxes.tool_api.sandbox_tools import ToolApiSandboxTools
@@ -48,7 +48,7 @@ class SandboxSettings(BaseSettings):
 async def open_sandboxes(
     settings: SandboxSettings, announce_sandbox: Announce, change_cursor: ChangeCursor
 ) -> AsyncGenerator[Parts]:
-    """Its ports are those of `ports.py`, by what they are for, `host_registry`, by which sessions have other hosts, and
+    """Its ports are those of `ports.py`, by what they are for, `host_routes`, by which sessions may have others, and
     `sandbox_probe`. Connections to the manager and the endpoints are closed at the end."""
     token = settings.sandbox_manager_token.get_secret_value()
     async with manager_http(settings.sandbox_manager_url, token) as http:
@@ -58,20 +58,20 @@ async def open_sandboxes(
             response = await http.get("/healthz")
             response.raise_for_status()
 
-        registry = Computers()
-        of_sessions = SessionComputers(client, client, registry)
+        routes = HostRoutes()
+        of_sessions = RoutedSandboxes(client, client, routes)
         async with Endpoints(client) as endpoints:
             yield Parts(
                 ports={
                     "sandboxes": of_sessions,
                     "running_sandboxes": of_sessions,
-                    "workspace": ComputerFiles(ToolApiWorkspace(endpoints), registry),
+                    "workspace": RoutedWorkspace(ToolApiWorkspace(endpoints), routes),
                     "snapshots": ManagerSnapshots(http, client.forget_session),
-                    "screens": ComputerScreens(ToolApiScreens(endpoints)),
-                    "sandbox_tools": ComputerTools(ToolApiSandboxTools(endpoints), registry),
+                    "screens": RoutedScreens(ToolApiScreens(endpoints)),
+                    "sandbox_tools": RoutedTools(ToolApiSandboxTools(endpoints), routes),
                     "endpoints": endpoints,
                     "sandbox_changes": ManagerSandboxChanges(http, change_cursor),
-                    "host_registry": registry,
+                    "host_routes": routes,
                     "sandbox_probe": probe,
                 }
             )

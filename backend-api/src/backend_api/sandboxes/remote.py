@@ -51,7 +51,7 @@ class RemoteHosts(Protocol):
 
 
 @dataclass(slots=True)
-class Computers:
+class HostRoutes:
     """`hosts` are put in once the module that has them is open; None: there are none."""
 
     hosts: RemoteHosts | None = field(default=None)
@@ -65,61 +65,61 @@ class Computers:
         return self.hosts if sandbox.is_remote_host else None
 
 
-class SessionComputers:
+class RoutedSandboxes:
     """`Sandboxes` and `RunningSandboxes` of all sessions: those on remote hosts have none that is started, and their
     host is nobody's to delete."""
 
-    def __init__(self, sandboxes: Sandboxes, running: RunningSandboxes, computers: Computers) -> None:
+    def __init__(self, sandboxes: Sandboxes, running: RunningSandboxes, routes: HostRoutes) -> None:
         self._sandboxes = sandboxes
         self._running = running
-        self._computers = computers
+        self._routes = routes
 
     async def ensure(self, session_id: str, user_id: str, *, queue_s: float | None = None) -> Sandbox:
-        if (hosts := await self._computers.of(session_id)) is not None:
+        if (hosts := await self._routes.of(session_id)) is not None:
             return await hosts.ensure(session_id)
         return await self._sandboxes.ensure(session_id, user_id, queue_s=queue_s)
 
     async def running(self, session_id: str) -> Sandbox | None:
-        if await self._computers.of(session_id) is not None:
+        if await self._routes.of(session_id) is not None:
             return None
         return await self._running.running(session_id)
 
     async def status(self, session_id: str) -> SandboxStatus:
-        if (hosts := await self._computers.of(session_id)) is not None:
+        if (hosts := await self._routes.of(session_id)) is not None:
             return await hosts.status(session_id)
         return await self._sandboxes.status(session_id)
 
     async def renew(self, session_id: str) -> SandboxStatus:
-        if (hosts := await self._computers.of(session_id)) is not None:
+        if (hosts := await self._routes.of(session_id)) is not None:
             return await hosts.status(session_id)
         return await self._sandboxes.renew(session_id)
 
     async def keep_alive(self, session_id: str) -> None:
-        if await self._computers.of(session_id) is None:
+        if await self._routes.of(session_id) is None:
             await self._sandboxes.keep_alive(session_id)
 
     async def delete(self, session_id: str, user_id: str) -> None:
         await self._sandboxes.delete(session_id, user_id)
 
 
-class ComputerTools:
+class RoutedTools:
     """`SandboxTools` of all computers."""
 
-    def __init__(self, tools: SandboxTools, computers: Computers) -> None:
+    def __init__(self, tools: SandboxTools, routes: HostRoutes) -> None:
         self._tools = tools
-        self._computers = computers
+        self._routes = routes
 
     async def call(self, sandbox: Sandbox, call: ToolCall) -> Done:
-        hosts = self._computers.at(sandbox)
+        hosts = self._routes.at(sandbox)
         return await (self._tools if hosts is None else hosts.tools).call(sandbox, call)
 
 
-class ComputerFiles:
+class RoutedWorkspace:
     """`Workspace` of all computers."""
 
-    def __init__(self, workspace: Workspace, computers: Computers) -> None:
+    def __init__(self, workspace: Workspace, routes: HostRoutes) -> None:
         self._workspace = workspace
-        self._computers = computers
+        self._routes = routes
 
     async def list(self, sandbox: Sandbox, path: str) -> list[FileEntry]:
         return await self._of(sandbox).list(sandbox, path)
@@ -136,11 +136,11 @@ class ComputerFiles:
         return await self._of(sandbox).upload(sandbox, subdir, files, replaces=replaces)
 
     def _of(self, sandbox: Sandbox) -> Workspace:
-        hosts = self._computers.at(sandbox)
+        hosts = self._routes.at(sandbox)
         return self._workspace if hosts is None else hosts.workspace
 
 
-class ComputerScreens:
+class RoutedScreens:
     """`Screens` of all computers; remote hosts have none."""
 
     def __init__(self, screens: Screens) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from backend_api.agent.capabilities.sandbox import OTHER_COMPUTER, OtherComputer
+from backend_api.agent.capabilities.sandbox import TARGET, ExecutionTarget
 from backend_api.agent.capability import ALLOW, Capability, Deny, ProposedCall, Setup, Verdict
 from backend_api.agent.options import NO_OPTIONS, Options
 from backend_api.agent.tool import ToolSpec
@@ -34,7 +34,7 @@ _MISSING = "{name} does not work on the remote host of this conversation, which 
 
 
 @dataclass(frozen=True, slots=True)
-class RemoteHost(OtherComputer):
+class RemoteHost(ExecutionTarget):
     """What is loaded for a session on a remote host."""
 
 
@@ -51,7 +51,7 @@ def _judge(setup: Setup, call: ProposedCall) -> Verdict:
 
 
 def _is_remote(setup: Setup) -> bool:
-    return isinstance(setup.loaded.get(OTHER_COMPUTER), RemoteHost)
+    return isinstance(setup.loaded.get(TARGET), RemoteHost)
 
 
 def _defaults(loaded: object) -> Options:
@@ -70,4 +70,4 @@ def target_capability(target_of: Callable[[SessionId], Awaitable[Target | None]]
         folder = host.folder or "the home folder"
         return RemoteHost(_TEXT.format(username=host.username, host=host.host, folder=folder))
 
-    return Capability(name=OTHER_COMPUTER, load_of_session=load, defaults=_defaults, offers=_tools, gate=_judge)
+    return Capability(name=TARGET, load_of_session=load, defaults=_defaults, offers=_tools, gate=_judge)

@@ -101,16 +101,16 @@ class TargetListBody(AnswerBody):
     can_use_agent: bool
 
 
-class TrialStepBody(AnswerBody):
+class TargetTrialStepBody(AnswerBody):
     name: Literal["address", "connection", "host_key", "sign_in", "shell", "folder", "files"]
     ok: bool
     detail: str
 
 
-class TrialBody(AnswerBody):
+class TargetTrialBody(AnswerBody):
     ok: bool
     code: str | None = Field(description="Of the error that ended it.")
-    steps: list[TrialStepBody] = Field(description="What was tried, in order; the last one failed unless `ok`.")
+    steps: list[TargetTrialStepBody] = Field(description="What was tried, in order; the last one failed unless `ok`.")
     host_key: HostKeyBody | None
     key_state: Literal["pinned", "unknown", "changed"] | None
     latency_ms: int | None = Field(description="Of a command there, or of the connection where none ran.")
@@ -118,12 +118,12 @@ class TrialBody(AnswerBody):
     folder: str | None
 
     @classmethod
-    def of(cls, trial: Trial) -> TrialBody:
+    def of(cls, trial: Trial) -> TargetTrialBody:
         """The answer for one."""
         return cls(
             ok=trial.ok,
             code=trial.code,
-            steps=[TrialStepBody.model_validate(step) for step in trial.steps],
+            steps=[TargetTrialStepBody.model_validate(step) for step in trial.steps],
             host_key=_key(trial.host_key),
             key_state=trial.key_state,
             latency_ms=trial.latency_ms,
@@ -173,7 +173,7 @@ async def delete_target(target_id: str, caller: CurrentCaller, change: Change) -
 
 
 @router.post("/{target_id}/test", responses={403: {}, 409: {}})
-async def try_target(target_id: str, caller: CurrentCaller, change: Change) -> TrialBody:
+async def try_target(target_id: str, caller: CurrentCaller, change: Change) -> TargetTrialBody:
     """Connect to a remote host, and say what was tried and found; a failure is an answer, too. Its working folder is
     made where it is not there."""
-    return TrialBody.of(await change.test(caller.user.id, TargetId(target_id)))
+    return TargetTrialBody.of(await change.test(caller.user.id, TargetId(target_id)))

@@ -12,6 +12,7 @@ from backend_api.agent.tools.local import LocalTools
 from backend_api.kit.mongo.database import Database
 from backend_api.module import Module, Parts
 from backend_api.research.application import Research
+from backend_api.research.tools import Budget
 from backend_api.writing.application import Writing
 from backend_api.writing.checking import CheckCitations
 from backend_api.writing.exporting import Export
@@ -34,7 +35,10 @@ class WritingSettings(BaseSettings):
 
 @asynccontextmanager
 async def open_writing(
-    settings: WritingSettings, database: Database, research: Research | None = None
+    settings: WritingSettings,
+    database: Database,
+    research: Research | None = None,
+    source_budget: Budget | None = None,
 ) -> AsyncGenerator[Parts]:
     """Its port `writing` is a `Writing`. Without papers nothing can be cited."""
     records = CorpusRecords(research)
@@ -51,7 +55,7 @@ async def open_writing(
         ),
         is_enabled=settings.enable_writing,
     )
-    tools = writing_tools(writing) if settings.enable_writing else []
+    tools = writing_tools(writing, source_budget) if settings.enable_writing else []
     yield Parts(ports={"writing": writing}, tools=[LocalTools(tools)])
 
 

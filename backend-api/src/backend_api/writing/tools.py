@@ -12,6 +12,7 @@ from backend_api.agent.tool import Done, Tool, ToolCall
 from backend_api.agent.tools.local import Arguments, Line, local_tool
 from backend_api.kit.errors import ConflictError, InvalidError, NotFoundError, TooLargeError, UpstreamError
 from backend_api.kit.ids import UserId
+from backend_api.research.tools import Budget
 from backend_api.writing.application import Writing
 from backend_api.writing.domain import (
     MAX_AUTHORS,
@@ -117,7 +118,7 @@ class DraftArguments(ProjectArguments):
     start: int = Field(default=0, ge=0, le=10_000_000, description="Character of the whole to read on at.")
 
 
-def writing_tools(writing: Writing | None) -> list[Tool]:
+def writing_tools(writing: Writing | None, budget: Budget | None = None) -> list[Tool]:
     """None tells of tools that nobody calls."""
 
     def told(work: Work[A]) -> Work[A]:
@@ -217,8 +218,14 @@ def writing_tools(writing: Writing | None) -> list[Tool]:
 
     async def check(call: ToolCall, arguments: ProjectArguments) -> Done:
         assert writing is not None
-        found = await writing.check(UserId(call.user_id), await project_of(call, arguments))
-        return Done(success=True, output=f"{UNTRUSTED}\n\n{check_text(found)}")
+        project, notice = await project_of(call, arguments), ""
+        if budget is not None:
+            may, notice = await budget.spend(call)
+            if not may:
+                return Done(success=False, output=notice)
+        found = await writing.check(UserId(call.user_id), project)
+        told = f"{notice}\n" if notice else ""
+        return Done(success=True, output=f"{told}{UNTRUSTED}\n\n{check_text(found)}")
 
     async def draft(call: ToolCall, arguments: DraftArguments) -> Done:
         assert writing is not None

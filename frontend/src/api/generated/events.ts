@@ -64,6 +64,7 @@ export type Display =
   | BrowserDisplay
   | DesktopDisplay
   | SearchDisplay
+  | FindingsDisplay
   | ImageDisplay
   | DocumentDisplay
   | CodeDisplay
@@ -384,6 +385,28 @@ export interface SearchHit {
   title: string
   url: string
   snippet: string
+}
+/**
+ * View of what an agent that researches has found; `refused` are those that did not hold.
+ */
+export interface FindingsDisplay {
+  type: 'findings'
+  /**
+   * @maxItems 100
+   */
+  items: FindingItem[]
+  refused: number
+}
+/**
+ * What an agent found, with the record of the corpus, the place in it and the passage that it rests on.
+ */
+export interface FindingItem {
+  claim: string
+  quote: string
+  record: string
+  title: string
+  place: string
+  url: string
 }
 /**
  * Image view.

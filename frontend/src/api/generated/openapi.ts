@@ -388,6 +388,13 @@ export interface ChangeTaskBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ChangedPathBody".
+ */
+export interface ChangedPathBody {
+  path: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "CheckBody".
  */
 export interface CheckBody {
@@ -973,6 +980,27 @@ export interface KeptResourceBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "KeyBody".
+ */
+export interface KeyBody {
+  /**
+   * Left out: the one the caller has saved.
+   */
+  key?: string | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "KeyTrialBody".
+ */
+export interface KeyTrialBody {
+  outcome: 'ok' | 'wrong_key' | 'limit' | 'unreachable'
+  /**
+   * What the source answered; empty where it took the key.
+   */
+  detail: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "LinkBody".
  */
 export interface LinkBody {
@@ -1062,6 +1090,13 @@ export interface MadeShareBody {
   file_count: number
   file_bytes: number
   url: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "MakeFolderBody".
+ */
+export interface MakeFolderBody {
+  path: string
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -1271,6 +1306,17 @@ export interface MoveBody {
    * Null: into none.
    */
   folder_id: string | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "MovePathBody".
+ */
+export interface MovePathBody {
+  source: string
+  /**
+   * The path it gets; folders on the way are made, nothing is replaced.
+   */
+  destination: string
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -1730,6 +1776,27 @@ export interface SandboxBody {
   queue_position: number | null
   queue_reason: ('capacity' | 'user_limit') | null
   notice: string | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "SaveTextBody".
+ */
+export interface SaveTextBody {
+  path: string
+  content: string
+  /**
+   * The etag that the file was read with; null for a file that is not there yet.
+   */
+  if_match: string | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "SavedTextBody".
+ */
+export interface SavedTextBody {
+  path: string
+  size: number
+  etag: string
 }
 /**
  * `next_at` is null while it is paused, and once it is over. `pause_reason` says why it was paused by no person.
@@ -2204,6 +2271,38 @@ export interface TargetListBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "TargetTrialBody".
+ */
+export interface TargetTrialBody {
+  ok: boolean
+  /**
+   * Of the error that ended it.
+   */
+  code: string | null
+  /**
+   * What was tried, in order; the last one failed unless `ok`.
+   */
+  steps: TargetTrialStepBody[]
+  host_key: HostKeyBody | null
+  key_state: ('pinned' | 'unknown' | 'changed') | null
+  /**
+   * Of a command there, or of the connection where none ran.
+   */
+  latency_ms: number | null
+  shell: string | null
+  folder: string | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "TargetTrialStepBody".
+ */
+export interface TargetTrialStepBody {
+  name: 'address' | 'connection' | 'host_key' | 'sign_in' | 'shell' | 'folder' | 'files'
+  ok: boolean
+  detail: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "TerminalBody".
  */
 export interface TerminalBody {
@@ -2239,6 +2338,26 @@ export interface TerminalTicketBody {
  */
 export interface TextBody {
   text: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "TextFileBody".
+ */
+export interface TextFileBody {
+  path: string
+  name: string
+  size: number
+  /**
+   * The whole text; null for a file that can't be edited.
+   */
+  content: string | null
+  etag: string | null
+  encoding: string | null
+  language: string | null
+  /**
+   * Why the file can't be edited.
+   */
+  reason: ('binary' | 'too_large' | 'encoding') | null
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -2295,9 +2414,9 @@ export interface ToolBody {
  * not used: give `key`.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
- * via the `definition` "TrialBody-Input".
+ * via the `definition` "TrialBody".
  */
-export interface TrialBodyInput {
+export interface TrialBody {
   /**
    * openai: every compatible server, too.
    */
@@ -2308,38 +2427,6 @@ export interface TrialBodyInput {
    */
   base_url?: string | null
   model?: string | null
-}
-/**
- * This interface was referenced by `ApiModels`'s JSON-Schema
- * via the `definition` "TrialBody-Output".
- */
-export interface TrialBodyOutput {
-  ok: boolean
-  /**
-   * Of the error that ended it.
-   */
-  code: string | null
-  /**
-   * What was tried, in order; the last one failed unless `ok`.
-   */
-  steps: TrialStepBody[]
-  host_key: HostKeyBody | null
-  key_state: ('pinned' | 'unknown' | 'changed') | null
-  /**
-   * Of a command there, or of the connection where none ran.
-   */
-  latency_ms: number | null
-  shell: string | null
-  folder: string | null
-}
-/**
- * This interface was referenced by `ApiModels`'s JSON-Schema
- * via the `definition` "TrialStepBody".
- */
-export interface TrialStepBody {
-  name: 'address' | 'connection' | 'host_key' | 'sign_in' | 'shell' | 'folder' | 'files'
-  ok: boolean
-  detail: string
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema

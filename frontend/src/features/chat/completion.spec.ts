@@ -14,6 +14,8 @@ describe('what was begun before the caret', () => {
     ['see /co', 7, null],
     ['/etc/hosts', 10, null],
     ['/co mmand', 9, null],
+    ['/mode re', 8, { kind: 'command', query: 'mode re', from: 0 }],
+    ['/mode re x', 10, null],
     ['a@b.org', 7, null],
     ['', 0, null],
   ])('in %s at %i', (text, caret, begun) => expect(begunAt(text, caret)).toEqual(begun))

@@ -18,7 +18,7 @@ export interface Begun {
 
 export function begunAt(text: string, caret: number): Begun | null {
   const before = text.slice(0, caret)
-  const command = /^\/([\p{L}\p{N}_-]*)$/u.exec(before)
+  const command = /^\/((?:mode )?[\p{L}\p{N}_-]*)$/u.exec(before)
   if (command) return { kind: 'command', query: command[1] ?? '', from: 0 }
   const file = /(?:^|[\s(（])@([^\s@]*)$/u.exec(before)
   return file ? { kind: 'file', query: file[1] ?? '', from: caret - (file[1] ?? '').length - 1 } : null

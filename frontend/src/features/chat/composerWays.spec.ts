@@ -4,8 +4,9 @@ import { cleanup, fireEvent, screen, within } from '@testing-library/vue'
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { nextTick } from 'vue'
-import { enterCutsIn } from '@/features/settings'
+import { enterCutsIn, usePresets } from '@/features/settings'
 import { json, startFakeServer } from '@/shared/testing/fakeServer'
+import { aPreset } from '@/shared/testing/presets'
 import { field, show } from './composerTesting'
 
 beforeEach(() => {
@@ -32,12 +33,26 @@ const options = (): string[] => screen.queryAllByRole('option').map((one) => one
 const value = (): string => (field() as HTMLTextAreaElement).value
 
 describe('a slash at the beginning', () => {
+  it('changes how the agent works, by a mode that is typed or chosen', async () => {
+    startFakeServer({
+      'GET /skills': () => json([]),
+      'GET /presets': () => json(['general', 'research', 'coding'].map((id) => aPreset(id))),
+    })
+    await usePresets().load()
+    const { emitted } = show({ sessionId: 's1' })
+    await userEvent.type(field(), '/mod{Enter}')
+    expect(value()).toBe('/mode ')
+    const names = screen.getAllByRole('option').map((one) => one.querySelector('.font-mono')?.textContent)
+    expect(names).toEqual(['/mode plan', '/mode research', '/mode code'])
+    await userEvent.type(field(), 'res{Enter}')
+    expect([emitted()['command'], value()]).toEqual([[['mode:research']], ''])
+  })
   it('offers commands and skills, which the arrows choose', async () => {
     const { emitted } = show({ sessionId: 's1' })
     await userEvent.type(field(), '/')
     await vi.waitFor(() => expect(options().join()).toContain('/sweep'))
     const names = screen.getAllByRole('option').map((one) => one.querySelector('.font-mono')?.textContent)
-    expect(names).toEqual(['/new', '/compact', '/models', '/sweep'])
+    expect(names).toEqual(['/new', '/compact', '/mode', '/models', '/sweep'])
     await userEvent.type(field(), '{ArrowDown}{Enter}')
     expect(emitted()['command']).toEqual([['compact']])
     expect([value(), emitted()['send'], options()]).toEqual(['', undefined, []])

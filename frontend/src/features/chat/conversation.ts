@@ -9,14 +9,14 @@ import { useSessions } from '@/features/sessions'
 import { createId } from '@/shared/lib/ids'
 import { passFrame } from '@/shared/lib/frames'
 import { createPaintSoon } from '@/shared/lib/paintSoon'
-import { isAwaited, withSandboxAnswer } from './computerState'
+import { activityOf } from './activity'
+import { withSandboxAnswer } from './computerState'
 import { createHistory } from './history'
 import { differsInTextAlone } from './live'
 import { isForLater, type Pending } from './outbox'
 import { createOutboxes } from './outboxes'
 import { reduce } from './reducer'
 import { createRunStop } from './runStop'
-import { callAtWork } from './subagents'
 import { useCutOff } from './useCutOff'
 import { emptyTranscript, isActive, type LiveItem, type Transcript } from './transcript'
 
@@ -81,15 +81,7 @@ export const useConversation = defineStore('conversation', () => {
   )
   /** The run waits for the person: nothing works, and it may be stopped. */
   const isWaiting = computed(() => transcript.value.run?.status === 'waiting' || listed.value === 'waiting')
-  const activity = computed(() => {
-    const { items, live: written, run, computer } = transcript.value
-    if (run?.status === 'queued') return { kind: 'queued' as const, call: null }
-    if (run?.status !== 'running') return { kind: 'idle' as const, call: null }
-    const tool = callAtWork(items, isAwaited(computer))
-    if (tool) return { kind: 'working' as const, call: tool }
-    if (written.some((item) => item.kind === 'assistant')) return { kind: 'writing' as const, call: null }
-    return { kind: run.isSummingUp ? ('compacting' as const) : ('thinking' as const), call: null }
-  })
+  const activity = computed(() => activityOf(transcript.value))
 
   /** Many events, one picture: what came since the last frame is shown together. */
   const show = createPaintSoon(showNow)
@@ -101,6 +93,7 @@ export const useConversation = defineStore('conversation', () => {
   function take(event: WireEvent): void {
     if (event.session_id !== sessionId.value) return
     passFrame(event)
+    if (event.type === 'path.selected' && event.seq > state.lastSeq) return void showOtherPath(event.session_id)
     const before = state
     state = reduce(state, event)
     if (state === before) return
@@ -121,27 +114,44 @@ export const useConversation = defineStore('conversation', () => {
     close()
     outboxes.load(id)
     sessionId.value = id
-    const abort = new AbortController()
-    opening = abort
+    opening = new AbortController()
+    if (!(await load(id, opening.signal))) return
+    outboxes.adoptUnowned(id)
+    stop.open(id)
+    follow(id)
+    void outboxes.send(id)
+  }
+
+  /** Whether it is there, and still the one that is asked for. */
+  async function load(id: string, signal: AbortSignal): Promise<boolean> {
     try {
-      const asked = call<SessionState>('GET', `/sessions/${id}/state`, { signal: abort.signal })
-      const [opened, shown] = await Promise.all([asked, history.open(id, asked, abort.signal)])
-      if (abort.signal.aborted) return
+      const asked = call<SessionState>('GET', `/sessions/${id}/state`, { signal })
+      const [opened, shown] = await Promise.all([asked, history.open(id, asked, signal)])
+      if (signal.aborted) return false
       sessions.keep(opened.session)
       state = opened.sandbox ? withSandboxAnswer(shown, opened.sandbox) : shown
       for (const item of state.items) if (item.kind === 'user' && item.clientMessageId) settle(item.clientMessageId)
       hasEarlier.value = history.hasEarlier()
       showNow()
       phase.value = 'ready'
-      outboxes.adoptUnowned(id)
-      stop.open(id)
-      follow(id)
-      void outboxes.send(id)
+      return true
     } catch (error) {
-      if (abort.signal.aborted) return
+      if (signal.aborted) return false
       problem.value = error
       phase.value = error instanceof ApiError && error.status === 404 ? 'missing' : 'failed'
+      return false
     }
+  }
+
+  /** The conversation is another one from here on, in all tabs: what is shown stays until that is there. */
+  async function showOtherPath(id: string): Promise<void> {
+    stream?.close()
+    stream = null
+    opening?.abort()
+    opening = new AbortController()
+    isLoadingEarlier = false
+    history.forget()
+    if (await load(id, opening.signal)) follow(id)
   }
 
   /** What was said before what is shown, as far as one more page goes. */
@@ -164,9 +174,8 @@ export const useConversation = defineStore('conversation', () => {
 
   /** What was seen of the computer beside the stream: that it sleeps, or was shut down while nobody worked. */
   function takeComputer(sandbox: SandboxState): void {
-    const before = state
     state = withSandboxAnswer(state, sandbox)
-    if (state !== before) show()
+    if (state !== transcript.value) show()
   }
   /** It was deleted in another tab or on another device. */
   function leave(): void {
@@ -264,10 +273,7 @@ export const useConversation = defineStore('conversation', () => {
     isRunning,
     isWaiting,
     activity,
-    open,
-    close,
-    send,
-    sendAgain,
+    ...{ open, close, send, sendAgain },
     /** Sends to a conversation whether it is open or not. */
     sendTo: outboxes.add,
     stop: stop.ask,

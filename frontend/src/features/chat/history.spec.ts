@@ -128,7 +128,7 @@ describe('a long conversation', () => {
 
 it('a page begins after the end of a run, where that is not far', () => {
   const events = numbered([...run('a', 2), ...run('b', 2), ...run('c', 9)]).slice(3)
-  expect(events[turnBegin(events)]).toMatchObject({ type: 'message.user', message_id: 'u-b' })
-  expect(turnBegin(numbered(run('a', 2)))).toBe(0)
-  expect(turnBegin(numbered([...run('a', 90), ...run('b', 1)]).slice(3))).toBe(0)
+  expect(events[turnBegin(events, true)]).toMatchObject({ type: 'message.user', message_id: 'u-b' })
+  expect(turnBegin(numbered(run('a', 2)), false)).toBe(0)
+  expect(turnBegin(numbered([...run('a', 90), ...run('b', 1)]).slice(3), true)).toBe(0)
 })

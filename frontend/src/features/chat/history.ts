@@ -1,7 +1,7 @@
 import { call } from '@/api/client'
 import type { SessionState, WireEvent } from '@/api/types'
 import { seedOf } from './opening'
-import { reduce } from './reducer'
+import { reduceRead, wholePath, type ShownPath } from './path'
 import { allCalls } from './subagents'
 import { isActive, type Transcript } from './transcript'
 import { openWaits } from './waits'
@@ -11,6 +11,8 @@ interface EventPage {
   items: StoredEvent[]
   last_seq: number
   has_more: boolean
+  path?: number[][] | null
+  path_since?: number
 }
 
 /** The last ones, which are shown first. */
@@ -22,13 +24,13 @@ const END = 2 ** 53
 /** So long at a time is worked on what nobody waits for. */
 const SLICE_MS = 6
 
-async function pageBefore(id: string, before: number, limit: number, signal: AbortSignal): Promise<StoredEvent[]> {
-  const query = { format: 'json', before, limit }
-  return (await call<EventPage>('GET', `/sessions/${id}/events`, { query, signal })).items
+async function pageBefore(id: string, before: number, limit: number, signal: AbortSignal): Promise<EventPage> {
+  const query = { format: 'json', before, limit, on_path: 'true' }
+  return await call<EventPage>('GET', `/sessions/${id}/events`, { query, signal })
 }
 
 /**
- * What was loaded of a conversation: its last events without a hole, and older ones as they are asked for. Items of what was
+ * What was loaded of a conversation: the last events of its path, and older ones as they are asked for. Items of what was
  * loaded stand from the end of a run on, where that is near, so that no page begins within a turn.
  */
 export function createHistory() {
@@ -36,23 +38,33 @@ export function createHistory() {
   /** Where in `loaded` what is shown begins. */
   let begin = 0
   let opened: SessionState | null = null
+  let path: ShownPath = wholePath
+  /** The server has more before what is loaded. */
+  let isMore = false
 
-  const hasEarlier = (): boolean => begin > 0 || (loaded[0]?.seq ?? 1) > 1
+  const hasEarlier = (): boolean => begin > 0 || isMore
+  const reduce = (state: Transcript, event: StoredEvent): Transcript => reduceRead(state, event, path)
   const keep = (event: StoredEvent): void => void loaded.push(event)
   function forget(): void {
     loaded = []
     begin = 0
     opened = null
+    path = wholePath
+    isMore = false
   }
   function from(start: number): Transcript {
-    return seedOf(opened, loaded.slice(start))
+    const seed = seedOf(opened, loaded.slice(start))
+    return path.since > 0 ? { ...seed, branchesSeq: path.since } : seed
   }
   /** More before what is loaded; false where there is none. */
   async function extend(id: string, limit: number, signal: AbortSignal): Promise<boolean> {
-    const first = loaded[0]?.seq ?? END
-    if (first <= 1) return false
-    const items = await pageBefore(id, first, limit, signal)
-    if (signal.aborted || items.length === 0) return false
+    if (loaded.length > 0 && !isMore) return false
+    const page = await pageBefore(id, loaded[0]?.seq ?? END, limit, signal)
+    const { items } = page
+    if (signal.aborted) return false
+    if (loaded.length === 0) path = { ranges: page.path ?? null, since: page.path_since ?? 0 }
+    isMore = page.has_more
+    if (items.length === 0) return false
     loaded = [...items, ...loaded]
     begin += items.length
     return true
@@ -64,7 +76,7 @@ export function createHistory() {
     ;[opened] = await Promise.all([state, first])
     begin = 0
     for (;;) {
-      begin = turnBegin(loaded)
+      begin = turnBegin(loaded, isMore)
       const shown = loaded.slice(begin).reduce(reduce, from(begin))
       if (!lacksEarlier(shown, loaded) || !(await extend(id, 2 * OLDER_PAGE, signal))) return shown
     }
@@ -74,7 +86,7 @@ export function createHistory() {
   async function earlier(id: string, now: () => Transcript, signal: AbortSignal): Promise<Transcript | null> {
     if (!(await extend(id, OLDER_PAGE, signal)) && begin === 0) return null
     const until = begin
-    const start = turnBegin(loaded.slice(0, until))
+    const start = turnBegin(loaded.slice(0, until), isMore)
     let before = from(start)
     let at = start
     /** To where there is nothing more; that may grow meanwhile. */
@@ -98,8 +110,8 @@ export function createHistory() {
 }
 
 /** After the end of a run that is near the beginning: what came before it is shown once all of its run is there. */
-export function turnBegin(events: readonly StoredEvent[]): number {
-  if ((events[0]?.seq ?? 1) === 1) return 0
+export function turnBegin(events: readonly StoredEvent[], isMore: boolean): number {
+  if (!isMore) return 0
   const after = events.findIndex(({ type }) => type === 'run.finished') + 1
   return after <= events.length / 2 ? after : 0
 }

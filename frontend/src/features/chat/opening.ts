@@ -1,4 +1,5 @@
 import type { SessionState, WireEvent } from '@/api/types'
+import { keptOf } from '@/features/resources'
 import { viewOf } from './computerState'
 import { emptyTranscript, type RunView, type Transcript } from './transcript'
 
@@ -27,7 +28,8 @@ export function seedOf(opened: SessionState | null, events: readonly WireEvent[]
       timeoutS: one.timeout_s,
       ...{ state: 'running' as const, exitCode: null, preview: '', durationMs: null, bodySeq: null },
     })),
-    ports: resources,
+    ports: resources.filter((one) => 'port' in one),
+    kept: keptOf(resources),
     title: session.title,
     model: session.model,
   }

@@ -1,6 +1,7 @@
 import type { RunFinishedEvent, WireEvent } from '@/api/types'
 import { withBackground } from '@/features/background'
 import { withPort } from '@/features/ports'
+import { withKept } from '@/features/resources'
 import { withModelCall } from '@/features/traces'
 import { nameInText } from '@/shared/lib/unseen'
 import { backgroundNote } from './backgroundNote'
@@ -8,6 +9,7 @@ import { asking, cutOutcome, finished, started, toolItem, withOutput } from './c
 import { isAwaited, isMissing, withSandboxEvent } from './computerState'
 import { dropLive, layDelta, withoutLive } from './live'
 import { isLaterThan } from './order'
+import { otherPath } from './otherPath'
 import { scheduleNote } from './scheduleNote'
 import { readBy } from './steps'
 import { agentOf, reduceInner, withCall, withOpenCalls } from './subagents'
@@ -26,8 +28,12 @@ export function reduce(state: Transcript, event: WireEvent): Transcript {
   if (event.seq === null) return reduceLive(state, event)
   if (event.seq <= state.lastSeq) return state
   if (event.seq > state.lastSeq + 1) return { ...state, gaps: state.gaps + 1 }
-  const { modelCalls, ports } = state
-  const told = { modelCalls: withModelCall(modelCalls, event), ports: withPort(ports, event) }
+  const { modelCalls, ports, kept } = state
+  const told = {
+    modelCalls: withModelCall(modelCalls, event),
+    ports: withPort(ports, event),
+    kept: withKept(kept, event),
+  }
   const next = { ...state, ...told, lastSeq: event.seq }
   if (agentOf(event) !== undefined) return reduceOfAgent(next, event)
   return reduceStored({ ...next, readSeq: Math.max(state.readSeq, readBy(event)) }, event)
@@ -170,6 +176,10 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
       const item = { kind: 'compaction', key, summary, focus, before, after, transcript } as const
       return { ...append(state, item), contextTokens: after }
     }
+    case 'path.selected':
+      return otherPath(answered(state), event.seq)
+    case 'branch.deleted':
+      return { ...state, branchesSeq: event.seq }
     case 'usage.updated':
       return { ...answered(state), usage: event.usage, contextTokens: event.context || state.contextTokens }
     case 'instructions.found': {

@@ -4,6 +4,7 @@ import type {
   BodyReference,
   ComputerStatus,
   Display,
+  KeptResource,
   ModelRetryEvent,
   OpenPort,
   PlanDecidedEvent,
@@ -219,6 +220,8 @@ export interface Transcript {
   readonly background: readonly BackgroundCommand[]
   /** Of the computer, which are open to the person. */
   readonly ports: readonly OpenPort[]
+  /** What agent and person keep with the conversation. */
+  readonly kept: readonly KeptResource[]
   readonly usage: Usage | null
   /** Where the conversation wants them stored. */
   readonly modelCalls: readonly ModelCall[]
@@ -230,6 +233,8 @@ export interface Transcript {
   readonly model: string | null
   /** Grows with each change of files, so that whoever shows files knows to look again. */
   readonly filesVersion: number
+  /** The last event by which another path was selected, or a branch deleted; 0 for none. */
+  readonly branchesSeq: number
   /** Grows when something is missing: the reader must ask again from `lastSeq`. */
   readonly gaps: number
 }
@@ -271,11 +276,13 @@ export const emptyTranscript: Transcript = {
   usage: null,
   background: [],
   ports: [],
+  kept: [],
   modelCalls: [],
   contextTokens: null,
   retry: null,
   title: null,
   model: null,
   filesVersion: 0,
+  branchesSeq: 0,
   gaps: 0,
 }

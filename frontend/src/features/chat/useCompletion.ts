@@ -3,10 +3,12 @@ import { useI18n } from 'vue-i18n'
 import { call } from '@/api/client'
 import type { FileEntry, Skill } from '@/api/types'
 import { allSeen } from '@/shared/lib/unseen'
+import { usePresets } from '@/features/settings'
 import { begunAt, completed, fitting, inFolder, type Completion } from './completion'
+import { MODE, offeredModes, type Mode } from './modes'
 
-const COMMANDS = ['new', 'compact', 'stop', 'models'] as const
-export type Command = (typeof COMMANDS)[number]
+const COMMANDS = ['new', 'compact', 'stop', 'mode', 'models'] as const
+export type Command = (typeof COMMANDS)[number] | `mode:${Mode}`
 interface Options {
   readonly text: Ref<string>
   readonly field: () => HTMLTextAreaElement | null
@@ -20,6 +22,7 @@ interface Options {
 /** `/` for commands and skills and `@` for files of the workspace: what is offered for what was begun. */
 export function useCompletion({ text, field, sessionId, hasFiles, offers, act }: Options) {
   const { t } = useI18n()
+  const presets = usePresets()
   const caret = ref(0)
   const at = ref(0)
   /** Put away by Esc, or written to its end: until something else is begun. */
@@ -28,8 +31,19 @@ export function useCompletion({ text, field, sessionId, hasFiles, offers, act }:
   const entries = shallowRef<readonly FileEntry[]>([])
   const begun = computed(() => begunAt(text.value, caret.value))
   const place = computed(() => (begun.value?.kind === 'file' ? inFolder(begun.value.query) : null))
+  const modes = computed<Completion[]>(() =>
+    offeredModes(presets.list).map((mode) => ({
+      id: `mode:${mode}`,
+      label: `${MODE} ${mode}`,
+      hint: t(`command.modes.${mode}`),
+      insert: null,
+    })),
+  )
   const commands = computed<Completion[]>(() => [
-    ...COMMANDS.filter(offers).map((id) => ({ id, label: `/${id}`, hint: t(`command.${id}`), insert: null })),
+    ...COMMANDS.filter(offers).map((id) => ({
+      ...{ id, label: `/${id}`, hint: t(`command.${id}`) },
+      ...(id === 'mode' ? { insert: `${MODE} `, goesOn: true } : { insert: null }),
+    })),
     ...(skills.value ?? []).map(({ name, description }) => ({
       id: `skill:${name}`,
       label: `/${name}`,
@@ -49,6 +63,8 @@ export function useCompletion({ text, field, sessionId, hasFiles, offers, act }:
   const items = computed<Completion[]>(() => {
     const what = begun.value
     if (!what || dismissed.value === what.from) return []
+    if (what.kind === 'command' && `/${what.query}`.startsWith(`${MODE} `))
+      return fitting(modes.value, `/${what.query}`)
     if (what.kind === 'command') return fitting(commands.value, `/${what.query}`)
     return fitting(files.value, place.value?.name ?? '')
   })

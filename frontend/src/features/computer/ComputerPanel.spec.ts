@@ -29,7 +29,10 @@ const given = {
   modelCalls: [],
   hasModelCalls: true,
   written: 1,
+  kept: 1,
   ports: [],
+  tasks: [],
+  kept: [],
   agents: [{ key: 'tool:9', name: 'Reader', kind: null, state: 'done' as const, latest: null, calls: 2, said: '' }],
   background: [
     {

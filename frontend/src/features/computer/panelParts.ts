@@ -1,9 +1,12 @@
 import type { Component } from 'vue'
 import { AppWindow, FilePen } from '@lucide/vue'
-import type { OpenPort } from '@/api/types'
+import type { KeptResource, OpenPort, TaskInfo } from '@/api/types'
 import { BackgroundPanel } from '@/features/background'
 import { FilesPanel } from '@/features/files'
 import { PortsPanel } from '@/features/ports'
+import { PapersPanel } from '@/features/research'
+import { ResourcesPanel } from '@/features/resources'
+import { TerminalPanel } from '@/features/terminal'
 import type { ToolCard } from '@/features/tools'
 import { EventsPanel, ModelCallsPanel, type ModelCall } from '@/features/traces'
 import { DraftPanel } from '@/features/writing'
@@ -11,7 +14,6 @@ import AgentsView from './AgentsView.vue'
 import DesktopView from './DesktopView.vue'
 import type { Offering, PanelId } from './panels'
 import StageView from './StageView.vue'
-import TerminalView from './TerminalView.vue'
 
 /** What is known of the session on screen; each panel takes from it what it shows. */
 export interface PanelContext extends Offering {
@@ -22,6 +24,9 @@ export interface PanelContext extends Offering {
   readonly modelCalls: readonly ModelCall[]
   /** Those that events say are open. */
   readonly ports: readonly OpenPort[]
+  /** The conversation's, which its agents and the person share. */
+  readonly tasks: readonly TaskInfo[]
+  readonly kept: readonly KeptResource[]
   readonly isRunning: boolean
   /** The run at work has used the screen of the computer. */
   readonly usesScreen: boolean
@@ -65,11 +70,16 @@ export const panelParts: Readonly<Record<PanelId, Part>> = {
     place: 'browser' as const,
     icon: AppWindow,
   })),
-  terminal: part(TerminalView, ({ sessionId, cards }) => ({ sessionId, cards })),
+  terminal: part(TerminalPanel, ({ sessionId, cards, computer }) => ({
+    sessionId,
+    cards,
+    isComputerReady: computer.status === 'ready',
+  })),
   editor: part(StageView, ({ sessionId, cards }) => ({ sessionId, cards, place: 'editor' as const, icon: FilePen })),
   agents: part(AgentsView, ({ agents }) => ({ agents })),
   background: part(BackgroundPanel, ({ sessionId, background }) => ({ sessionId, commands: background })),
   draft: part(DraftPanel, ({ sessionId, written = 0 }) => ({ sessionId, version: written })),
+  papers: part(PapersPanel, ({ sessionId, kept = 0 }) => ({ sessionId, version: kept })),
   files: part(FilesPanel, ({ sessionId, computer, filesVersion, isRunning, shownFile, showFile }) => ({
     sessionId,
     version: filesVersion,
@@ -78,6 +88,7 @@ export const panelParts: Readonly<Record<PanelId, Part>> = {
     shown: shownFile,
     'onUpdate:shown': showFile,
   })),
+  resources: part(ResourcesPanel, ({ sessionId, tasks, kept, showFile }) => ({ sessionId, tasks, kept, showFile })),
   ports: part(PortsPanel, ({ sessionId, computer, ports }) => ({
     sessionId,
     told: ports,

@@ -7,6 +7,8 @@ import {
   FilePen,
   FolderOpen,
   Hourglass,
+  ListTodo,
+  LibraryBig,
   Monitor,
   PenLine,
   SquareTerminal,
@@ -29,6 +31,8 @@ export interface Offering {
   readonly agents: readonly AgentAtWork[]
   /** How often an agent of the conversation has changed a project of writing. */
   readonly written?: number
+  /** How often an agent of the conversation has changed the papers that are kept. */
+  readonly kept?: number
 }
 
 /** All there is to know about a panel of the computer, but for its component, which comes when the computer is shown. */
@@ -88,9 +92,21 @@ export const panels = [
     isOffered: ({ written = 0 }) => written > 0,
   }),
   panel({
+    id: 'papers',
+    title: 'computer.tab.papers',
+    icon: LibraryBig,
+    isOffered: ({ kept = 0 }) => kept > 0,
+  }),
+  panel({
     id: 'files',
     title: 'computer.tab.files',
     icon: FolderOpen,
+    isOffered: () => true,
+  }),
+  panel({
+    id: 'resources',
+    title: 'computer.tab.resources',
+    icon: ListTodo,
     isOffered: () => true,
   }),
   panel({

@@ -41,6 +41,8 @@ const given = {
   modelCalls: [],
   hasModelCalls: false,
   ports: [],
+  tasks: [],
+  kept: [],
   agents: [],
   background: [],
   closable: true,

@@ -17,8 +17,8 @@ export function withPort(ports: readonly OpenPort[], event: WireEvent): readonly
     case 'port.closed':
       return without(ports, event.port_id)
     case 'resources.updated':
-      // A newer server may tell of other kinds.
-      return event.resources.filter(({ kind }) => kind === 'port')
+      // What else belongs to the conversation is shown elsewhere.
+      return event.resources.filter((one) => one.kind === 'port')
     default:
       return ports
   }

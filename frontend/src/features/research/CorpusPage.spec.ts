@@ -125,4 +125,20 @@ describe('the page of papers', () => {
     expect(formatOf('a.txt', '\nTY  - JOUR')).toBe('ris')
     expect(formatOf('a.txt', '@misc{')).toBe('bibtex')
   })
+  it('puts a paper into the bibliography of a project', async () => {
+    const reference = { key: 'lecun2015deep', record_id: 'rec_1' }
+    const server = await show(
+      {
+        'GET /writing': () => json({ is_enabled: true, items: [{ id: 'prj_1', title: 'A study' }], next_cursor: null }),
+        'POST /writing/prj_1/bibliography': () => json({ id: 'prj_1', title: 'A study', bibliography: [reference] }),
+      },
+      '/corpus?record=rec_1',
+    )
+    await userEvent.click(await screen.findByRole('button', { name: 'Use in a project' }))
+    await screen.findByRole('combobox', { name: 'Your projects' })
+    await userEvent.click(screen.getByRole('button', { name: 'Use in a project' }))
+    expect(await screen.findByText(/It is cited as \[@lecun2015deep\] in/)).toBeTruthy()
+    expect(screen.getByRole('link', { name: 'A study' }).getAttribute('href')).toBe('/writing/prj_1')
+    expect(server.calls.find(({ method }) => method === 'POST')?.body).toEqual({ record_id: 'rec_1' })
+  })
 })

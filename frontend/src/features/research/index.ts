@@ -1,1 +1,12 @@
-export { default as CorpusPage } from './CorpusPage.vue'
+import { lazyPart } from '@/shared/ui/lazyPart'
+
+export const CorpusPage = lazyPart(() => import('./CorpusPage.vue'))
+export const PapersPanel = lazyPart(() => import('./PapersPanel.vue'))
+
+/** Names of the tools by which an agent changes what is kept. */
+const KEEPS = /^corpus_(add|tag|annotate|delete)$/
+
+/** Whether a call has changed the papers that are kept. */
+export function hasKept({ name, outcome }: { readonly name: string; readonly outcome: string }): boolean {
+  return outcome === 'succeeded' && KEEPS.test(name)
+}

@@ -17,8 +17,8 @@ function year(text: string): number | undefined {
   return /^\d{4}$/.test(text.trim()) ? Number(text) : undefined
 }
 
-/** The papers that the person keeps, as the filters leave them. What changes one has to be as it was read. */
-export function useCorpus() {
+/** The papers that the person keeps, as the filters leave them, of a conversation or all. What changes one has to be as it was read. */
+export function useCorpus(sessionId: () => string = () => '') {
   const filters = reactive({ q: '', tag: '', source: '', yearFrom: '', yearTo: '' })
   const items = shallowRef<CorpusRecord[] | null>(null)
   const tags = shallowRef<CorpusTag[]>([])
@@ -37,6 +37,7 @@ export function useCorpus() {
     source: filters.source || undefined,
     year_from: year(filters.yearFrom),
     year_to: year(filters.yearTo),
+    session_id: sessionId() || undefined,
   })
   async function fetchPage(after?: string): Promise<void> {
     const mine = (asked += 1)

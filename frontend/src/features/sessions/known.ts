@@ -12,7 +12,8 @@ export interface KnownSession extends Session {
 }
 type Change = Extract<FeedEvent, { type: 'session.updated' }>
 
-const SHOWN = ['title', 'status', 'model', 'preset', 'options', 'pinned', 'archived', 'folder_id', 'sandbox'] as const
+const OF_PLACE = ['folder_id', 'target_id', 'sandbox'] as const
+const SHOWN = ['title', 'status', 'model', 'preset', 'options', 'pinned', 'archived', ...OF_PLACE] as const
 const latest = (one: string, other: string): string => (one > other ? one : other)
 
 export function knownFrom(session: Session): KnownSession {

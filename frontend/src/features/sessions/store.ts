@@ -87,8 +87,10 @@ export const useSessions = defineStore('sessions', () => {
     model: string | null,
     options: OptionsBody = {},
     preset: string | null = null,
+    target: string | null = null,
   ): Promise<Session> {
-    const body = { ...(model && { model }), ...(preset && { preset }), options }
+    const where = target && { target_id: target }
+    const body = { ...(model && { model }), ...(preset && { preset }), ...where, options }
     const session = await call<Session>('POST', '/sessions', { body })
     keep(session)
     return session

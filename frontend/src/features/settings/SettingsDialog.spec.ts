@@ -55,6 +55,7 @@ describe('the pages of the settings', () => {
       'Memories',
       'Agents',
       'MCP servers',
+      'Computers',
       'Schedules',
       'Notifications',
       'Links',

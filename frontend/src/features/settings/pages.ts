@@ -9,6 +9,7 @@ import {
   NotebookPen,
   Palette,
   Plug,
+  Server,
   Share2,
   SlidersHorizontal,
   UserRound,
@@ -69,6 +70,12 @@ export const pages = [
     component: lazyPart(() => import('./AgentsPage.vue')),
   }),
   page({ id: 'mcp', label: 'settings.page.mcp', icon: Plug, component: lazyPart(() => import('./McpPage.vue')) }),
+  page({
+    id: 'targets',
+    label: 'settings.page.targets',
+    icon: Server,
+    component: lazyPart(() => import('./TargetsPage.vue')),
+  }),
   page({
     id: 'schedules',
     label: 'settings.page.schedules',

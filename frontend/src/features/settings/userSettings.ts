@@ -78,5 +78,9 @@ export const useUserSettings = defineStore('user-settings', () => {
     const body: SearchTrialBody = key ? { provider, key } : { provider }
     return await call<SearchTrialResult>('POST', '/settings/search/test', { body })
   }
-  return { list, isLoaded, options, load, find, isOn, change, tryKey, listModels, trySearchKey }
+  /** Asks a source of papers once; without a key with the saved one. */
+  async function tryPaperKey(source: string, key: string): Promise<SearchTrialResult> {
+    return await call<SearchTrialResult>('POST', `/corpus/sources/${source}/test`, { body: key ? { key } : {} })
+  }
+  return { list, isLoaded, options, load, find, isOn, change, tryKey, listModels, trySearchKey, tryPaperKey }
 })

@@ -1,5 +1,5 @@
 export { awaitsComputer, type ToolCard } from './body/card'
-export { prefetchBodies } from './body/bodies'
+export { prefetchBodies, readBody } from './body/bodies'
 export { placeOf, viewOf, type Place } from './kinds'
 export { default as ToolCardView } from './ToolCardView.vue'
 export { useArgumentName } from './body/useArgumentName'

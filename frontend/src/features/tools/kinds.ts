@@ -19,6 +19,7 @@ import {
   MousePointer2,
   NotebookPen,
   PenLine,
+  Quote,
   Search,
   SquareTerminal,
   UsersRound,
@@ -32,7 +33,18 @@ import type { ToolCard } from './body/card'
 export type Place = 'desktop' | 'browser' | 'terminal' | 'editor' | 'agents' | 'background' | 'ports'
 
 export type Shows =
-  'browser' | 'code' | 'desktop' | 'diff' | 'file' | 'image' | 'navigation' | 'plain' | 'search' | 'shell' | 'task'
+  | 'browser'
+  | 'code'
+  | 'desktop'
+  | 'diff'
+  | 'file'
+  | 'findings'
+  | 'image'
+  | 'navigation'
+  | 'plain'
+  | 'search'
+  | 'shell'
+  | 'task'
 
 /** All there is to know about how a kind of call looks, but for its components, which come with the first card. */
 export interface ToolView {
@@ -118,6 +130,7 @@ const displayed: Readonly<Record<Display['type'], ToolView>> = {
     place: 'desktop',
   },
   search: { names: /^(web_)?search/, icon: Search, shows: 'search', target: argument('query'), place: 'browser' },
+  findings: { names: /^findings/, icon: Quote, shows: 'findings', target: () => '', place: null },
   image: { names: /screenshot|image/, icon: Image, shows: 'image', target: argument('path'), place: 'editor' },
   document: {
     names: /^(save_to|document|report)/,

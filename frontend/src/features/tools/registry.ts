@@ -17,6 +17,7 @@ export const components: Readonly<Record<Shows, Component>> = {
   desktop: DesktopView,
   diff: defineAsyncComponent(() => import('./views/DiffView.vue')),
   file: FileView,
+  findings: defineAsyncComponent(() => import('./views/FindingsView.vue')),
   image: ImageView,
   navigation: NavigationView,
   plain: PlainView,

@@ -14,7 +14,10 @@ vi.mock('./MarkdownEditor.vue', () => ({
     props: { modelValue: String, label: String, original: String, marks: Array },
     emits: ['update:modelValue', 'save'],
     setup: (props, { emit, expose }) => (
-      expose({ goTo: (at: number) => document.body.setAttribute('data-went', String(at)) }),
+      expose({
+        goTo: (at: number) => document.body.setAttribute('data-went', String(at)),
+        insert: (text: string) => emit('update:modelValue', `${props.modelValue} ${text}`),
+      }),
       () =>
         h('textarea', {
           'aria-label': props.label,
@@ -149,6 +152,25 @@ describe('the page of writing', () => {
     vi.stubGlobal('URL', Object.assign(URL, { createObjectURL: () => 'blob:x', revokeObjectURL: () => undefined }))
     await userEvent.click(screen.getByRole('button', { name: 'Export with marks' }))
     expect(await screen.findByText('Exported.')).toBeTruthy()
+  })
+  it('cites a paper that is kept at the cursor', async () => {
+    const record = { id: 'rec_1', title: 'Deep learning', authors: ['Yann LeCun'], year: 2015, venue: 'Nature' }
+    const server = await show({
+      'GET /writing/prj_1': () => json({ ...project, bibliography: [] }),
+      'GET /corpus': () => json({ is_enabled: true, items: [record], total: 1, next_cursor: null }),
+      'POST /writing/prj_1/bibliography': () => json(project, 201),
+    })
+    await userEvent.click(await screen.findByRole('button', { name: 'Cite a paper' }))
+    const box = await screen.findByRole('searchbox', { name: 'Find one of your papers to cite' })
+    expect(document.activeElement).toBe(box)
+    await userEvent.type(box, 'deep')
+    await vi.waitFor(() => expect(server.calls.some(({ path }) => path.includes('q=deep'))).toBe(true))
+    await userEvent.click(await screen.findByRole('button', { name: /Deep learning/ }))
+    const text = screen.getByLabelText<HTMLTextAreaElement>('Text of “Introduction”')
+    await vi.waitFor(() => expect(text.value).toBe('One. [@lecun2015deep]'))
+    expect(server.calls.find(({ method }) => method === 'POST')?.body).toEqual({ record_id: 'rec_1' })
+    expect(screen.queryByRole('searchbox')).toBeNull()
+    expect(screen.getByText('Not saved yet')).toBeTruthy()
   })
   it('adds a section to those that are there', async () => {
     const second = { ...section, id: 's2', title: 'Method', text: '' }

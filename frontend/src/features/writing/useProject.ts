@@ -67,6 +67,8 @@ export function useProject(id: string) {
     )
   const reject = (section: WritingSection, suggestion: string): Promise<WritingProject> =>
     changed(call('DELETE', `${path}/sections/${section.id}/suggestion/${suggestion}`))
+  const addReference = (record: string): Promise<WritingProject> =>
+    changed(call('POST', `${path}/bibliography`, { body: { record_id: record } }))
   const removeReference = (key: string): Promise<WritingProject> =>
     changed(call('DELETE', `${path}/bibliography/${encodeURIComponent(key)}`))
   const revisions = (part: string, cursor?: string): Promise<WritingRevisionPage> =>
@@ -102,6 +104,6 @@ export function useProject(id: string) {
   onScopeDispose(() => abort.abort())
   return {
     ...{ project, styles, check, isChecking, load, loadStyles, write, setOutline, setSettings, accept, reject },
-    ...{ removeReference, revisions, revision, restore, preview, checkCitations, download, remove },
+    ...{ addReference, removeReference, revisions, revision, restore, preview, checkCitations, download, remove },
   }
 }

@@ -7,6 +7,7 @@ export class FakeSocket extends EventTarget {
   }
   static readonly OPEN = 1
   readonly readyState = 1
+  binaryType = 'blob'
   readonly sent: unknown[] = []
   send(message: unknown): void {
     this.sent.push(message)
@@ -14,6 +15,7 @@ export class FakeSocket extends EventTarget {
   open(): void {
     this.dispatchEvent(new Event('open'))
   }
+  close(): void {}
   closed(code: number): void {
     this.dispatchEvent(Object.assign(new Event('close'), { code }))
   }

@@ -9,6 +9,7 @@ import asyncssh
 import httpx
 import pytest
 
+from backend_api.targets.ssh.keys import AsyncsshKeys
 from support.gateway import Gateway, run_gateway
 from support.servers import Server
 from support.sshd import NoSshdError, Sshd, run_sshd
@@ -90,7 +91,7 @@ async def test_a_changed_host_key_is_told_with_both_fingerprints(gateway: Gatewa
 
 async def test_a_pasted_key_is_sealed_and_never_given_back(gateway: Gateway) -> None:
     http, anna = gateway.client, await gateway.user("anna")
-    key = asyncssh.generate_private_key("ssh-ed25519")
+    key = asyncssh.import_private_key(AsyncsshKeys().generate("mine").private)
     private = key.export_private_key(passphrase="tea").decode()
     host = {"name": "Build", "host": "192.0.2.7", "username": "anna", "private_key": private}
     assert_problem(await http.post("/api/targets", json=host, headers=anna), 422, "invalid")

@@ -240,3 +240,35 @@ async def test_fifty_thousand_entries_are_taken_in_and_others_are_answered(libra
     assert (await taking).json()["added"] == 50_000
     assert time.monotonic() - began < 240
     assert slowest < 20
+
+
+async def test_keys_of_a_user_are_tried_kept_sealed_and_sent_for_that_user_alone(library: Library) -> None:
+    tried = await library.ask("POST", "/sources/openalex/test", json={"key": " my-own-key "})
+    assert tried.json() == {"outcome": "ok", "detail": ""}
+    assert "api_key=my-own-key" in library.fakes.asked_of("openalex")[-1]
+    library.fakes.faults["semantic_scholar"] = "forbidden"
+    refused = await library.ask("POST", "/sources/semantic_scholar/test", json={"key": "wrong-key"})
+    assert refused.json() == {
+        "outcome": "wrong_key",
+        "detail": "Semantic Scholar refuses (403): it wants a key, or another one.",
+    }
+    library.fakes.faults["semantic_scholar"] = "throttled"
+    assert (await library.ask("POST", "/sources/semantic_scholar/test", json={"key": "k"})).json()["outcome"] == "limit"
+    del library.fakes.faults["semantic_scholar"]
+    for path, body in (("openalex", {}), ("openalex", {"key": "a b"}), ("arxiv", {"key": "k"})):
+        assert (await library.ask("POST", f"/sources/{path}/test", json=body)).status_code == 422
+    put = library.gateway.client.put
+    for key, value in (("openalex_api_key", "my-own-key"), ("contact", "anna@example.org")):
+        answer = await put(f"/api/settings/research/{key}", json={"value": value}, headers=library.anna)
+        assert answer.status_code == 200, answer.text
+        assert "my-own-key" not in answer.text
+    wrong = await put("/api/settings/research/contact", json={"value": "anna"}, headers=library.anna)
+    assert wrong.status_code == 422
+    saved = await library.ask("POST", "/sources/openalex/test", json={})
+    assert saved.json() == {"outcome": "ok", "detail": ""}
+    await library.add(RESNET.doi)
+    assert "api_key=my-own-key" in library.fakes.asked_of("openalex")[-1]
+    assert "mailto=anna%40example.org" in library.fakes.asked_of("crossref")[-1]
+    bert = await library.gateway.user("bert")
+    await library.ask("POST", json={"id": KNOWN[12].doi}, headers=bert)
+    assert "my-own-key" not in library.fakes.asked_of("openalex")[-1]

@@ -10,6 +10,8 @@ import pytest
 
 from backend_api.agent.tool import Done
 from backend_api.agent.tools.local import LocalTools
+from backend_api.research.findings import ReadTexts
+from backend_api.research.identity import parse_id
 from backend_api.research.listing import MAX_CHARACTERS, UNTRUSTED
 from backend_api.research.tools import Budget, paper_tools
 from contracts.tools import SearchDisplay
@@ -76,6 +78,19 @@ async def test_a_search_tells_ids_and_shows_results(tools: Tools) -> None:
     (asked,) = [path for path in tools.parts.fakes.asked_of("openalex") if "from_publication_date" in path]
     assert "2015-01-01" in asked
     assert "2016-12-31" in asked
+
+
+async def test_what_was_read_is_remembered_for_the_run_by_each_of_the_papers_ids(tools: Tools) -> None:
+    read_texts = ReadTexts(tools.parts.answers)
+    parts = tools.parts
+    source = LocalTools(paper_tools(parts.papers, parts.texts, Budget(answers=parts.answers), read_texts))
+    await call_tool(source, "paper_read", {"id": KNOWN[2].doi})
+    paper = (await parts.papers.details(parse_id(KNOWN[2].doi))).papers[0]
+    for name in paper.ids:
+        sections = await read_texts.find("r", [name])
+        assert sections is not None
+        assert (sections[0].title, sections[0].text) == ("abstract", paper.abstract)
+    assert await read_texts.find("another run", paper.ids) is None
 
 
 async def test_an_abstract_that_gives_orders_stands_below_the_mark_and_does_nothing(tools: Tools) -> None:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
+from datetime import UTC, datetime
 
 import pytest
 
+from backend_api.kit.ids import UserId
+from backend_api.research.corpus import Corpus
 from backend_api.research.errors import PaperNotFoundError, SourcesFailedError
 from backend_api.research.identity import parse_id
 from backend_api.research.ports import Query
 from support.research.fake_sources import Fault
 from support.research.known_papers import KNOWN, KnownPaper
+from support.research.memory_corpus import MemoryCorpus
 from support.research.parts import CONTACT, ResearchParts, research_parts
 
 ATTENTION, RESNET = KNOWN[0], KNOWN[1]
@@ -39,6 +43,20 @@ async def test_thirty_papers_are_found_by_title_and_ids_and_each_is_one(parts: R
             assert paper.title == one.title
             assert not found.notices
             assert (paper.doi or one.doi, paper.arxiv_id or one.arxiv) == (one.doi, one.arxiv), (name, paper)
+
+
+async def test_thirty_papers_by_all_their_names_are_thirty_records(parts: ResearchParts) -> None:
+    store = MemoryCorpus()
+    corpus = Corpus(store=store, papers=parts.papers, now=lambda: datetime(2026, 1, 1, tzinfo=UTC))
+    for one in KNOWN:
+        found = (await parts.papers.search(query(f"{one.title} {one.authors[0]}"))).papers
+        by_title = next(paper for paper in found if paper.title == one.title)
+        assert by_title.id is not None
+        names = [by_title.id, *(parse_id(name) for name in (one.doi, one.arxiv) if name)]
+        added = [await corpus.add(UserId("anna"), name, by="person") for name in names]
+        assert [each.is_new for each in added] == [True] + [False] * (len(names) - 1), one.title
+    assert sorted(one.paper.title for one in store.kept.values()) == sorted(one.title for one in KNOWN)
+    assert len(store.kept) == 30
 
 
 async def test_sources_fill_each_others_gaps(parts: ResearchParts) -> None:

@@ -34,18 +34,19 @@ def alive(marker: str) -> list[int]:
 
 
 async def test_folder_and_variables_stay_from_command_to_command(host: Host) -> None:
+    work = host.sshd.home / "work"
     made = await host.call("shell_exec", command="mkdir -p a/b && cd a/b && N=7 && export M=8")
     assert (made.success, made.output) == (True, "[no output]")
     told = await host.call("shell_exec", command='pwd; echo "$N $(printenv M)"; echo no >&2; (exit 3)')
-    assert told.output == f"{host.sshd.home}/work/a/b\n7 8\nno\n[the command exited with code 3]"
+    assert told.output == f"{work}/a/b\n7 8\nno\n[the command exited with code 3]"
     assert not told.success
     assert told.display is not None
-    assert told.display["cwd"] == f"{host.sshd.home}/work/a/b"
+    assert told.display["cwd"] == f"{work}/a/b"
     other = await host.call("shell_exec", command="pwd", shell="other")
-    assert other.output.strip() == f"{host.sshd.home}/work"
+    assert other.output.strip() == str(work)
     left = await host.call("shell_exec", command="exit 4")
     assert left.output == "[the command exited with code 4]"
-    assert (await host.call("shell_exec", command="pwd")).output.strip() == f"{host.sshd.home}/work/a/b"
+    assert (await host.call("shell_exec", command="pwd")).output.strip() == f"{work}/a/b"
 
 
 async def test_stopping_a_call_ends_its_process_group_within_a_second(host: Host) -> None:

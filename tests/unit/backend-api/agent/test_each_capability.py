@@ -17,7 +17,7 @@ import pytest
 from backend_api.agent import loop
 from backend_api.agent.capabilities.pictures import BLIND
 from backend_api.agent.capabilities.teams import SPAWN
-from backend_api.agent.capability import Capabilities, Capability, Setup
+from backend_api.agent.capability import Capabilities, Capability, Deny, ProposedCall, Setup
 from backend_api.agent.conversation import Conversation
 from backend_api.agent.events import BackgroundStarted, ContextCompacted, PlanStep, Task, Todo, ToolCalled, Usage
 from backend_api.agent.known_plan import KnownPlan
@@ -44,6 +44,7 @@ from backend_api.memories.tools import memory_tools
 from backend_api.models.providers import PROVIDERS
 from backend_api.runs.capabilities import capabilities
 from backend_api.skills.application.skill_offers import SkillOffer
+from backend_api.targets.capability import RemoteHost
 from support.modules import OF_MODULES, known_tools
 from support.photographs import png
 from support.scripted import ANY, SCRIPTED, HandlerBox, Script, ScriptedModel
@@ -215,6 +216,12 @@ async def folder(table: Table) -> None:
     assert "folder “Work”" in table.prompt(replace(ANY, loaded={"folder": work}))
 
 
+async def target(table: Table) -> None:
+    browser = replace(THINK.spec, name="browser_view", needs_sandbox=True)
+    told = Capabilities(table(), replace(ANY, loaded={"target": RemoteHost("On a host.")}))
+    assert isinstance(told.judge(ProposedCall(tool=browser, arguments={})), Deny)
+
+
 async def memories(table: Table) -> None:
     tools = [spec for spec in (one.spec for one in memory_tools(None)) if spec.name == "memory_view"]
     setup = replace(ANY, tools=tools, loaded={"memories": [MemoryFile(path="tea.md", content="Likes tea")]})
@@ -278,6 +285,7 @@ SHOWN_BY: dict[str, Callable[[Table], Awaitable[None]]] = {
     "folder instructions": folder_instructions,
     "memories": memories,
     "folder": folder,
+    "target": target,
     "denied tools": denied_tools,
     "approval": approval,
     "compaction": compaction,

@@ -245,7 +245,7 @@ def test_the_shipped_tools_that_need_no_computer_say_so() -> None:
         *("papers_by_author", "paper_code", "paper_data", "corpus_add", "corpus_list", "corpus_read", "corpus_tag"),
         *("project_create", "project_list", "outline_set", "section_write", "section_refine", "section_read"),
         *("citation_add", "citations_check", "draft_read"),
-        *("corpus_annotate", "corpus_delete"),
+        *("corpus_annotate", "corpus_delete", "findings_submit"),
         *("resource_add", "resource_list", "resource_update", "resource_remove"),
         *("spawn_teammate", "list_teammates", "send_message", "read_inbox", "broadcast", "shutdown_request"),
         *("check_protocol", "plan_review", "submit_plan", "answer_shutdown"),

@@ -13,6 +13,7 @@ import time
 import zipfile
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -268,3 +269,19 @@ def read_as_native(text: bytes) -> bytes:
 def pdf_text(content: bytes) -> str:
     document = pypdfium2.PdfDocument(content)
     return "\n".join(page.get_textpage().get_text_range() for page in document)
+
+
+@pytest.mark.parametrize(
+    "csl",
+    [
+        "not a style",
+        "",
+        "<html><body>Not found</body></html>",
+        '<style xmlns="http://purl.org/net/xbiblio/csl" version="1.0"><citation><layout><group>',
+        '<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><style>&a;</style>',
+    ],
+)
+async def test_a_style_that_is_no_csl_ends_with_a_clear_error_and_no_document(csl: str) -> None:
+    wanted = replace(rendering("html", "Nets [@k2].", references=references()), csl=csl)
+    with pytest.raises(ExportInvalidError, match="can't be made"):
+        await ExportPrograms().render(wanted)

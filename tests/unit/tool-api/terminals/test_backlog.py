@@ -32,6 +32,6 @@ def test_a_flood_is_bounded():
 def test_modes_that_were_switched_on_before_are_switched_on_again():
     backlog = Backlog(100)
     backlog.append(b"\x1b[?1049h\x1b[?1h\x1b[?25l\x1b[?7h" + b"text\n" * 100)
-    assert backlog.modes() == b"\x1b[?1h\x1b[?1049h\x1b[?25l"
+    assert backlog.modes() == "\x1b[?1h\x1b[?1049h\x1b[?25l"
     backlog.append(b"\x1b[?1049;1l\x1b[?25h" + b"text\n" * 100)
-    assert backlog.modes() == b""
+    assert backlog.modes() == ""

@@ -10,10 +10,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
+from contracts.files import ChangedPath, MakeFolder, MovePath, SavedText, SaveText, TextFile
 from contracts.sandboxes import Scope
 from contracts.tools import FileContent, FileEntry, Uploaded
 from tool_api.errors import ConflictError, NotFoundError, PathForbiddenError
-from tool_api.files import download, listing, upload
+from tool_api.files import download, editing, listing, upload
 from tool_api.http.authorization import require
 from tool_api.http.services import Services, services_of
 from tool_api.workspace import NotRegularError
@@ -40,7 +41,8 @@ FilePath = Annotated[str, Query(min_length=1, max_length=4096)]
 
 
 _NOT_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
-_CLOSED = frozenset({errno.EACCES, errno.EPERM})
+_CLOSED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+_TAKEN = frozenset({errno.EEXIST, errno.EISDIR, errno.ENOTEMPTY, errno.EBUSY, errno.EXDEV})
 
 
 @contextmanager
@@ -52,7 +54,9 @@ def _explain_faults(path: str) -> Generator[None]:
         if error.errno in _NOT_THERE:
             raise NotFoundError(f"There is no {path} in the workspace.") from error
         if error.errno in _CLOSED:
-            raise PathForbiddenError(f"The permissions of {path} do not allow reading it.") from error
+            raise PathForbiddenError(f"The permissions of {path} do not allow this.") from error
+        if error.errno in _TAKEN:
+            raise ConflictError(f"Another file or folder stands in the way of {path}.") from error
         if isinstance(error, NotRegularError) or error.errno == errno.ENXIO:
             raise ConflictError(f"{path} is neither a file nor a folder.") from error
         if isinstance(error, BlockingIOError):
@@ -96,3 +100,40 @@ async def upload_files(
         )
         await asyncio.to_thread(services.changes.leave_out, paths)
         return Uploaded(uploaded=paths)
+
+
+@router.get("/text")
+async def read_text(services: PresentServices, path: FilePath) -> TextFile:
+    with _explain_faults(path):
+        return await asyncio.to_thread(editing.read_text, services.workspace, path)
+
+
+@router.put("/text", responses={412: {}, 413: {}})
+async def save_text(services: PresentServices, body: SaveText) -> SavedText:
+    with _explain_faults(body.path):
+        await services.keep_alive.disk.demand(len(body.content))
+        saved = await asyncio.to_thread(editing.save_text, services.workspace, body.path, body.content, body.if_match)
+        await asyncio.to_thread(services.changes.leave_out, [saved.path])
+        return saved
+
+
+@router.post("/move")
+async def move(services: PresentServices, body: MovePath) -> ChangedPath:
+    with _explain_faults(body.source):
+        paths = await asyncio.to_thread(editing.move, services.workspace, body.source, body.destination)
+        await asyncio.to_thread(services.changes.leave_out, [*paths])
+        return ChangedPath(path=paths[1])
+
+
+@router.post("/folder", status_code=201)
+async def make_folder(services: PresentServices, body: MakeFolder) -> ChangedPath:
+    with _explain_faults(body.path):
+        return ChangedPath(path=await asyncio.to_thread(editing.make_folder, services.workspace, body.path))
+
+
+@router.delete("")
+async def delete(services: PresentServices, path: FilePath) -> ChangedPath:
+    with _explain_faults(path):
+        deleted = await asyncio.to_thread(editing.delete, services.workspace, path)
+        await asyncio.to_thread(services.changes.leave_out, [deleted])
+        return ChangedPath(path=deleted)

@@ -39,10 +39,10 @@ class Backlog:
         at = offset - self.start
         return bytes(self._data[at : at + most])
 
-    def modes(self) -> bytes:
+    def modes(self) -> str:
         """What brings a cleared screen into the modes that hold at `start`."""
-        on = b"".join(b"\x1b[?%sh" % mode for mode in sorted(self._modes - {_HIDDEN_CURSOR}))
-        return on + (b"\x1b[?25l" if _HIDDEN_CURSOR in self._modes else b"")
+        on = "".join(f"\x1b[?{mode.decode()}h" for mode in sorted(self._modes - {_HIDDEN_CURSOR}))
+        return on + ("\x1b[?25l" if _HIDDEN_CURSOR in self._modes else "")
 
     def _drop(self, count: int) -> None:
         found = _BOUNDARY.search(self._data, count, count + _SEARCHED_BYTES)

@@ -108,10 +108,6 @@ class Terminal:
             self._read_on()
         return piece
 
-    def first_modes(self, viewer: Viewer) -> bytes:
-        """What precedes the bytes of a viewer whose screen is clear; they have no offset."""
-        return self.backlog.modes() if viewer.offset == self.backlog.start else b""
-
     def resize(self, size: TerminalSize) -> None:
         """Take another size: at once, and after that so many times a second at most."""
         self._wanted_size = size
@@ -151,7 +147,13 @@ class Terminal:
         await self._ending
 
     def _attached(self, viewer: Viewer) -> AttachedFrame:
-        return AttachedFrame(offset=viewer.offset, cols=self.size.cols, rows=self.size.rows, began=self._began)
+        return AttachedFrame(
+            offset=viewer.offset,
+            cols=self.size.cols,
+            rows=self.size.rows,
+            began=self._began,
+            modes=self.backlog.modes() if viewer.offset == self.backlog.start else "",
+        )
 
     def _on_readable(self) -> None:
         self._loop.remove_reader(self._fd)

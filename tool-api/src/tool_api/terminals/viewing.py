@@ -16,7 +16,6 @@ from contracts.terminals import (
     MAX_VIEWERS,
     VIEWER_FRAME,
     AckFrame,
-    AttachedFrame,
     BadFrame,
     CloseCode,
     EndedFrame,
@@ -66,9 +65,6 @@ async def _output(websocket: WebSocket, terminal: Terminal, viewer: Viewer) -> C
         while True:
             if (frame := viewer.next_frame()) is not None:
                 await _send_text(websocket, frame.model_dump_json())
-                modes = terminal.first_modes(viewer) if isinstance(frame, AttachedFrame) else b""
-                if modes:
-                    await _send_bytes(websocket, modes)
             elif piece := terminal.next_piece(viewer, MAX_SENT_BYTES):
                 await _send_bytes(websocket, piece)
                 if len(piece) < SMALL_BYTES:

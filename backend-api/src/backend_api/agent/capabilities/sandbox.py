@@ -14,12 +14,12 @@ name files so that they can be guessed.
 - Installed programs, open shells and contexts of code live as long as the sandbox; the workspace stays when the \
 sandbox is rebuilt."""
 
-OTHER_COMPUTER = "computer"
+TARGET = "target"
 """The capability that loads it, where there is one."""
 
 
 @dataclass(frozen=True, slots=True)
-class OtherComputer:
+class ExecutionTarget:
     """What is told of a computer that is no sandbox of ours."""
 
     text: str
@@ -28,8 +28,8 @@ class OtherComputer:
 def _sections(setup: Setup) -> list[str]:
     if not setup.has_sandbox:
         return []
-    other = setup.loaded.get(OTHER_COMPUTER)
-    return [other.text if isinstance(other, OtherComputer) else _TEXT]
+    other = setup.loaded.get(TARGET)
+    return [other.text if isinstance(other, ExecutionTarget) else _TEXT]
 
 
 SANDBOX = Capability(name="sandbox", sections=_sections)

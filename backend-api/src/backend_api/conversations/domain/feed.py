@@ -27,6 +27,7 @@ SHOWN = (
     "sandbox",
     "active_at",
     "folder_id",
+    "target_id",
 )
 """What a feed tells of a session."""
 

@@ -73,12 +73,13 @@ def feed_schema() -> dict[str, Any]:
         "sandbox": text_or_null,
         "active_at": time,
         "folder_id": text_or_null,
+        "target_id": text_or_null,
     }
     numbers: dict[str, Any] = {"last_seq": count, "updated_at": time}
     assert (tuple(shown), tuple(numbers)) == (SHOWN, NUMBERS)
     changed = shown | numbers
     whole = changed | {"created_at": time}
-    created = {name: schema for name, schema in whole.items() if name not in ("sandbox", "folder_id")}
+    created = {name: schema for name, schema in whole.items() if name not in ("sandbox", "folder_id", "target_id")}
     return {
         "title": "FeedEvent",
         "oneOf": [

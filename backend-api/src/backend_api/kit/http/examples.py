@@ -34,6 +34,13 @@ EXAMPLES: Mapping[str, Document] = {
     "POST /api/sessions/{session_id}/branch": {"message_id": "6f1c0a52"},
     "POST /api/sessions/{session_id}/snapshots": {"name": "Before the clean-up"},
     "POST /api/sessions/{session_id}/vnc/ticket": {},
+    "PUT /api/sessions/{session_id}/files/text": {
+        "path": "notes.md",
+        "content": "# Notes",
+        "if_match": "1b4f0e9851971998e732078544c96b36",
+    },
+    "POST /api/sessions/{session_id}/files/move": {"source": "notes.md", "destination": "old/notes.md"},
+    "POST /api/sessions/{session_id}/files/folder": {"path": "old"},
     "POST /api/sessions/{session_id}/terminal/ticket": {"terminal": "main"},
     "POST /api/sessions/{session_id}/ports": {"port": 3000},
     "POST /api/sessions/{session_id}/resources": {
@@ -64,6 +71,7 @@ EXAMPLES: Mapping[str, Document] = {
     "PATCH /api/folders/{folder_id}": {"name": "Tax return 2026"},
     "PUT /api/sessions/{session_id}/folder": {"folder_id": "f-3c1d"},
     "POST /api/skills": {"url": "https://example.org/skills/invoices.zip"},
+    "POST /api/corpus/sources/{source}/test": {"key": "…"},
     "POST /api/corpus": {"id": "10.1038/nature14539", "tags": ["reviews"]},
     "PATCH /api/corpus/{record_id}": {"notes": "The figure on page 4 is what we need.", "tags": ["reviews", "read"]},
     "POST /api/writing": {"title": "A review of cathodes", "kind": "paper", "style": "ieee", "language": "en"},

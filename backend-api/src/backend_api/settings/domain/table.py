@@ -11,7 +11,7 @@ from backend_api.settings.domain import values
 from backend_api.settings.domain.errors import SettingNotFoundError
 from backend_api.settings.domain.values import Check
 
-Category = Literal["models", "agent", "approvals", "search", "appearance", "notifications"]
+Category = Literal["models", "agent", "approvals", "search", "research", "appearance", "notifications"]
 Kind = Literal["plain", "secret", "address", "model", "tools"]
 """What else is looked at before it is kept: a secret is sealed, an address must be allowed, a model on offer, and rules
 must name tools there are."""
@@ -88,6 +88,11 @@ SEARCH_KEYS: Mapping[KeyedSearch, Setting] = {
     "serper": SERPER_API_KEY,
 }
 """Providers of web search that people have keys of their own for; of several the first is asked."""
+OPENALEX_API_KEY = Setting(category="research", key="openalex_api_key", check=values.secret, kind="secret")
+SEMANTIC_SCHOLAR_API_KEY = Setting(
+    category="research", key="semantic_scholar_api_key", check=values.secret, kind="secret"
+)
+RESEARCH_CONTACT = Setting(category="research", key="contact", check=values.mail_address)
 THEME = Setting(category="appearance", key="theme", check=values.one_of("system", "light", "dark"))
 LANGUAGE = Setting(category="appearance", key="language", check=values.one_of("en", "zh"))
 FACE = Setting(category="appearance", key="face", check=values.one_of("user", "developer"))
@@ -111,6 +116,9 @@ SETTINGS: tuple[Setting, ...] = (
     ASKED_TOOLS,
     DENIED_TOOLS,
     *SEARCH_KEYS.values(),
+    OPENALEX_API_KEY,
+    SEMANTIC_SCHOLAR_API_KEY,
+    RESEARCH_CONTACT,
     THEME,
     LANGUAGE,
     FACE,

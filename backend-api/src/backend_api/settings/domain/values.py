@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -11,6 +12,7 @@ FIELD = "body.value"
 MAX_SECRET_CHARACTERS = 500
 MAX_NAME_CHARACTERS = 200
 MAX_NAMES = 200
+_MAIL = re.compile(r"[^@\s]{1,100}@[^@\s.]+(?:\.[^@\s.]+)+")
 Check = Callable[[Any], Any]
 
 
@@ -62,6 +64,14 @@ def names(most: int = MAX_NAMES) -> Check:
         return list(dict.fromkeys(_line(one, MAX_NAME_CHARACTERS) for one in cast("list[object]", value)))
 
     return check
+
+
+def mail_address(value: Any) -> str:
+    """Of a person."""
+    address = _line(value, MAX_NAME_CHARACTERS)
+    if not _MAIL.fullmatch(address):
+        raise refused("This is an e-mail address, such as librarian@example.org.")
+    return address
 
 
 def secret(value: Any) -> str:

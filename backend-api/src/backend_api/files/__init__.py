@@ -1,0 +1,1 @@
+"""Files of a workspace that their user edits, moves and deletes."""

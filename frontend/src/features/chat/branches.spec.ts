@@ -1,0 +1,95 @@
+// @vitest-environment happy-dom
+import { cleanup, fireEvent, render, screen } from '@testing-library/vue'
+import { createPinia, setActivePinia } from 'pinia'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { i18n } from '@/i18n'
+import { json, openFakeStream, startFakeServer } from '@/shared/testing/fakeServer'
+import { useConversation } from './conversation'
+import TranscriptView from './TranscriptView.vue'
+
+beforeEach(() => localStorage.clear())
+afterEach(() => {
+  cleanup()
+  useConversation().close(true)
+  vi.unstubAllGlobals()
+})
+
+const base = { at: '2026-01-01T00:00:00Z', session_id: 's', run_id: 'r' }
+const user = (seq: number, text: string) => ({
+  ...base,
+  ...{ seq, type: 'message.user', message_id: `u${seq}`, text, attachments: [], client_message_id: null },
+})
+const answer = (seq: number, text: string) => ({
+  ...base,
+  ...{ seq, type: 'message.completed', message_id: `a${seq}`, text, turn: 1, partial: false, seen_seq: seq - 1 },
+})
+const selected = (seq: number) => ({
+  ...base,
+  ...{ seq, type: 'path.selected', path: [], cause: 'edit', message_id: 'u1' },
+})
+const way = (id: string, messages: number, shown: boolean) => ({ message_id: id, messages, is_shown: shown })
+
+interface Told {
+  items?: readonly object[]
+  forks?: readonly object[]
+  since?: number
+}
+async function show({ items = [], forks = [], since = 0 }: Told) {
+  const pinia = createPinia()
+  setActivePinia(pinia)
+  const { calls } = startFakeServer({
+    'GET /sessions/s/state': () => json({ session: { id: 's', title: '' }, sandbox: null, last_seq: 9 }),
+    'GET /sessions/s/events': ({ path, signal }) => {
+      if (path.includes('format=json'))
+        return json({ items, last_seq: 9, has_more: false, path: since ? [] : null, path_since: since })
+      return openFakeStream(signal).response
+    },
+    'GET /sessions/s/branches': () => json({ items: forks }),
+    'GET /sessions/s/snapshots': () => json({ items: [], max_count: 5 }),
+    'PUT /sessions/s/path': () => json({ changed: true }),
+    'POST /sessions/s/messages/u1/edit': () => json({ message_id: 'u6', run_id: 'r', seq: 6, duplicate: false }),
+    'POST /sessions/s/messages/u1/undo': () => json({ text: 'one', attachments: [] }),
+    'DELETE /sessions/s/branches/u1': () => json({ messages: 2 }),
+  })
+  await useConversation().open('s')
+  const { emitted } = render(TranscriptView, { props: { sessionId: 's' }, global: { plugins: [i18n, pinia] } })
+  return { asked: () => calls.filter(({ method }) => method !== 'GET'), emitted }
+}
+const button = (name: string) => screen.findByRole('button', { name })
+
+it('leads to the way beside the one that is shown', async () => {
+  const forks = [{ after_message_id: null, children: [way('u1', 2, false), way('u5', 2, true)] }]
+  const { asked } = await show({ items: [selected(4), user(5, 'better'), answer(6, 'yes')], forks, since: 4 })
+  expect(await screen.findByText('2/2')).toBeTruthy()
+  expect((await button('The next way')).hasAttribute('disabled')).toBe(true)
+  await fireEvent.click(await button('The way before'))
+  expect(asked()).toMatchObject([{ body: { message_id: 'u1' } }])
+})
+
+it('deletes a branch with the number of messages that it says', async () => {
+  const forks = [{ after_message_id: null, children: [way('u1', 2, false), way('u5', 2, true)] }]
+  const { asked } = await show({ items: [selected(4), user(5, 'better'), answer(6, 'yes')], forks, since: 4 })
+  await fireEvent.click(await button('2 messages on other branches'))
+  await fireEvent.click(await button('Delete branch 1'))
+  expect(screen.getByText(/with its 2 messages\?/)).toBeTruthy()
+  await fireEvent.click(await button('Delete branch'))
+  expect(asked().map(({ path }) => path)).toEqual([expect.stringContaining('messages=2')])
+})
+
+it('saves a message without running it, and gives back what is undone', async () => {
+  const { asked, emitted } = await show({ items: [user(1, 'one'), answer(2, 'first')] })
+  await fireEvent.click(await button('Edit'))
+  await fireEvent.update(await screen.findByRole('textbox', { name: 'Your message' }), 'uno')
+  await fireEvent.click(await button('Save'))
+  expect(asked().at(-1)).toMatchObject({ body: { text: 'uno', run: false } })
+  await fireEvent.click(await button('Undo from here'))
+  await vi.waitFor(() => expect(emitted()['giveBack']).toEqual([['one']]))
+})
+
+it('has the actions of a turn below its last answer, and says what to do first while it runs', async () => {
+  const started = { ...base, seq: 4, type: 'run.started', model: 'x', message_id: 'u3', worker: 'w', attempt: 1 }
+  await show({ items: [user(1, 'one'), answer(2, 'first'), user(3, 'two'), started, answer(5, 'half')] })
+  expect(await screen.findAllByRole('button', { name: 'Copy' })).toHaveLength(3)
+  const edits = screen.getAllByRole('button', { name: 'Edit: stop the agent first' })
+  expect(edits.every((one) => one.hasAttribute('disabled'))).toBe(true)
+})

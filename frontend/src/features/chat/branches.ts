@@ -1,0 +1,125 @@
+import { defineStore } from 'pinia'
+import { computed, ref, shallowRef, watch } from 'vue'
+import { call } from '@/api/client'
+import type { Fork, ForkList, Session, Undone } from '@/api/types'
+import { useSessions } from '@/features/sessions'
+import { createId } from '@/shared/lib/ids'
+import { useConversation } from './conversation'
+
+/** A fork of the path that is shown, and which of its ways that is; -1 where none is. */
+export interface KnownFork extends Fork {
+  readonly at: number
+  /** Messages on the other ways. */
+  readonly others: number
+}
+/** Where the focus goes once the way that begins with this message is shown. */
+export interface FocusAfter {
+  readonly shown: string
+  readonly direction: -1 | 1
+}
+
+/** The other ways on which the conversation that is open could go on, and what a person does to its messages. */
+export const useBranches = defineStore('branches', () => {
+  const conversation = useConversation()
+  const sessions = useSessions()
+  const forks = shallowRef<readonly KnownFork[]>([])
+  /** The message that is being changed. */
+  const editing = ref<string | null>(null)
+  /** The one whose actions a long press has brought out. */
+  const pressed = ref<string | null>(null)
+  const busy = ref<string | null>(null)
+  /** What went wrong, and at which message. */
+  const problem = shallowRef<{ readonly at: string; readonly error: unknown } | null>(null)
+  /** What was written in a turn that is undone. */
+  const givenBack = shallowRef<{ readonly sessionId: string; readonly text: string } | null>(null)
+  const focusAfter = shallowRef<FocusAfter | null>(null)
+
+  const byChild = computed(() => {
+    const shown = forks.value.flatMap((fork) =>
+      fork.children.filter((one) => one.is_shown).map((one) => ({ fork, one })),
+    )
+    return new Map(shown.map(({ fork, one }) => [one.message_id, fork]))
+  })
+  const byAfter = computed(() => new Map(forks.value.map((fork) => [fork.after_message_id, fork])))
+  /** The other ways at the end of what is shown. */
+  const atEnd = computed(() => forks.value.find(({ at }) => at < 0) ?? null)
+
+  /** Answers and their numbers of messages are counted anew with each end of a run. */
+  watch(
+    [
+      () => (conversation.phase === 'ready' ? conversation.sessionId : null),
+      () => conversation.transcript.branchesSeq,
+      () => conversation.isRunning,
+    ],
+    ([id, seq]) => void load(id, seq),
+    { immediate: true },
+  )
+  async function load(id: string | null, seq: number): Promise<void> {
+    if (id === null || seq === 0) {
+      forks.value = []
+      return
+    }
+    try {
+      const list = await call<ForkList>('GET', `/sessions/${id}/branches`)
+      if (id === conversation.sessionId) forks.value = list.items.map(known)
+    } catch {
+      // Asked for again with the next change.
+    }
+  }
+
+  /** Whether it was done; what went wrong is told beside the message. */
+  async function act(at: string, work: (path: string) => Promise<void>): Promise<boolean> {
+    const id = conversation.sessionId
+    if (id === null || busy.value !== null) return false
+    busy.value = at
+    problem.value = null
+    try {
+      await work(`/sessions/${id}`)
+      return true
+    } catch (error) {
+      problem.value = { at, error }
+      return false
+    } finally {
+      busy.value = null
+    }
+  }
+
+  async function edit(at: string, text: string, run: boolean, withoutFiles: boolean): Promise<void> {
+    const body = { text, run, client_message_id: createId(), ...(withoutFiles ? { attachments: [] } : {}) }
+    const done = await act(at, async (path) => void (await call('POST', `${path}/messages/${at}/edit`, { body })))
+    if (done) editing.value = null
+  }
+  const regenerate = (at: string): Promise<boolean> =>
+    act(at, async (path) => void (await call('POST', `${path}/messages/${at}/regenerate`)))
+  const undo = (at: string): Promise<boolean> =>
+    act(at, async (path) => {
+      const { text } = await call<Undone>('POST', `${path}/messages/${at}/undo`)
+      givenBack.value = { sessionId: conversation.sessionId ?? '', text }
+    })
+  function show(at: string, direction: FocusAfter['direction'] = 1): Promise<boolean> {
+    focusAfter.value = { shown: at, direction }
+    return act(at, async (path) => void (await call('PUT', `${path}/path`, { body: { message_id: at } })))
+  }
+  const remove = (at: string, messages: number): Promise<boolean> =>
+    act(at, async (path) => void (await call('DELETE', `${path}/branches/${at}`, { query: { messages } })))
+  /** The id of a conversation of its own that begins with what was said up to there. */
+  async function branch(at: string): Promise<string | null> {
+    let made: Session | null = null
+    await act(at, async (path) => {
+      made = await call<Session>('POST', `${path}/branch`, { body: { message_id: at } })
+      sessions.keep(made)
+    })
+    return (made as Session | null)?.id ?? null
+  }
+
+  return {
+    ...{ forks, byChild, byAfter, atEnd, editing, pressed, busy, problem, givenBack, focusAfter },
+    ...{ edit, regenerate, undo, show, remove, branch },
+  }
+})
+
+function known(fork: Fork): KnownFork {
+  const at = fork.children.findIndex((one) => one.is_shown)
+  const others = fork.children.reduce((sum, one, index) => (index === at ? sum : sum + one.messages), 0)
+  return { ...fork, at, others }
+}

@@ -1,0 +1,1 @@
+export { default as TerminalPanel } from './TerminalPanel.vue'
