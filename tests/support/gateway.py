@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, fields, replace
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import httpx
 from argon2 import PasswordHasher
@@ -264,8 +264,7 @@ async def run_gateway(
         }
         of_modules = module_settings(modules, source_urls, preview_domain, mcp_hosts, streams_per_user)
         opened = await stack.enter_async_context(open_modules(opening, of_modules, given))
-        tools: list[ToolSpec] = opened.required("tools", list)
-        tools.append(TOOL)
+        cast("list[ToolSpec]", opened.ports["tools"]).append(TOOL)
 
         @asynccontextmanager
         async def wire() -> AsyncGenerator[Mapping[str, object]]:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from backend_api.agent.capability import Setup, ToolSource
-from backend_api.agent.catalogue import ChosenModel, Role
+from backend_api.agent.catalogue import ResolvedModel, Role
 from backend_api.agent.events import Todo
 from backend_api.agent.model import ChatModel, ModelInfo, ModelRequest, Part, UnknownModelError
 from backend_api.agent.tool import Done, Tool, ToolCall, ToolSpec
@@ -52,7 +52,7 @@ class OneModel:
 
     chat: ChatModel
     info: ModelInfo = SCRIPTED
-    roles: Mapping[Role, ChosenModel] = field(default_factory=dict[Role, ChosenModel])
+    roles: Mapping[Role, ResolvedModel] = field(default_factory=dict[Role, ResolvedModel])
 
     def models(self) -> Sequence[ModelInfo]:
         return [self.info]
@@ -60,12 +60,12 @@ class OneModel:
     def default(self) -> ModelInfo:
         return self.info
 
-    def choose(self, model_id: str | None) -> ChosenModel:
+    def choose(self, model_id: str | None) -> ResolvedModel:
         if model_id not in (None, self.info.id):
             raise UnknownModelError(f"There is no model {model_id}.", field="model")
-        return ChosenModel(info=self.info, chat=self.chat)
+        return ResolvedModel(info=self.info, chat=self.chat)
 
-    def role(self, role: Role) -> ChosenModel | None:
+    def role(self, role: Role) -> ResolvedModel | None:
         return self.roles.get(role)
 
 

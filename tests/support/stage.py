@@ -12,13 +12,13 @@ from itertools import count
 from typing import Any
 
 from backend_api.agent.capability import Capability, ToolSource
-from backend_api.agent.catalogue import ChosenModel, Role
+from backend_api.agent.catalogue import ResolvedModel, Role
 from backend_api.agent.events import Event, LivePayload, MessageCompleted, RunFinished
 from backend_api.agent.model import ChatModel, ModelInfo
 from backend_api.agent.options import Options
 from backend_api.agent.preset import Presets
 from backend_api.agents.application.kinds_of_users import KindsOfUsers
-from backend_api.background.application.look_at_command import LookAtCommand
+from backend_api.background.application.look_at_command import PollCommand
 from backend_api.background.application.stop_commands import StopCommands
 from backend_api.conversations.application.check_attachments import CheckAttachments
 from backend_api.conversations.application.compact_session import CompactSession
@@ -142,7 +142,7 @@ class Stage:
         self._compact = CompactSession(self.ledger, self.stream, self.notifier, InProcessRateLimiter(), limits)
         self.sandboxes, self.sandbox_commands = MemorySandboxes(), MemorySandboxCommands()
         self.background = MemoryBackgroundCommands(self.store)
-        self.look_at_command = LookAtCommand(
+        self.look_at_command = PollCommand(
             commands=self.background,
             sandboxes=self.sandboxes,
             tools=self.sandbox_commands,
@@ -222,7 +222,7 @@ def worker_for(
     presets: Presets | None = None,
     info: ModelInfo = SCRIPTED,
     announces: bool = False,
-    roles: Mapping[Role, ChosenModel] | None = None,
+    roles: Mapping[Role, ResolvedModel] | None = None,
     approval_timeout_s: float = 300.0,
     table: Callable[..., Sequence[Capability]] = capabilities,
     secrets: Sequence[str] = (),

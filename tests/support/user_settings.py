@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence, Set
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from backend_api.agent.catalogue import ChosenModel, ModelCatalogue, ProviderName, Role
+from backend_api.agent.catalogue import ModelCatalogue, ProviderName, ResolvedModel, Role
 from backend_api.agent.model import ChatModel, ModelInfo, UnknownModelError
 from backend_api.settings.application.effective_settings import OpenEffectiveSettings
 from backend_api.settings.application.open_settings import OpenSettings
@@ -35,13 +35,13 @@ class FixedModels:
     def default(self) -> ModelInfo:
         return self.infos[0]
 
-    def choose(self, model_id: str | None) -> ChosenModel:
+    def choose(self, model_id: str | None) -> ResolvedModel:
         for info in self.infos:
             if model_id in (None, info.id):
-                return ChosenModel(info=info, chat=self.chat)
+                return ResolvedModel(info=info, chat=self.chat)
         raise UnknownModelError(f"There is no model {model_id}.", field="model")
 
-    def role(self, role: Role) -> ChosenModel | None:
+    def role(self, role: Role) -> ResolvedModel | None:
         del role
         return None
 

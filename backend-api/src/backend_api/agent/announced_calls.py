@@ -20,7 +20,7 @@ from backend_api.agent.waits import Wait
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Announced:
+class PendingCall:
     """A call as recorded. `tool` is None where there is none of that name, `broken` says why it can't run, and `asks`
     that it may not start yet."""
 
@@ -38,7 +38,7 @@ class Announced:
         return self.tool is not None and self.tool.spec.effect == "reads" and self.called.after is None
 
 
-def recorded_of(announced: Sequence[Announced]) -> list[StoredPayload]:
+def recorded_of(announced: Sequence[PendingCall]) -> list[StoredPayload]:
     """What is recorded before any of these calls starts: with them, in one step, the results of those that can't run,
     so that nobody takes such a one for a call that was cut."""
     results = [
@@ -49,7 +49,7 @@ def recorded_of(announced: Sequence[Announced]) -> list[StoredPayload]:
     return [*(one.called for one in announced), *results]
 
 
-def approval_of(asking: Sequence[Announced]) -> Wait:
+def approval_of(asking: Sequence[PendingCall]) -> Wait:
     """One for all calls of a turn that ask."""
     calls = [
         ApprovalCall(

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from backend_api.agent.answer import Answer
-from backend_api.agent.chosen import NOTHING_CHOSEN, Chosen
+from backend_api.agent.chosen import NOTHING_CHOSEN, SessionChoices
 from backend_api.agent.conversation import Conversation
 from backend_api.agent.ending import Ending
 from backend_api.agent.events import CompactionKind, ContextCompacted, ContextNote, ContextOpened, Notice
@@ -51,7 +51,7 @@ class Setup:
     mcp_tools: Sequence[Tool] = ()
     membership: Membership | None = None
 
-    def judging(self, chosen: Chosen) -> Setup:
+    def judging(self, chosen: SessionChoices) -> Setup:
         """As calls are judged now that the session has chosen so."""
         mode = self.mode if chosen == NOTHING_CHOSEN else self.mode_by(chosen)
         setup = self if mode == self.mode else replace(self, mode=mode)
@@ -60,7 +60,7 @@ class Setup:
         now = self._options_by(chosen.options)
         return replace(setup, options=replace(self.options, **{name: getattr(now, name) for name in JUDGED_BY}))
 
-    def mode_by(self, chosen: Chosen) -> AgentMode:
+    def mode_by(self, chosen: SessionChoices) -> AgentMode:
         """The one that the agent is in now that the session has chosen so."""
         if chosen.mode is not None:
             return chosen.mode
@@ -117,14 +117,14 @@ class ToolSource(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class GoOn:
+class Continue:
     """The answer is not whole: ask again, after this note."""
 
     note: str
 
 
 @dataclass(frozen=True, slots=True)
-class GiveUp:
+class Abort:
     """The answer is not whole and stays so, which is said."""
 
     notice: Notice
@@ -160,12 +160,12 @@ class Deny:
 
 
 @dataclass(frozen=True, slots=True)
-class Defer:
+class WaitForOthers:
     """The next turn may begin once an answer that another agent of the run is at is over, and is judged anew then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conclude:
+class FinalTurn:
     """The next answer is the last one: asked for without tools after this note, and then the run ends so."""
 
     note: ContextNote
@@ -182,8 +182,8 @@ class Compact:
     focus: str | None = None
 
 
-DEFER = Defer()
-Bound = Ending | Compact | Conclude | Defer
+DEFER = WaitForOthers()
+Bound = Ending | Compact | FinalTurn | WaitForOthers
 """What may stand before a turn."""
 Verdict = Allow | Ask | Deny
 ALLOW = Allow()
@@ -192,7 +192,7 @@ ALLOW = Allow()
 class Judge(Protocol):
     """What becomes of a call, by what the session chose since the agent's setup was made."""
 
-    def __call__(self, call: ProposedCall, chosen: Chosen = NOTHING_CHOSEN) -> Verdict: ...
+    def __call__(self, call: ProposedCall, chosen: SessionChoices = NOTHING_CHOSEN) -> Verdict: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,7 +231,7 @@ class Capability:
     projections: Sequence[Projection] = ()
     brake: Callable[[Setup, Conversation], Awaitable[Bound | None]] | None = None
     kept: Callable[[Setup, Conversation], Sequence[str]] | None = None
-    closing: Callable[[Conversation, Answer], GoOn | GiveUp | None] | None = None
+    closing: Callable[[Conversation, Answer], Continue | Abort | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +247,7 @@ class Capabilities:
         own = [one.sections(self.setup) for one in self.all if one.sections is not None]
         return "\n\n".join([text for texts in own for text in texts])
 
-    def judge(self, call: ProposedCall, chosen: Chosen = NOTHING_CHOSEN) -> Verdict:
+    def judge(self, call: ProposedCall, chosen: SessionChoices = NOTHING_CHOSEN) -> Verdict:
         """The strictest verdict of all gates, of several alike the first one's; by what the session chose since."""
         setup = self.setup.judging(chosen)
         verdicts = [one.gate(setup, call) for one in self.all if one.gate is not None]
@@ -296,7 +296,7 @@ class Capabilities:
         """What stands beside a summary of the conversation, however well that tells it."""
         return [text for one in self.all if one.kept is not None for text in one.kept(self.setup, conversation)]
 
-    def closing(self, conversation: Conversation, answer: Answer) -> GoOn | GiveUp | None:
+    def closing(self, conversation: Conversation, answer: Answer) -> Continue | Abort | None:
         """What follows a model call that asked for no tool; None where the answer is whole."""
         for one in self.all:
             if one.closing is not None and (what := one.closing(conversation, answer)):

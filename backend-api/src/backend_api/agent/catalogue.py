@@ -11,7 +11,7 @@ from backend_api.agent.sizes import CountTokens, count_estimated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChosenModel:
+class ResolvedModel:
     """A model ready to be asked, with what is known of it."""
 
     info: ModelInfo
@@ -39,10 +39,10 @@ class ModelCatalogue(Protocol):
         """The model used where a session chose none."""
         ...
 
-    def choose(self, model_id: str | None) -> ChosenModel:
+    def choose(self, model_id: str | None) -> ResolvedModel:
         """The named model, or the default for None. Raises `UnknownModelError`."""
         ...
 
-    def role(self, role: Role) -> ChosenModel | None:
+    def role(self, role: Role) -> ResolvedModel | None:
         """The model the deployment names for this; None where it names none."""
         ...

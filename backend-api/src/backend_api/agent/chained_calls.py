@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from backend_api.agent.announced_calls import Announced
+from backend_api.agent.announced_calls import PendingCall
 from backend_api.agent.conversation import Conversation
 from backend_api.agent.model import ToolTurn
 
@@ -19,7 +19,7 @@ class ChainedCalls:
     failed: set[str] = field(default_factory=set[str])
 
     @classmethod
-    def of(cls, calls: Sequence[Announced], conversation: Conversation) -> ChainedCalls:
+    def of(cls, calls: Sequence[PendingCall], conversation: Conversation) -> ChainedCalls:
         """As these begin: of what ended before, the conversation says how."""
         if not any([call.called.after for call in calls]):  # noqa: C419 -- one call, where a generator is one for each
             return cls()

@@ -11,7 +11,7 @@ from backend_api.agent.options import AgentMode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class SessionChoices:
     """The session's mode, and its options as they are stored. None: nothing was said of it, and what the run began
     with holds."""
 
@@ -21,4 +21,4 @@ class Chosen:
     """Who controls the computer by now; no call starts meanwhile."""
 
 
-NOTHING_CHOSEN = Chosen()
+NOTHING_CHOSEN = SessionChoices()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import floor
 
 from backend_api.agent.capability import Compact
-from backend_api.agent.catalogue import ChosenModel
+from backend_api.agent.catalogue import ResolvedModel
 from backend_api.agent.conversation import Conversation
 from backend_api.agent.events import NO_USAGE, ContextCompacted, Notice
 from backend_api.agent.fallback import summary_fallback_notice
@@ -28,8 +28,8 @@ WriteTranscript = Callable[[], Awaitable[str | None]]
 class Compactor:
     """Keeps nothing: a worker that takes the run over in the middle of a summary asks for it anew."""
 
-    model: ChosenModel
-    instead: ChosenModel | None
+    model: ResolvedModel
+    instead: ResolvedModel | None
     """The agent's own, asked where the other one fails at something that it would not; None where they are one."""
     journal: Journal
     write_transcript: WriteTranscript
@@ -69,7 +69,7 @@ class Compactor:
             notices.append(summary_fallback_notice(error.fault, self.instead.info))
             return summary
 
-    async def _summarize(self, model: ChosenModel, request: ModelRequest, focus: str | None) -> str:
+    async def _summarize(self, model: ResolvedModel, request: ModelRequest, focus: str | None) -> str:
         summarizer, is_unused = Summarizer(model=model), False
         try:
             return await summarizer.summarize(request, focus)

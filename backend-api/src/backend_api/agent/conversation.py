@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from backend_api.agent.attachments import Attached
 from backend_api.agent.calls_made import CallMade
-from backend_api.agent.chosen import NOTHING_CHOSEN, Chosen
+from backend_api.agent.chosen import NOTHING_CHOSEN, SessionChoices
 from backend_api.agent.events import BackgroundStarted, CompactionWanted, ContextOpened, Task, Todo, Usage
 from backend_api.agent.known_plan import NO_PLAN, KnownPlan
 from backend_api.agent.model import AssistantTurn, NoteTurn, RenderedTurns, ToolTurn, Turn
@@ -63,7 +63,7 @@ class Conversation:
     pictures: Sequence[int] = ()
     results: Sequence[ResultAt] = ()
     lasting: int = 0
-    chosen: Chosen = NOTHING_CHOSEN
+    chosen: SessionChoices = NOTHING_CHOSEN
     context_tokens: int = 0
     last_calls: Sequence[CallMade] = ()
     worked: timedelta = timedelta()

@@ -50,7 +50,7 @@ NO_USAGE = Usage()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OfAgent:
+class AgentEvent:
     """What one agent says or does; `agent_id` is None for the main one, and then it stands in no log and on no wire."""
 
     agent_id: str | None = None
@@ -146,7 +146,7 @@ class Continuation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MessageCompleted(OfAgent):
+class MessageCompleted(AgentEvent):
     """`turn` numbers the model's answer within the run; `partial` is true when stop or a fault cut the text;
     `seen_seq` is the last user message the model had read, 0 where not known; `continuations` are the calls it took
     beyond the first."""
@@ -172,7 +172,7 @@ class ThinkingDelta:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ThinkingCompleted(OfAgent):
+class ThinkingCompleted(AgentEvent):
     """`signature` and `opaque` go back to the provider unchanged, and are not shown; `offset` is the number of code
     points of the answer's text before it, and `continued` the number of continuations; `seen_seq` is the last message
     the model had read. `duration_ms` is the time from its first piece to its end, and null for one that was cut."""
@@ -199,7 +199,7 @@ class SafetyCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCalled(OfAgent):
+class ToolCalled(AgentEvent):
     """Recorded before the call starts. One that `asks` starts with `tool.started`, and only if it is approved; one with
     `safety_checks` always does. `opaque` is what a provider had for the call, in JSON, and goes back to it; it is not
     shown. `after` is the call whose next action it is: it only starts once that succeeded. `via` is the tool through
@@ -225,7 +225,7 @@ class ToolCalled(OfAgent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolStarted(OfAgent):
+class ToolStarted(AgentEvent):
     """Recorded before a call starts that asked for approval; any other one starts with `tool.called`."""
 
     type: Literal["tool.started"] = "tool.started"
@@ -262,7 +262,7 @@ class BodyReference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolFinished(OfAgent):
+class ToolFinished(AgentEvent):
     """`preview` is at most 2,000 characters; `display` is one of the contract's typed views; `cancelled` says that a
     stop or a new message cut the call; `has_begun` is false where that, or a person who denied it, came before anything
     of it ran."""
@@ -325,7 +325,7 @@ class ApprovalCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApprovalRequested(OfAgent):
+class ApprovalRequested(AgentEvent):
     """The run waits, without a process, until each of these calls is decided; at `expires_at` the rest is denied."""
 
     type: Literal["approval.requested"] = "approval.requested"
@@ -338,7 +338,7 @@ Decided = Literal["approve", "deny", "approve_all"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApprovalResolved(OfAgent):
+class ApprovalResolved(AgentEvent):
     """One decision on some calls of an approval, or on all; no call is decided twice. After `approve_all` this session
     asks no more."""
 
@@ -416,7 +416,7 @@ class Todo:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TodosUpdated(OfAgent):
+class TodosUpdated(AgentEvent):
     """An agent's own working list, whole; at most one of it is in progress."""
 
     type: Literal["todos.updated"] = "todos.updated"
@@ -459,7 +459,7 @@ class TasksUpdated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InstructionsFound(OfAgent):
+class InstructionsFound(AgentEvent):
     """How work in a folder and below it is to be done, as the file at `path` says: the agent came to work there, or the
     file was changed since."""
 
@@ -539,7 +539,7 @@ OpeningCause = Literal["started", "model", "thinking", "tools", "prompt", "histo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContextOpened(OfAgent):
+class ContextOpened(AgentEvent):
     """From here on the model is sent this system prompt and these tools, byte for byte, until the next of these. Both
     stand whole in the body, a JSON object with `system` and `tools`. `epoch` counts them from 1; `cause` says what
     changed first, of preset, model, thinking, mode, tools and prompt, or that less of the history is sent. `thinking`
@@ -567,7 +567,7 @@ class ContextOpened(OfAgent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContextNote(OfAgent):
+class ContextNote(AgentEvent):
     """What the model is told beside what people and tools say, right before its next answer. The last one of a `kind`
     is what it knows."""
 
@@ -593,7 +593,7 @@ MAX_FOCUS_CHARACTERS = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompactionWanted(OfAgent):
+class CompactionWanted(AgentEvent):
     """The conversation is to be summed up before the next answer, and `focus` told most of."""
 
     type: Literal["context.compaction_wanted"] = "context.compaction_wanted"
@@ -601,7 +601,7 @@ class CompactionWanted(OfAgent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContextCompacted(OfAgent):
+class ContextCompacted(AgentEvent):
     """The model reads the `summary` from here on instead of all up to the event `through_seq`, which the log keeps, as
     does the file `transcript` in the workspace, where there is one. `before` and `after` are about as many tokens as a
     call reads; `focus` is what the person asked to be kept most of. Of the kind `micro` there is no summary: the model
@@ -658,7 +658,7 @@ TeammateEnd = Literal["shutdown", "idle", "failed", "run_ended"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TeammateUpdated(OfAgent):
+class TeammateUpdated(AgentEvent):
     """What an agent of the session's team is at. With its `prompt` it begins: that is the first event of its thread,
     whose other events carry the same `agent_id`, and `parent_call_id` is the call that began it. `reason` says why one
     left, and `detail` more of it."""
@@ -879,7 +879,7 @@ class BranchDeleted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UsageUpdated(OfAgent):
+class UsageUpdated(AgentEvent):
     """`usage` is always the whole run's; `agent_usage` what the agent used of it, None for the main one. `context` are
     the tokens that the agent's last model call read and wrote, 0 where the provider did not tell."""
 
@@ -895,7 +895,7 @@ model that failed, a summary of the conversation, a title."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LlmRequest(OfAgent):
+class LlmRequest(AgentEvent):
     """A model is asked, in a session with `enable_tracing`; `number` counts the calls of a session from 1, those for
     titles by themselves, and is that of the `LlmResponse`. One without a response is under way, or its worker died.
 
@@ -933,7 +933,7 @@ LlmOutcome = Literal["stop", "length", "tool_calls", "refusal", "error", "stoppe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LlmResponse(OfAgent):
+class LlmResponse(AgentEvent):
     """What came of a call, all its `attempts` that failed among it. `payload` has `text`, `thinking` and `calls`, with
     secrets masked, and is None where it is long: then it is the body. An `outcome` of error has its `code` and `error`;
     stopped is one that was cut before its end. `first_ms` is the time until anything came, None where nothing did.
@@ -956,7 +956,7 @@ class LlmResponse(OfAgent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Notice(OfAgent):
+class Notice(AgentEvent):
     """`text` says it in English; whoever knows the `code` may say it otherwise, filled with `params`."""
 
     type: Literal["notice"] = "notice"
@@ -1027,7 +1027,7 @@ LivePayload = MessageDelta | ThinkingDelta | ToolOutput | ContextUsage | ModelRe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NewerEvent(OfAgent):
+class NewerEvent(AgentEvent):
     """One of a newer vocabulary, which a process of a later version told while versions are mixed: it goes to readers
     as it came, and nothing is folded of it. `values` are all of its fields."""
 

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from backend_api.agent.catalogue import ChosenModel
-from backend_api.agent.chosen import Chosen
+from backend_api.agent.catalogue import ResolvedModel
+from backend_api.agent.chosen import SessionChoices
 from backend_api.agent.conversation import Conversation
 from backend_api.agent.events import (
     MessageCompleted,
@@ -65,11 +65,11 @@ class Journal(Protocol):
         """The agent's conversation so far, with what arrived since the last call."""
         ...
 
-    async def chosen(self) -> Chosen:
+    async def chosen(self) -> SessionChoices:
         """What the session chose by now."""
         ...
 
-    async def undriven(self) -> Chosen:
+    async def undriven(self) -> SessionChoices:
         """What the session chose by then, once no person controls the computer. Raises `DrainedError` where the run is
         to be given back first."""
         ...
@@ -92,7 +92,7 @@ class Journal(Protocol):
         their results."""
         ...
 
-    def traced(self, model: ChosenModel, role: ModelRole) -> ChosenModel:
+    def traced(self, model: ResolvedModel, role: ModelRole) -> ResolvedModel:
         """The same model, each of its calls stored where the session wants that."""
         ...
 

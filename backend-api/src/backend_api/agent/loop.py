@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 from backend_api.agent.announced_calls import recorded_of
 from backend_api.agent.answer import Answer
-from backend_api.agent.capability import Capabilities, Compact, Conclude, Defer, GiveUp, GoOn
-from backend_api.agent.catalogue import ChosenModel
+from backend_api.agent.capability import Abort, Capabilities, Compact, Continue, FinalTurn, WaitForOthers
+from backend_api.agent.catalogue import ResolvedModel
 from backend_api.agent.compactor import Compactor
 from backend_api.agent.conversation import Conversation
 from backend_api.agent.ending import Ending
@@ -19,7 +19,7 @@ from backend_api.agent.events import Notice
 from backend_api.agent.fallback import answer_fallback_notice
 from backend_api.agent.journal import Journal
 from backend_api.agent.model import ModelContextError, ModelError, ModelRequest, ModelRequestError, NoteTurn
-from backend_api.agent.opening import BODY_MEDIA_TYPE, Opening
+from backend_api.agent.opening import BODY_MEDIA_TYPE, ContextPrefix
 from backend_api.agent.options import AgentMode
 from backend_api.agent.pictures import Pictures
 from backend_api.agent.recorded import Body, Recorded
@@ -33,13 +33,13 @@ REFUSED = Ending(status="failed", reason="The model refused to answer this reque
 class AgentLoop:
     """Works on one run until the model is done or a bound is hit."""
 
-    model: ChosenModel
+    model: ResolvedModel
     tools: ToolRunner
     journal: Journal
     pictures: Pictures
     capabilities: Capabilities
     compactor: Compactor
-    opening: Opening
+    opening: ContextPrefix
     max_output_tokens: int
     new_id: Callable[[str], str]
     in_mode: Callable[[AgentMode], Awaitable[AgentLoop]]
@@ -76,7 +76,7 @@ class AgentLoop:
             return []  # They began while that was asked, and may use what it counted on.
         if isinstance(bound, Ending):
             return bound
-        if isinstance(bound, Defer | Compact):
+        if isinstance(bound, WaitForOthers | Compact):
             await (self._compact(conversation, bound) if isinstance(bound, Compact) else self.journal.other_answered())
             return []
         try:
@@ -103,7 +103,7 @@ class AgentLoop:
         request, kept = await self._request(conversation, None, None), self.capabilities.kept(conversation)
         return await self.compactor.compact(request, conversation, wanted, kept)
 
-    async def _ask(self, conversation: Conversation, last: Conclude | None) -> Answer:
+    async def _ask(self, conversation: Conversation, last: FinalTurn | None) -> Answer:
         answer = Answer.to(conversation, self.journal.live, self.new_id, self.opening.thinking)
         try:
             await self._fill(answer, conversation, last)
@@ -126,7 +126,7 @@ class AgentLoop:
         self.tools, self.capabilities, self.compactor = other.tools, other.capabilities, other.compactor
         self.in_mode, self.fallback = other.in_mode, None
 
-    async def _fill(self, answer: Answer, conversation: Conversation, last: Conclude | None) -> None:
+    async def _fill(self, answer: Answer, conversation: Conversation, last: FinalTurn | None) -> None:
         request, unexplained = await self._request(conversation, last, answer), None
         while True:
             try:
@@ -147,13 +147,13 @@ class AgentLoop:
             match self.capabilities.closing(conversation, answer):
                 case None:
                     return None
-                case GiveUp(notice):
+                case Abort(notice):
                     return await self.journal.record([notice])
-                case GoOn(note):
+                case Continue(note):
                     request = replace(request, turns=[*request.turns, *answer.go_on(note)], is_retried=True)
 
     async def _request(
-        self, conversation: Conversation, last: Conclude | None, answer: Answer | None, *, is_refused: bool = False
+        self, conversation: Conversation, last: FinalTurn | None, answer: Answer | None, *, is_refused: bool = False
     ) -> ModelRequest:
         """What the model is asked, for its `last` answer without tools. What is new before the conversation or left out
         of it is recorded with the answer. Made again, as the first `is_refused` or failed, it has no picture."""

@@ -20,7 +20,7 @@ BODY_MEDIA_TYPE = "application/json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opening:
+class ContextPrefix:
     """System prompt and tools of an agent, for one model that thinks so much and sees pictures or not."""
 
     model: str

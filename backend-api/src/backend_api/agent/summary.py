@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
-from backend_api.agent.catalogue import ChosenModel
+from backend_api.agent.catalogue import ResolvedModel
 from backend_api.agent.conversation import without_thinking
 from backend_api.agent.events import Usage
 from backend_api.agent.model import (
@@ -56,7 +56,7 @@ class SummaryError(Exception):
 class Summarizer:
     """Asks for one summary. `used` is what that cost so far, whatever comes of it."""
 
-    model: ChosenModel
+    model: ResolvedModel
     used: Usage = field(default_factory=Usage)
 
     async def summarize(self, request: ModelRequest, focus: str | None) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from backend_api.agent.attachments import Attached, attached_to
 from backend_api.agent.background import describe_finished
 from backend_api.agent.calls_made import LastCalls
-from backend_api.agent.chosen import Chosen
+from backend_api.agent.chosen import SessionChoices
 from backend_api.agent.conversation import Conversation, ResultAt, left_at_opening, results_at
 from backend_api.agent.events import (
     NOTES_OF_A_RUN,
@@ -250,9 +250,9 @@ class Thread:
                 pass
 
     @property
-    def chosen(self) -> Chosen:
+    def chosen(self) -> SessionChoices:
         """As in `Conversation`."""
-        return Chosen(mode=self._mode.mode, options=self._options, driver=self._driver)
+        return SessionChoices(mode=self._mode.mode, options=self._options, driver=self._driver)
 
     @property
     def read_seq(self) -> int:

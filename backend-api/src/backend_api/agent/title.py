@@ -7,7 +7,7 @@ import unicodedata
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from backend_api.agent.catalogue import ChosenModel
+from backend_api.agent.catalogue import ResolvedModel
 from backend_api.agent.events import Usage
 from backend_api.agent.model import (
     FinishPart,
@@ -63,7 +63,7 @@ class Exchange:
 class TitleWriter:
     """Asks for one title. `used` is what that cost so far, whatever comes of it."""
 
-    model: ChosenModel
+    model: ResolvedModel
     used: Usage = field(default_factory=Usage)
 
     async def write_title(self, exchange: Exchange) -> str | None:

@@ -11,12 +11,12 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
-from backend_api.agent.announced_calls import Announced, approval_of
+from backend_api.agent.announced_calls import PendingCall, approval_of
 from backend_api.agent.answer import MAX_OPAQUE_CHARACTERS
 from backend_api.agent.attachments import DENIED, READ_TOOL, Attached, is_picture, notice_of, text_of
 from backend_api.agent.capability import ALLOW, Allow, Ask, Deny, Judge, ProposedCall, Verdict
 from backend_api.agent.chained_calls import NOT_REACHED, ChainedCalls
-from backend_api.agent.chosen import NOTHING_CHOSEN, Chosen
+from backend_api.agent.chosen import NOTHING_CHOSEN, SessionChoices
 from backend_api.agent.conversation import Conversation
 from backend_api.agent.events import (
     AttachmentRead,
@@ -77,14 +77,14 @@ class ToolRunner:
     """See `ToolCall`."""
 
     def announce(
-        self, requests: Sequence[ToolRequest], chosen: Chosen = NOTHING_CHOSEN, *, turn: int, seen_seq: int
-    ) -> list[Announced]:
+        self, requests: Sequence[ToolRequest], chosen: SessionChoices = NOTHING_CHOSEN, *, turn: int, seen_seq: int
+    ) -> list[PendingCall]:
         """The calls of an answer, before any of them starts, judged by what is known to be chosen. Every call gets an
         id of ours, as providers' repeat or lack them."""
         if not requests:
             return []
         tools = {tool.spec.name: tool for tool in self.tools}
-        announced: list[Announced] = []
+        announced: list[PendingCall] = []
         named: set[str] = set()
         for request in requests:
             after = announced[-1].called.call_id if announced and request.is_next_action else None
@@ -94,7 +94,9 @@ class ToolRunner:
             named.add(meant.request.name)
         return announced
 
-    async def run_calls(self, announced: Sequence[Announced], conversation: Conversation, read: int = 0) -> list[Wait]:
+    async def run_calls(
+        self, announced: Sequence[PendingCall], conversation: Conversation, read: int = 0
+    ) -> list[Wait]:
         """Run recorded calls of a turn that `read` and wrote so many tokens, 0 where that is not known; answers what
         those wait for that have no result yet. Raises `UnavailableError` where the place they run in can't be had."""
         room = Room(
@@ -121,15 +123,15 @@ class ToolRunner:
         return waits
 
     async def _recheck_asking(
-        self, announced: Sequence[Announced], asking: Sequence[Announced], chain: ChainedCalls
-    ) -> list[Announced]:
+        self, announced: Sequence[PendingCall], asking: Sequence[PendingCall], chain: ChainedCalls
+    ) -> list[PendingCall]:
         """Those to ask the person for, in the order of the turn: a call beside them may have led to that they are
         denied by now, or would not be run whatever the person says."""
         if not asking:
             return []
         wanted = {call.called.call_id: call for call in asking}
         in_order = [wanted[call.called.call_id] for call in announced if call.called.call_id in wanted]
-        still: list[Announced] = []
+        still: list[PendingCall] = []
         allowed = await self._judge_now(in_order, still, chain)
         left = {call.called.call_id for call in (*still, *allowed)}
         return [call for call in in_order if call.called.call_id in left]
@@ -139,7 +141,7 @@ class ToolRunner:
         have happened. What was held for approval never started: it runs if it is approved, and is asked for where it
         was not yet."""
         tools = {tool.spec.name: tool for tool in self.tools}
-        again: list[Announced] = []
+        again: list[PendingCall] = []
         for call in dangling:
             called, tool = call.called, tools.get(call.called.name)
             if call.needs_approval or (tool is not None and tool.may_run_again(called.read_only)):
@@ -194,12 +196,12 @@ class ToolRunner:
         self,
         meant: Meant,
         tools: dict[str, Tool],
-        chosen: Chosen,
+        chosen: SessionChoices,
         turn: int,
         seen_seq: int,
         *,
         is_again: bool,
-    ) -> Announced:
+    ) -> PendingCall:
         request, via = meant.request, None if meant.said is None else USE_TOOL
         tool, arguments = tools.get(request.name), request.arguments or {}
         if via is not None and tool is None:
@@ -241,15 +243,15 @@ class ToolRunner:
             said=differing(meant.said, request.name, arguments) if via is not None else None,
         )
         asks = verdict if isinstance(verdict, Ask) else None
-        return Announced(called=called, tool=tool, broken=broken, asks=asks, needs_approval=asks is not None)
+        return PendingCall(called=called, tool=tool, broken=broken, asks=asks, needs_approval=asks is not None)
 
-    def _judge_again(self, call: OpenCall, tool: Tool | None) -> Announced:
+    def _judge_again(self, call: OpenCall, tool: Tool | None) -> PendingCall:
         """A call that another worker left, judged anew: what is denied meanwhile stays so, approved or not."""
         if tool is None:
-            return Announced(called=call.called, tool=None, broken=self._no_tool(call.called.name))
+            return PendingCall(called=call.called, tool=None, broken=self._no_tool(call.called.name))
         verdict = self.judge(_proposed(tool, call.called.arguments, call.called.safety_checks))
         asks = verdict if isinstance(verdict, Ask) and not call.is_approved else None
-        return Announced(
+        return PendingCall(
             called=call.called,
             tool=tool,
             broken=_denial(verdict),
@@ -264,7 +266,7 @@ class ToolRunner:
         more = f" More by {LOAD_TOOL}, of the families {', '.join(families)}." if families else ""
         return f"There is no tool named {name!r}. Tools: {', '.join(names)}.{more}"
 
-    async def _run_one(self, call: Announced, waits: list[Wait], room: Room, chain: ChainedCalls) -> None:
+    async def _run_one(self, call: PendingCall, waits: list[Wait], room: Room, chain: ChainedCalls) -> None:
         if call.tool is None:
             return
         if call.needs_approval:
@@ -283,8 +285,8 @@ class ToolRunner:
                 await self._finish(call.called, await self.limits.fitted(call.called, done, room))
 
     async def _judge_now(
-        self, calls: Sequence[Announced], asking: list[Announced], chain: ChainedCalls
-    ) -> list[Announced]:
+        self, calls: Sequence[PendingCall], asking: list[PendingCall], chain: ChainedCalls
+    ) -> list[PendingCall]:
         """Those that may start. Mode and rules may have changed since the model was asked, by a call before these or by
         the person: what is denied by now has its result, and what is to be asked for by now, or comes after that, is
         added to `asking`. While a person controls the computer nothing starts; what would act on it then has a result
@@ -292,7 +294,7 @@ class ToolRunner:
         chosen = await self.journal.chosen()
         if was_driven := chosen.driver is not None:
             chosen = await self.journal.undriven()
-        may_start: list[Announced] = []
+        may_start: list[PendingCall] = []
         for call in calls:
             if call.tool is None:
                 continue
@@ -353,12 +355,12 @@ def _deadline_result(call: ToolCall, tool: Tool) -> Done:
     return Done(success=False, output=text.format(late=f"within {duration_text(tool.spec.deadline_ms / 1000)}"))
 
 
-def _is_outdated(call: Announced) -> bool:
+def _is_outdated(call: PendingCall) -> bool:
     """Whether it would act on a computer that a person used since the model asked for it."""
     return call.called.needs_computer and not call.called.read_only
 
 
-def _ask_of_previous(called: ToolCalled, asking: Sequence[Announced]) -> Ask | None:
+def _ask_of_previous(called: ToolCalled, asking: Sequence[PendingCall]) -> Ask | None:
     """How the call that has to come before it is asked for, if it is."""
     return next((one.asks for one in asking if one.called.call_id == called.after), None)
 

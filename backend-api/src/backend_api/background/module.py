@@ -10,7 +10,7 @@ from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from backend_api.agent.tool import Done, Tool, ToolCall
-from backend_api.background.application.look_at_command import LookAtCommand
+from backend_api.background.application.look_at_command import PollCommand
 from backend_api.background.application.read_commands import ReadCommands
 from backend_api.background.application.stop_commands import StopCommands
 from backend_api.background.application.watch_commands import WatchCommands
@@ -56,7 +56,7 @@ async def open_background(
     def now() -> datetime:
         return datetime.fromtimestamp(clock(), UTC)
 
-    look = LookAtCommand(
+    look = PollCommand(
         commands=commands, sandboxes=sandboxes, tools=sandbox_tools, stream=stream, notifier=notifier, clock=now
     )
     timeout_s = settings.background_timeout

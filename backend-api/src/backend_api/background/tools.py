@@ -17,7 +17,7 @@ from backend_api.agent.capability import Setup
 from backend_api.agent.events import BackgroundStarted
 from backend_api.agent.shortening import shorten
 from backend_api.agent.tool import Done, Tool, ToolCall, ToolSpec
-from backend_api.background.application.look_at_command import LOST, LookAtCommand
+from backend_api.background.application.look_at_command import LOST, PollCommand
 from backend_api.background.domain import (
     BackgroundCommand,
     BackgroundCommands,
@@ -67,7 +67,7 @@ class BackgroundCalls:
 
     tools: SandboxTools
     commands: BackgroundCommands
-    look: LookAtCommand
+    look: PollCommand
     clock: Callable[[], datetime]
     timeout_s: int = BACKGROUND_TIMEOUT_S
 

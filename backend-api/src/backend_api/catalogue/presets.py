@@ -27,7 +27,7 @@ def build_presets(
         if fault := _fault(preset, rules):
             raise ValueError(f"The preset {preset.id} ({preset.id}.md) can't be used: {fault}")
     try:
-        return Presets(presets, default=defaults.preset)
+        return Presets(presets, default=defaults.preset or "")
     except KeyError as error:
         known = ", ".join(preset.id for preset in presets)
         raise ValueError(f"DEFAULT_PRESET={defaults.preset} is unknown. Choose one of: {known}") from error

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from typing import cast
 
 from pydantic_settings import BaseSettings
 
@@ -75,7 +76,7 @@ async def open_runtime(planned: Plan, *, is_gateway: bool) -> AsyncGenerator[Par
             running(parts.tasks),
         ):
             optional: dict[str, Probe] = {"redis": stores.probe_redis}
-            optional["sandbox_manager"] = parts.required("sandbox_probe", Probe)
+            optional["sandbox_manager"] = cast("Probe", parts.ports["sandbox_probe"])
             of_process = {
                 "required": {"mongodb": stores.probe_database},
                 "optional": optional,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from backend_api.agent.catalogue import ChosenModel, Role
+from backend_api.agent.catalogue import ResolvedModel, Role
 from backend_api.agent.model import ModelInfo, UnknownModelError
 from backend_api.agent.prices import Prices
 from backend_api.models.demo.model import DEMO_MODEL, DemoModel
@@ -45,7 +45,7 @@ class Catalogue:
         )
         self._measured = shared._names() if shared else None
         self._open: dict[str, ClosableModel] = {}
-        self._chosen: dict[str, ChosenModel] = {}
+        self._chosen: dict[str, ResolvedModel] = {}
         first = _provider_name(settings)
         offers = _offers(settings, first)
         has_demo = not settings.own
@@ -56,11 +56,11 @@ class Catalogue:
         if has_demo:
             demo = _demo(settings, is_default=default == DEMO_MODEL.id)
             calls = ModelCalls(DemoModel(delay_s=settings.demo_delay_s), demo.provider, self._retry, prices=demo.prices)
-            self._chosen[demo.id] = ChosenModel(info=demo, chat=calls)
+            self._chosen[demo.id] = ResolvedModel(info=demo, chat=calls)
         self._default = next(model.info for model in self._chosen.values() if model.info.is_default)
         usable = [name for name, provider in PROVIDERS.items() if name == first or provider.is_set(settings)]
         self._providers = sorted(usable, key=lambda name: name != first)
-        self._roles: dict[Role, ChosenModel | None] = {
+        self._roles: dict[Role, ResolvedModel | None] = {
             role: self._for_role(name) for role, name in settings.roles.items() if name
         }
         for role, model in self._roles.items():
@@ -82,13 +82,13 @@ class Catalogue:
     def default(self) -> ModelInfo:
         return self._default
 
-    def choose(self, model_id: str | None) -> ChosenModel:
+    def choose(self, model_id: str | None) -> ResolvedModel:
         chosen = self._chosen.get(model_id or self._default.id)
         if chosen is None:
             raise UnknownModelError(f"The model {model_id!r} is not available here.", field="model")
         return chosen
 
-    def role(self, role: Role) -> ChosenModel | None:
+    def role(self, role: Role) -> ResolvedModel | None:
         return self._roles.get(role)
 
     def best_of(self, names: Sequence[str], provider: str, *, is_official: bool) -> str | None:
@@ -105,7 +105,7 @@ class Catalogue:
         roles = (model.info.id for model in self._roles.values() if model is not None)
         return frozenset((*self._chosen, *roles, *(provider.default_model for provider in PROVIDERS.values())))
 
-    def _for_role(self, name: str) -> ChosenModel | None:
+    def _for_role(self, name: str) -> ResolvedModel | None:
         if name in self._chosen:
             return self._chosen[name]
         # The one that makes it before any that may serve it, too.
@@ -116,7 +116,7 @@ class Catalogue:
                     return self._ready(name, provider)
         return None
 
-    def _ready(self, name: str, provider: str, *, is_default: bool = False) -> ChosenModel:
+    def _ready(self, name: str, provider: str, *, is_default: bool = False) -> ResolvedModel:
         def facts_of(name: str) -> ModelFacts:
             return self._table.facts(name, provider, is_official=PROVIDERS[provider].is_official(self._settings))
 
@@ -131,7 +131,7 @@ class Catalogue:
         )
         is_measured = self._measured is None or name in self._measured
         calls = ModelCalls(asked, provider, self._retry, prices=info.prices, is_measured=is_measured, key_mask=key_mask)
-        return ChosenModel(info=info, chat=calls, count_tokens=self._tokenizers.counter(name))
+        return ResolvedModel(info=info, chat=calls, count_tokens=self._tokenizers.counter(name))
 
 
 def _offers(settings: LlmSettings, first: str) -> dict[str, str]:

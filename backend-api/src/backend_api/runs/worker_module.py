@@ -15,7 +15,7 @@ from backend_api.agent.preset import Preset, Presets
 from backend_api.agent.subagent_kinds import BUILT_IN_KINDS, Kinds
 from backend_api.agent.tool import Tool
 from backend_api.conversations.application.agent_files import AgentFiles
-from backend_api.conversations.application.announced_slots import AnnouncedSlots
+from backend_api.conversations.application.announced_slots import RemoteSlots
 from backend_api.conversations.application.mirror_tasks import WITHIN_S, MirrorTasks
 from backend_api.conversations.application.mirror_team import MirrorTeam
 from backend_api.conversations.application.write_result import WriteResult
@@ -118,7 +118,7 @@ async def open_worker(
         max_concurrent_runs=max_concurrent_runs,
         announces=use_background_jobs,
     )
-    announced = AnnouncedSlots(notifier, ledger, model=catalogue.default().id)
+    announced = RemoteSlots(notifier, ledger, model=catalogue.default().id)
     listening: dict[str, Task] = {"announced-slots": announced.listen} if use_background_jobs else {}
     yield Parts(
         ports={

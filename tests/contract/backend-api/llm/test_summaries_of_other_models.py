@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from backend_api.agent.capabilities.compaction import compaction
-from backend_api.agent.catalogue import ChosenModel
+from backend_api.agent.catalogue import ResolvedModel
 from backend_api.agent.events import ContextCompacted
 from backend_api.agent.model import ModelInfo
 from backend_api.agent.options import Options
@@ -58,7 +58,7 @@ async def test_another_model_sums_up_a_conversation_with_thoughts_and_pictures(
     less = replace(info, id=other, vision=False, thinking="never", output_limit=1_000)
     async with ModelServer() as server:
         chat, stage = ADAPTERS[form](server), Stage()
-        sums_up = ChosenModel(info=less if can_do_less else replace(info, id=other), chat=chat)
+        sums_up = ResolvedModel(info=less if can_do_less else replace(info, id=other), chat=chat)
         worker = worker_for(
             stage,
             chat,

@@ -16,7 +16,7 @@ from backend_api.agent.events import Event, MessageUser, RunFinished, SessionUpd
 from backend_api.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest
 from backend_api.agent.tool import Done
 from backend_api.agents.application.kinds_of_users import KindsOfUsers
-from backend_api.conversations.application.announced_slots import AnnouncedSlots
+from backend_api.conversations.application.announced_slots import RemoteSlots
 from backend_api.conversations.application.check_attachments import CheckAttachments
 from backend_api.conversations.application.follow_events import live_reader
 from backend_api.conversations.application.own_sandbox import OwnSandbox
@@ -141,7 +141,7 @@ async def conversation(
             kinds=KindsOfUsers(own=stores.kinds),
         )
         worker = Worker(name="worker", services=services, poll_s=600, announces=announces)
-        announced = AnnouncedSlots(notifier, stores.ledger, model="m")
+        announced = RemoteSlots(notifier, stores.ledger, model="m")
         send = SendMessage(
             ledger=stores.ledger,
             stream=stream,

@@ -13,7 +13,7 @@ from backend_api.agent.capabilities.budget import budget
 from backend_api.agent.capabilities.current_date import CURRENT_DATE
 from backend_api.agent.capabilities.turn_limit import TURN_LIMIT
 from backend_api.agent.capabilities.verification import VERIFICATION
-from backend_api.agent.capability import DEFER, Capabilities, Capability, Conclude, Setup
+from backend_api.agent.capability import DEFER, Capabilities, Capability, FinalTurn, Setup
 from backend_api.agent.conversation import Conversation
 from backend_api.agent.ending import Ending
 from backend_api.agent.events import (
@@ -95,7 +95,7 @@ async def test_the_last_three_turns_are_announced_and_then_it_concludes() -> Non
     assert told(7, kind="explore") == told(8), "the last one is the main agent's"
     assert await TURN_LIMIT.brake(setup(max_turns=10), conversation(10)) is None
     conclude = await TURN_LIMIT.brake(setup(max_turns=10), conversation(11))
-    assert isinstance(conclude, Conclude)
+    assert isinstance(conclude, FinalTurn)
     assert (conclude.ending.status, conclude.ending.reason) == ("completed", "max_turns")
     below = await TURN_LIMIT.brake(replace(setup(max_turns=10), kind="explore"), conversation(10))
     assert isinstance(below, Ending)

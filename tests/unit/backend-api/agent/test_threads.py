@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from backend_api.agent.conversation import Conversation
 from backend_api.agent.events import (
+    AgentEvent,
     BodyReference,
     ContentReference,
     ContextNote,
@@ -22,7 +23,6 @@ from backend_api.agent.events import (
     MessageCompleted,
     MessageUser,
     Notice,
-    OfAgent,
     RunFinished,
     RunStarted,
     StoredPayload,
@@ -199,7 +199,7 @@ def test_what_an_agent_of_another_one_read_is_no_message_of_the_person() -> None
     payload = MessageCompleted(message_id="m", text="", seen_seq=7)
     assert Recorded(payload=payload).seen_seq == 7
     assert Recorded(payload=replace(payload, agent_id="agent_c1")).seen_seq == 0
-    assert isinstance(payload, OfAgent)
+    assert isinstance(payload, AgentEvent)
 
 
 def test_answers_of_sub_agents_are_counted_and_their_summaries_are_not() -> None:

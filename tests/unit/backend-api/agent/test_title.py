@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from backend_api.agent.catalogue import ChosenModel
+from backend_api.agent.catalogue import ResolvedModel
 from backend_api.agent.model import FinishPart, ModelRequest, Part, TextPart, UserTurn
 from backend_api.agent.title import MAX_CHARACTERS, Exchange, TitleWriter, title_from, title_request
 from support.scripted import SCRIPTED
@@ -104,7 +104,7 @@ async def test_of_an_answer_without_end_only_the_beginning_is_kept() -> None:
 
     tracemalloc.start()
     try:
-        assert await TitleWriter(model=ChosenModel(info=SCRIPTED, chat=Endless())).write_title(EXCHANGE) is None
+        assert await TitleWriter(model=ResolvedModel(info=SCRIPTED, chat=Endless())).write_title(EXCHANGE) is None
         assert tracemalloc.get_traced_memory()[1] < 10_000_000
     finally:
         tracemalloc.stop()

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from backend_api.agent.model import ModelInfo
-from backend_api.agent.options import Options
 from backend_api.agent.preset import Presets
+from backend_api.catalogue.module import CatalogueSettings
 from backend_api.catalogue.presets import build_presets
 from backend_api.main.settings import SettingsError
 from support.modules import known_tools
@@ -22,7 +22,9 @@ MODELS = [
 
 def built(folder: Path, more: str, default_preset: str = "general") -> Presets:
     (folder / "own.md").write_text(f'+++\nlabel = "Own"\ndescription = "Ours."\n{more}\n+++\nDo.')
-    return build_presets(folder, Options(preset=default_preset), MODELS, known_tools())
+    return build_presets(
+        folder, CatalogueSettings(default_preset=default_preset).session_defaults, MODELS, known_tools()
+    )
 
 
 @pytest.mark.parametrize(
@@ -65,11 +67,11 @@ def test_the_start_is_refused_before_anything_is_opened(monkeypatch: pytest.Monk
 
 
 def test_only_those_for_conversations_have_no_computer() -> None:
-    presets, tools = build_presets(None, Options(preset="general"), MODELS, known_tools()), known_tools()
+    presets, tools = build_presets(None, CatalogueSettings().session_defaults, MODELS, known_tools()), known_tools()
     assert [preset.id for preset in presets.all if not preset.has_sandbox(tools)] == ["chat"]
 
 
 def test_all_but_those_for_conversations_have_the_tools_of_mcp_servers() -> None:
-    presets = build_presets(None, Options(preset="general"), MODELS, known_tools())
+    presets = build_presets(None, CatalogueSettings().session_defaults, MODELS, known_tools())
     assert [preset.id for preset in presets.all if not preset.may_have("mcp__wiki__")] == ["chat"]
     assert [preset.id for preset in presets.all if not preset.has("mcp__wiki__get")] == ["chat"]

@@ -11,7 +11,7 @@ import pytest
 
 from backend_api.agent.events import MessageUser, RunQueued, RunStarted
 from backend_api.agent.model import TextPart
-from backend_api.conversations.application.announced_slots import LOOK_S, AnnouncedSlots
+from backend_api.conversations.application.announced_slots import LOOK_S, RemoteSlots
 from backend_api.conversations.domain.assignments import ANNOUNCED_S, ASSIGNED_S, Assignment, FreeSlots
 from backend_api.conversations.domain.entity import Accepted, Claimant, RunId
 from backend_api.kit.background_tasks import background_task
@@ -36,7 +36,7 @@ class Gateway:
     """What accepts messages for workers elsewhere."""
 
     stage: Stage
-    slots: AnnouncedSlots
+    slots: RemoteSlots
     clock: Clock = field(default_factory=Clock)
 
     async def announce(self, worker: str, count: int) -> None:
@@ -60,7 +60,7 @@ class Gateway:
 @asynccontextmanager
 async def gateway(stage: Stage | None = None) -> AsyncGenerator[Gateway]:
     stage, clock = stage or Stage(), Clock()
-    slots = AnnouncedSlots(stage.notifier, stage.ledger, model="m", clock=clock)
+    slots = RemoteSlots(stage.notifier, stage.ledger, model="m", clock=clock)
     async with background_task(slots.listen(), "announced"):
         await asyncio.sleep(0)
         yield Gateway(stage, slots, clock)

@@ -11,7 +11,7 @@ import pytest
 
 from backend_api.agent.capabilities.current_date import CURRENT_DATE
 from backend_api.agent.capability import Setup
-from backend_api.agent.catalogue import ChosenModel
+from backend_api.agent.catalogue import ResolvedModel
 from backend_api.agent.events import ContextCompacted, ContextOpened, Notice, ToolFinished, Usage, UsageUpdated
 from backend_api.agent.model import (
     AssistantTurn,
@@ -203,7 +203,7 @@ async def test_the_model_of_that_role_is_asked_and_its_cost_is_its_own() -> None
     other = ScriptedModel(SUMMARY)
     info = ModelInfo(id="brief", label="Brief", provider="test")
     model = ScriptedModel(look(300), look(690), DONE)
-    stage, session = await told(model, "look", roles={"compact": ChosenModel(info=info, chat=other)})
+    stage, session = await told(model, "look", roles={"compact": ResolvedModel(info=info, chat=other)})
     assert (len(other.requests), len(model.requests)) == (1, 3)
     assert other.requests[0].model == "brief"
     assert set(stage.payloads(session, UsageUpdated)[-1].usage.by_model) == {"brief", "scripted"}
@@ -216,7 +216,7 @@ async def test_where_the_model_of_that_role_fails_the_agents_own_is_asked_once_a
     fault: ModelError,
 ) -> None:
     failing = ScriptedModel(*[[fault]] * (2 if isinstance(fault, ModelContextError) else 1))
-    other = ChosenModel(info=ModelInfo(id="brief", label="Brief", provider="test"), chat=failing)
+    other = ResolvedModel(info=ModelInfo(id="brief", label="Brief", provider="test"), chat=failing)
     model = ScriptedModel(look(300), look(690), SUMMARY, DONE)
     stage, session = await told(model, "look", roles={"compact": other})
     assert [is_summary(request) for request in model.requests] == [False, False, True, False]
@@ -232,7 +232,7 @@ async def test_where_the_model_of_that_role_fails_the_agents_own_is_asked_once_a
     [[ModelRequestError("Bad.")], [used(720), STOP], [used(720), TextPart("Half"), FinishPart("length")]],
 )
 async def test_where_what_it_is_sent_or_says_is_why_the_agents_own_is_not_asked(fails: Script) -> None:
-    other = ChosenModel(info=ModelInfo(id="brief", label="Brief", provider="test"), chat=ScriptedModel(fails))
+    other = ResolvedModel(info=ModelInfo(id="brief", label="Brief", provider="test"), chat=ScriptedModel(fails))
     model = ScriptedModel(look(300), look(690), DONE)
     stage, session = await told(model, "look", roles={"compact": other})
     assert not any(is_summary(request) for request in model.requests)
@@ -241,7 +241,7 @@ async def test_where_what_it_is_sent_or_says_is_why_the_agents_own_is_not_asked(
 
 async def test_where_both_fail_that_of_the_role_is_told() -> None:
     down = ScriptedModel([ModelAuthError("No key.")])
-    other = ChosenModel(info=ModelInfo(id="brief", label="Brief", provider="test"), chat=down)
+    other = ResolvedModel(info=ModelInfo(id="brief", label="Brief", provider="test"), chat=down)
     model = ScriptedModel(look(300), look(690), [ModelUnavailableError("Down.")], DONE)
     stage, session = await told(model, "look", roles={"compact": other})
     assert [is_summary(request) for request in model.requests] == [False, False, True, False]

@@ -10,7 +10,7 @@ import pytest
 from backend_api.agent.capabilities.compaction import compaction
 from backend_api.agent.capabilities.pictures import PICTURES
 from backend_api.agent.capabilities.plan_mode import PLAN_MODE
-from backend_api.agent.catalogue import ChosenModel
+from backend_api.agent.catalogue import ResolvedModel
 from backend_api.agent.events import (
     ContextCompacted,
     ContextOpened,
@@ -59,9 +59,9 @@ OTHER = ModelInfo(id="other", label="Other", provider="elsewhere", prices=PRICES
 BUSY = ModelUnavailableError("Busy.", may_retry=True)
 
 
-def ready(model: Any, info: ModelInfo = OTHER) -> ChosenModel:
+def ready(model: Any, info: ModelInfo = OTHER) -> ResolvedModel:
     calls = ModelCalls(model, info.provider, RetryPolicy(max_retries=0), prices=info.prices)
-    return ChosenModel(info=info, chat=calls)
+    return ResolvedModel(info=info, chat=calls)
 
 
 def box() -> HandlerBox:

@@ -13,7 +13,7 @@ import pytest
 
 from backend_api.agent.capabilities.compaction import compaction
 from backend_api.agent.capabilities.current_date import CURRENT_DATE
-from backend_api.agent.catalogue import ChosenModel
+from backend_api.agent.catalogue import ResolvedModel
 from backend_api.agent.events import (
     Event,
     LlmRequest,
@@ -208,7 +208,7 @@ async def test_calls_of_agents_below_and_of_summaries_are_stored_with_whose_and_
 
 async def test_a_model_that_answers_instead_is_told_apart_and_attempts_stand_with_their_call() -> None:
     other = replace(SCRIPTED, id="other", label="Other", provider="elsewhere")
-    roles = {"fallback": ChosenModel(info=other, chat=ScriptedModel(DONE))}
+    roles = {"fallback": ResolvedModel(info=other, chat=ScriptedModel(DONE))}
     secrets = ["key-of-provider"]
     stage, session = await played(ScriptedModel([BUSY]), "look at it", roles=roles, secrets=secrets)
     assert [(one.role, one.model, one.provider) for one in requests(stage, session)] == [
@@ -336,7 +336,7 @@ class Kept:
 async def test_what_an_agent_was_sent_is_not_held_once_it_is_done() -> None:
     store = Kept()
     traces = ModelTraces(store, Mask(), is_on=True)
-    agents = [traces.traced(ChosenModel(info=SCRIPTED, chat=ScriptedModel(*[DONE] * 2)), "subagent", a) for a in "ab"]
+    agents = [traces.traced(ResolvedModel(info=SCRIPTED, chat=ScriptedModel(*[DONE] * 2)), "subagent", a) for a in "ab"]
     request = ModelRequest(model="m", system="", turns=[UserTurn(text="hi")], tools=[], max_output_tokens=1)
     delivering = asyncio.create_task(traces.deliver())
     for _ in range(2):

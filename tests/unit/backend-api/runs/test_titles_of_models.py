@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from backend_api.agent.catalogue import ChosenModel
+from backend_api.agent.catalogue import ResolvedModel
 from backend_api.agent.events import LlmRequest, LlmResponse, MessageCompleted, Notice, SessionUpdated, Usage
 from backend_api.agent.model import (
     FinishPart,
@@ -71,9 +71,9 @@ class Titled:
 class TwoModels(OneModel):
     """Another one beside the default."""
 
-    def choose(self, model_id: str | None) -> ChosenModel:
+    def choose(self, model_id: str | None) -> ResolvedModel:
         if model_id == "other":
-            return ChosenModel(info=replace(SCRIPTED, id="other"), chat=self.chat)
+            return ResolvedModel(info=replace(SCRIPTED, id="other"), chat=self.chat)
         return super().choose(model_id)
 
 
@@ -90,7 +90,7 @@ async def titled(
     stage = Stage(MemoryStore(clock))
     answering, titling = answers or ScriptedModel(ANSWER), ScriptedModel(*titles)
     calls = ModelCalls(titling, "test", RetryPolicy(max_retries=0), prices=PRICES)
-    role = ChosenModel(info=replace(SCRIPTED, id="small"), chat=calls)
+    role = ResolvedModel(info=replace(SCRIPTED, id="small"), chat=calls)
     worker = worker_for(stage, answering, info=replace(SCRIPTED, prices=PRICES))
     sessions = TitleSessions(
         titles=MemoryTitles(stage.store),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -169,7 +169,9 @@ def test_the_start_is_refused_before_anything_is_opened_and_presets_may_name_the
     (presets / "own.md").write_text('+++\nlabel = "Own"\ndescription = "Ours."\ntools = ["order_*"]\n+++\nDo.')
     folders = {"PROMPTS_DIR": str(presets), "TOOLS_DIR": str(tools)}
     written(tools, "own.py", "TOOLS = [tool('order_status')]")
-    assert names(local_plan(monkeypatch, tmp_path, **folders).made.required("custom_tools", list)) == ["order_status"]
+    assert names(cast("list[Tool]", local_plan(monkeypatch, tmp_path, **folders).made.ports["custom_tools"])) == [
+        "order_status"
+    ]
     written(tools, "own.py", "TOOLS = [tool('think')]")
     with pytest.raises(SettingsError, match=r"own\.py: a tool named think is there already"):
         local_plan(monkeypatch, tmp_path, **folders)

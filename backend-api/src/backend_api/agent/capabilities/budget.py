@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from backend_api.agent.capability import DEFER, Capability, Defer, Setup
+from backend_api.agent.capability import DEFER, Capability, Setup, WaitForOthers
 from backend_api.agent.context_size import most_uncounted_tokens, uncounted_tokens
 from backend_api.agent.conversation import Conversation
 from backend_api.agent.ending import Ending
@@ -28,7 +28,7 @@ def budget(
     count together. Where answers at once, each as long as it may become and to as much as is new to this agent, could
     use more tokens than are left, they are asked for one by one."""
 
-    async def brake(setup: Setup, conversation: Conversation) -> Ending | Defer | None:
+    async def brake(setup: Setup, conversation: Conversation) -> Ending | WaitForOthers | None:
         usage, is_main = conversation.usage, setup.kind == "main"
         if usage.new >= max_tokens:
             reason = f"The run used {usage.new} tokens of {max_tokens} (MAX_TOKEN_BUDGET)."

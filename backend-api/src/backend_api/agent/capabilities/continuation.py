@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from backend_api.agent.answer import Answer
-from backend_api.agent.capability import Capability, GiveUp, GoOn
+from backend_api.agent.capability import Abort, Capability, Continue
 from backend_api.agent.conversation import Conversation
 from backend_api.agent.events import Notice
 from backend_api.agent.written_calls import is_call_written
@@ -36,27 +36,27 @@ NO_CALL = Notice(
 SILENT = Notice(text="The model said nothing, though it was asked again.", code="silent")
 
 
-def _closing(conversation: Conversation, answer: Answer) -> GoOn | GiveUp | None:
+def _closing(conversation: Conversation, answer: Answer) -> Continue | Abort | None:
     if answer.calls or answer.reason == "refusal":
         return None
     is_cut = answer.reason == "length"
     if not is_cut and is_call_written(answer.text or answer.last_thought, [tool.name for tool in answer.tools]):
-        return GiveUp(WRITTEN)
+        return Abort(WRITTEN)
     is_uncalled = answer.reason == "tool_calls" and bool(answer.tools)
     if not is_cut and answer.text.strip():
         return _uncalled(conversation, answer) if is_uncalled else None
     if conversation.continuations + len(answer.continuations) >= MOST:
-        return GiveUp(TOO_LONG if is_cut else SILENT)
+        return Abort(TOO_LONG if is_cut else SILENT)
     if answer.unfinished:
-        return GoOn(CUT_CALL.format(name=answer.unfinished[:64]))
-    return GoOn(CUT if is_cut else EMPTY)
+        return Continue(CUT_CALL.format(name=answer.unfinished[:64]))
+    return Continue(CUT if is_cut else EMPTY)
 
 
-def _uncalled(conversation: Conversation, answer: Answer) -> GoOn | GiveUp:
+def _uncalled(conversation: Conversation, answer: Answer) -> Continue | Abort:
     """Asked once, as some servers end each of their answers so."""
     is_asked = any(one.note == UNCALLED for one in answer.continuations)
     is_last = conversation.continuations + len(answer.continuations) >= MOST
-    return GiveUp(NO_CALL) if is_asked or is_last else GoOn(UNCALLED)
+    return Abort(NO_CALL) if is_asked or is_last else Continue(UNCALLED)
 
 
 CONTINUATION = Capability(name="continuation", closing=_closing)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from backend_api.agent.capability import Capability, Conclude, Setup
+from backend_api.agent.capability import Capability, FinalTurn, Setup
 from backend_api.agent.conversation import Conversation
 from backend_api.agent.ending import Ending
 from backend_api.agent.events import ContextNote, Notice
@@ -33,7 +33,7 @@ def _notes(setup: Setup, conversation: Conversation) -> Sequence[ContextNote]:
     return [ContextNote(kind="turns", text=text)]
 
 
-async def _brake(setup: Setup, conversation: Conversation) -> Ending | Conclude | None:
+async def _brake(setup: Setup, conversation: Conversation) -> Ending | FinalTurn | None:
     left, turns = _turns_left(setup, conversation), setup.options.max_turns
     if left is None or left > 0:
         return None
@@ -46,7 +46,7 @@ async def _brake(setup: Setup, conversation: Conversation) -> Ending | Conclude 
     )
     notice = Notice(text=f"{limit} Send a message to go on.", code=REASON, params={"turns": turns or 0})
     ending = Ending(status="completed", reason=REASON, said=(notice,))
-    return Conclude(note=ContextNote(kind="turns", text=text), ending=ending)
+    return FinalTurn(note=ContextNote(kind="turns", text=text), ending=ending)
 
 
 TURN_LIMIT = Capability(name="turn limit", notes=_notes, brake=_brake)

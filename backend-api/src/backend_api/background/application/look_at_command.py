@@ -42,7 +42,7 @@ may be away for hours; a sandbox that is known to be gone is no such case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LookAtCommand:
+class PollCommand:
     """Asks the sandbox it was started in, and no other one. Raises `UnavailableError` or `TimeoutError` where that
     can't be asked."""
 

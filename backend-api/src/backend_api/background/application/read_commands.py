@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from backend_api.background.application.look_at_command import LookAtCommand
+from backend_api.background.application.look_at_command import PollCommand
 from backend_api.background.domain import BackgroundCommand, BackgroundCommands
 from backend_api.conversations.ports import SessionRepository
 from backend_api.kit.errors import UnavailableError
@@ -19,7 +19,7 @@ class ReadCommands:
 
     sessions: SessionRepository
     commands: BackgroundCommands
-    look: LookAtCommand
+    look: PollCommand
 
     async def all(self, session_id: SessionId, user_id: UserId) -> list[BackgroundCommand]:
         """The running ones first, then the last ones that ended."""

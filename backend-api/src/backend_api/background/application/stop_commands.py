@@ -6,7 +6,7 @@ import asyncio
 import logging
 from dataclasses import dataclass
 
-from backend_api.background.application.look_at_command import LookAtCommand
+from backend_api.background.application.look_at_command import PollCommand
 from backend_api.background.domain import BackgroundCommand, BackgroundCommands
 from backend_api.conversations.ports import SessionRepository
 from backend_api.kit.errors import DomainError
@@ -24,7 +24,7 @@ class StopCommands:
 
     sessions: SessionRepository
     commands: BackgroundCommands
-    look: LookAtCommand
+    look: PollCommand
     within_s: float = WITHIN_S
 
     async def one(self, session_id: SessionId, user_id: UserId, background_id: str) -> BackgroundCommand:

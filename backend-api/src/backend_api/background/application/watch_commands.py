@@ -7,7 +7,7 @@ import logging
 from contextlib import suppress
 from dataclasses import dataclass
 
-from backend_api.background.application.look_at_command import LookAtCommand
+from backend_api.background.application.look_at_command import PollCommand
 from backend_api.background.domain import BackgroundCommand, BackgroundCommands
 from backend_api.kit.errors import DomainError
 
@@ -23,7 +23,7 @@ class WatchCommands:
     when it is killed another one looks at once the lease is over, and at once what it held when it was ended."""
 
     commands: BackgroundCommands
-    look: LookAtCommand
+    look: PollCommand
     poll_s: float = 1.0
     wait_s: float = 4.0
     lease_s: float = 9.0

@@ -28,7 +28,7 @@ class _Announced:
     at: float
 
 
-class AnnouncedSlots:
+class RemoteSlots:
     """`Slots`. What is announced is a hint: a worker without room gives the run back, and one that is gone loses it
     with its first lease, of which the others hear at once. A session goes to the worker it went to before, which knows
     its history, unless that has less than half as much room as another one."""

@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from backend_api.agent.capability import Capabilities, Capability, Setup, offered, tools_of
-from backend_api.agent.catalogue import ChosenModel, ModelCatalogue
+from backend_api.agent.catalogue import ModelCatalogue, ResolvedModel
 from backend_api.agent.compactor import Compactor
 from backend_api.agent.events import ModelRole, Notice, ToolCalled
 from backend_api.agent.journal import Journal
 from backend_api.agent.long_results import ResultLimits
 from backend_api.agent.loop import AgentLoop
 from backend_api.agent.model import ModelInfo, UnknownModelError
-from backend_api.agent.opening import Opening
+from backend_api.agent.opening import ContextPrefix
 from backend_api.agent.options import AgentMode, Options, defaults_of
 from backend_api.agent.pictures import Pictures
 from backend_api.agent.subagent_kinds import MAIN, SubagentKind
@@ -84,7 +84,7 @@ class _Loops:
     lease: Lease
     journal: RunJournal
     catalogue: ModelCatalogue
-    model: ChosenModel
+    model: ResolvedModel
     setup: Setup
     pictures: Pictures
 
@@ -137,7 +137,7 @@ class _Loops:
         run = self.lease.run
         return await self.services.write_result(run.session_id, run.user_id, called, output)
 
-    async def _loop(self, model: ChosenModel, setup: Setup, journal: Journal) -> AgentLoop:
+    async def _loop(self, model: ResolvedModel, setup: Setup, journal: Journal) -> AgentLoop:
         """Of one agent, with that of the model that answers where this one fails."""
         services, catalogue = self.services, self.catalogue
         tools = await tools_of(services.capabilities, setup)
@@ -150,7 +150,7 @@ class _Loops:
             whole = await in_mode(mode)
             return whole.fallback() if whole.fallback is not None else whole
 
-        def loop(model: ChosenModel, role: ModelRole, fallback: Callable[[], AgentLoop] | None = None) -> AgentLoop:
+        def loop(model: ResolvedModel, role: ModelRole, fallback: Callable[[], AgentLoop] | None = None) -> AgentLoop:
             info, summarizes = model.info, catalogue.role("compact") or model
             max_output_tokens = info.output_tokens(services.options.max_output_tokens)
             fitting = replace(setup, tools=specs, context_window=info.context_window, count_tokens=model.count_tokens)
@@ -179,7 +179,7 @@ class _Loops:
                 write_transcript=self._write_transcript,
                 count_tokens=model.count_tokens,
             )
-            opening = Opening(
+            opening = ContextPrefix(
                 model=info.id,
                 system=capabilities.system_prompt(),
                 tools=told.first,
@@ -248,7 +248,7 @@ async def _preset_notices(setup: Setup, journal: RunJournal) -> Sequence[Notice]
     return [Notice(text=text, code="unknown_preset", params={"preset": chosen, "instead": instead.text.label})]
 
 
-async def _choose(model: str | None, journal: RunJournal, effective: EffectiveSettings) -> ChosenModel:
+async def _choose(model: str | None, journal: RunJournal, effective: EffectiveSettings) -> ResolvedModel:
     """The one that is wanted, or the usual one where that is gone, which is told."""
     code = said = ""
     try:
@@ -275,8 +275,8 @@ async def _has_team(options: Options, lease: Lease, journal: RunJournal) -> bool
 
 
 def _model_of(
-    kind: SubagentKind, catalogue: ModelCatalogue, of_session: ChosenModel
-) -> tuple[ChosenModel, Notice | None]:
+    kind: SubagentKind, catalogue: ModelCatalogue, of_session: ResolvedModel
+) -> tuple[ResolvedModel, Notice | None]:
     """The model of a sub-agent, and what is told where its kind's own is gone."""
     other = catalogue.role("subagent") or of_session
     if kind.model is None:

@@ -15,7 +15,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from backend_api.agent.catalogue import ChosenModel
+from backend_api.agent.catalogue import ResolvedModel
 from backend_api.agent.events import (
     BodyReference,
     Event,
@@ -78,7 +78,7 @@ class _Call:
 
     number: int
     role: ModelRole
-    model: ChosenModel
+    model: ResolvedModel
     agent_id: str | None
     request: ModelRequest
     began: float
@@ -136,7 +136,7 @@ class ModelTraces:
         self._sent: dict[str | None, SentBefore] = {}
         self._waiting: asyncio.Queue[Callable[[], Awaitable[None]]] = asyncio.Queue(MOST_WAITING)
 
-    def traced(self, model: ChosenModel, role: ModelRole, agent_id: str | None = None) -> ChosenModel:
+    def traced(self, model: ResolvedModel, role: ModelRole, agent_id: str | None = None) -> ResolvedModel:
         """The same model with each of its calls stored, whoever asks it for whatever."""
         return replace(model, chat=_TracedModel(self, model, role, agent_id)) if self.is_on else model
 
@@ -167,7 +167,7 @@ class ModelTraces:
         """An agent that is done asks nothing more, and what it was sent need not be held."""
         self._sent.pop(agent_id, None)
 
-    def begin(self, request: ModelRequest, model: ChosenModel, role: ModelRole, agent_id: str | None) -> _Call:
+    def begin(self, request: ModelRequest, model: ResolvedModel, role: ModelRole, agent_id: str | None) -> _Call:
         """A call that is about to be made."""
         self._last_number = max(self._last_number, self._store.traced_so_far.last_number) + 1
         call = _Call(self._last_number, role, model, agent_id, request, self._clock())
@@ -280,7 +280,7 @@ class _TracedModel:
     """`ChatModel`: the one place that calls of a session pass, whatever they are for."""
 
     traces: ModelTraces
-    model: ChosenModel
+    model: ResolvedModel
     role: ModelRole
     agent_id: str | None
 

@@ -11,9 +11,9 @@ from dataclasses import replace
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
-from backend_api.agent.catalogue import ChosenModel
+from backend_api.agent.catalogue import ResolvedModel
 from backend_api.agent.changed_files import add_changed, changed_by
-from backend_api.agent.chosen import Chosen
+from backend_api.agent.chosen import SessionChoices
 from backend_api.agent.conversation import Conversation
 from backend_api.agent.events import (
     MAX_PREVIEW_CHARACTERS,
@@ -174,15 +174,15 @@ class RunJournal:
         recorded = self._history.threads.main.progress(self.lease.run.id).last_turn
         return max(recorded, self._begun_turn) + self.answers_below.begun
 
-    def known_choices(self) -> Chosen:
+    def known_choices(self) -> SessionChoices:
         """Of the session, as far as it is read."""
         return self._history.threads.main.chosen
 
-    async def chosen(self) -> Chosen:
+    async def chosen(self) -> SessionChoices:
         await self._read()
         return self.known_choices()
 
-    async def undriven(self) -> Chosen:
+    async def undriven(self) -> SessionChoices:
         while (chosen := await self.chosen()).driver is not None:
             if self.draining.is_set():
                 raise DrainedError
@@ -273,7 +273,7 @@ class RunJournal:
         await self.record([result for wait in own for result in wait.subject.not_begun(by)])
         return False
 
-    def traced(self, model: ChosenModel, role: ModelRole) -> ChosenModel:
+    def traced(self, model: ResolvedModel, role: ModelRole) -> ResolvedModel:
         return self.traces.traced(model, role)
 
     @property

@@ -8,14 +8,14 @@ from dataclasses import replace
 from typing import TypeVar
 
 from backend_api.agent.approvals import Approval
-from backend_api.agent.catalogue import ChosenModel
-from backend_api.agent.chosen import Chosen
+from backend_api.agent.catalogue import ResolvedModel
+from backend_api.agent.chosen import SessionChoices
 from backend_api.agent.conversation import Conversation
 from backend_api.agent.events import (
     NO_USAGE,
+    AgentEvent,
     MessageCompleted,
     ModelRole,
-    OfAgent,
     StoredPayload,
     SubagentStarted,
     ToolCalled,
@@ -85,10 +85,10 @@ class SubagentJournal:
             others_at_work=self.others_at_work,
         )
 
-    async def chosen(self) -> Chosen:
+    async def chosen(self) -> SessionChoices:
         return await self._run.chosen()
 
-    async def undriven(self) -> Chosen:
+    async def undriven(self) -> SessionChoices:
         return await self._run.undriven()
 
     async def started(self) -> SubagentStarted | None:
@@ -117,7 +117,7 @@ class SubagentJournal:
         self.waits = [replace(wait, subject=self._own_approval(wait)) for wait in waits]
         return True
 
-    def traced(self, model: ChosenModel, role: ModelRole) -> ChosenModel:
+    def traced(self, model: ResolvedModel, role: ModelRole) -> ResolvedModel:
         return self._run.traces.traced(model, role, self.agent_id)
 
     def counted(self, used: Usage, *, context: int = 0) -> UsageUpdated:
@@ -156,4 +156,4 @@ class SubagentJournal:
     def _with_agent_id(self, payload: T) -> T:
         if isinstance(payload, ToolCalled):
             return replace(payload, agent_id=self.agent_id, parent_call_id=self._call_id)
-        return replace(payload, agent_id=self.agent_id) if isinstance(payload, OfAgent) else payload
+        return replace(payload, agent_id=self.agent_id) if isinstance(payload, AgentEvent) else payload

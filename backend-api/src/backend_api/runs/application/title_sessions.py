@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
-from backend_api.agent.catalogue import ChosenModel, ModelCatalogue
+from backend_api.agent.catalogue import ModelCatalogue, ResolvedModel
 from backend_api.agent.events import NO_USAGE, Event, MessageCompleted, MessageUser, Usage
 from backend_api.agent.model import ModelError, UnknownModelError
 from backend_api.agent.options import NO_OPTIONS, Options, defaults_of
@@ -122,7 +122,7 @@ class TitleSessions:
             await self.stream.append(session_id, events)
 
     @asynccontextmanager
-    async def _traced(self, model: ChosenModel, due: DueTitle, options: Options) -> AsyncGenerator[ChosenModel]:
+    async def _traced(self, model: ResolvedModel, due: DueTitle, options: Options) -> AsyncGenerator[ResolvedModel]:
         """An attempt asks once, so its number is that of the call."""
         if self.traces is None or not options.enable_tracing:
             yield model
@@ -131,7 +131,7 @@ class TitleSessions:
             yield traces.traced(model, "title")
 
 
-def _model(options: Options, catalogue: ModelCatalogue) -> ChosenModel:
+def _model(options: Options, catalogue: ModelCatalogue) -> ResolvedModel:
     if (own := catalogue.role("title")) is not None:
         return own
     try:
@@ -140,7 +140,7 @@ def _model(options: Options, catalogue: ModelCatalogue) -> ChosenModel:
         return catalogue.choose(None)
 
 
-def _priced_usage(call: Usage, model: ChosenModel, *, is_cut: bool = False) -> Usage:
+def _priced_usage(call: Usage, model: ResolvedModel, *, is_cut: bool = False) -> Usage:
     """Nothing of it is new to the conversation."""
     if call == NO_USAGE:
         return call

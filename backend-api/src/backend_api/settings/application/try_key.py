@@ -8,7 +8,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Literal
 
-from backend_api.agent.catalogue import ChosenModel, ProviderName
+from backend_api.agent.catalogue import ProviderName, ResolvedModel
 from backend_api.agent.model import (
     ModelAuthError,
     ModelError,
@@ -140,7 +140,7 @@ class TryKey:
         except InvalidError as error:
             raise InvalidError(error.detail, field="body.base_url", fault=error.fault) from error
 
-    async def _ask(self, chosen: ChosenModel) -> TrialResult:
+    async def _ask(self, chosen: ResolvedModel) -> TrialResult:
         model = chosen.info.id
         request = ModelRequest(
             model=model,
