@@ -91,6 +91,8 @@ SEARCH_KEYS: Mapping[KeyedSearch, Setting] = {
 THEME = Setting(category="appearance", key="theme", check=values.one_of("system", "light", "dark"))
 LANGUAGE = Setting(category="appearance", key="language", check=values.one_of("en", "zh"))
 FACE = Setting(category="appearance", key="face", check=values.one_of("user", "developer"))
+ENTER = Setting(category="appearance", key="enter", check=values.one_of("interrupts", "waits"))
+"""What Enter does with a message while the agent works."""
 NOTIFY_WAITING = Setting(category="notifications", key="waiting", check=values.flag)
 NOTIFY_FINISHED = Setting(category="notifications", key="finished", check=values.flag)
 
@@ -113,6 +115,7 @@ SETTINGS: tuple[Setting, ...] = (
     THEME,
     LANGUAGE,
     FACE,
+    ENTER,
     NOTIFY_WAITING,
     NOTIFY_FINISHED,
 )
