@@ -2,7 +2,7 @@
 import { flushPromises, mount } from '@vue/test-utils'
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, expect, it, vi } from 'vitest'
-import { defineComponent } from 'vue'
+import { defineComponent, h } from 'vue'
 import { i18n } from '@/i18n'
 import { json, startFakeServer } from '@/shared/testing/fakeServer'
 import { enterCutsIn } from './enterMeaning'
@@ -21,12 +21,11 @@ it('what Enter means follows the person, and is told to the server', async () =>
   })
   const pinia = createPinia()
   setActivePinia(pinia)
-  const page = defineComponent({ setup: () => (useAppearance(), () => null) })
-  const { unmount } = mount(page, { global: { plugins: [i18n, pinia] } })
+  const page = defineComponent({ setup: () => (useAppearance(), () => h('p')) })
+  mount(page, { global: { plugins: [i18n, pinia] } })
   await flushPromises()
   expect(enterCutsIn.value).toBe(false)
   enterCutsIn.value = true
   await flushPromises()
   expect(calls.filter(({ method }) => method === 'PUT')).toMatchObject([{ body: { value: 'interrupts' } }])
-  unmount()
 })
