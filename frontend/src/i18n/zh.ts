@@ -410,7 +410,7 @@ const zh: typeof en = {
     place: '第 {at} 个，共 {count} 个',
     others: '其他分支上有 {count} 条消息',
     listed: '其他分支',
-    one: '分支 {at}：{count} 条消息',
+    one: '分支 {at}：1 条消息 | 分支 {at}：{count} 条消息',
     show: '显示',
     delete: '删除',
     deleteOne: '删除分支 {at}',

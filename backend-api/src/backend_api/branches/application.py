@@ -99,7 +99,8 @@ class Branches:
             attachments=list(attachments),
             client_message_id=edit.client_message_id,
         )
-        selected = _selected(tree.until((event.seq or 0) - 1), "edit", message_id)
+        begin = await self.store.begin_of(session_id, event.seq or 0)
+        selected = _selected(tree.until(begin - 1), "edit", message_id)
         run_for = said.message_id if edit.run else None
         events = await self._select(
             session_id, user_id, Selection(selected=selected, message=said, run_for=run_for), tree
@@ -125,7 +126,8 @@ class Branches:
         event, tree = await self._find(session_id, message_id)
         if not isinstance(event.payload, MessageUser):
             raise NotEditableError("Only a message of yours can be undone, and with it all that follows.")
-        selected = _selected(tree.until((event.seq or 0) - 1), "undo", message_id)
+        begin = await self.store.begin_of(session_id, event.seq or 0)
+        selected = _selected(tree.until(begin - 1), "undo", message_id)
         await self._select(session_id, user_id, Selection(selected=selected), tree)
         return event.payload
 

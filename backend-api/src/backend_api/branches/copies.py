@@ -45,11 +45,13 @@ async def copy_events(database: Database, source: SessionId, target: Session, nu
     """In pages, and last a note for the model; answers the last number."""
     for start in range(0, len(numbers), _EVENTS_AT_ONCE):
         page = numbers[start : start + _EVENTS_AT_ONCE]
+        kept = set(page)
         wanted = {"session_id": source, "seq": {"$gte": page[0], "$lte": page[-1]}, "type": {"$nin": _LEFT_OUT}}
-        found = [one async for one in database["events"].find(wanted).sort("seq", 1) if one["seq"] in set(page)]
+        found = [one async for one in database["events"].find(wanted).sort("seq", 1) if one["seq"] in kept]
         events = await read_events(database, found)
         outputs = [one.get("output") for one in found]
         await _insert(database, target, numbers, list(zip(events, outputs, strict=True)))
+        await _stay(database, target.id)
     note = Event(seq=len(numbers) + 1, at=target.created_at, session_id=target.id, run_id=None, payload=NOTE)
     await database["events"].insert_many(to_documents(note))
     return len(numbers) + 1
@@ -94,6 +96,12 @@ async def copy_bodies(database: Database, source: SessionId, target: SessionId, 
         batch.append(own | {"session_id": target, "seq": index_of(numbers, body["seq"])})
         if len(batch) == _BODIES_AT_ONCE:
             await database["bodies"].insert_many(batch)
+            await _stay(database, target)
             batch = []
     if batch:
         await database["bodies"].insert_many(batch)
+
+
+async def _stay(database: Database, target: SessionId) -> None:
+    """Whoever sweeps what was deleted leaves it alone for a while more."""
+    await database["sessions"].update_one({"_id": target}, {"$currentDate": {"deleted_at": True}})

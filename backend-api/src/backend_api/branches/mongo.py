@@ -78,6 +78,12 @@ class MongoBranchStore:
             events = await read_events(self._database, await self._events.find(wanted).to_list())
         return {event.seq or 0: _id_of(event) for event in events}
 
+    async def begin_of(self, session_id: SessionId, seq: int) -> int:
+        """One look."""
+        before = {"session_id": session_id, "seq": seq - 1, "type": "schedule.fired"}
+        async with store_errors():
+            return seq if await self._events.find_one(before, {"seq": 1}) is None else seq - 1
+
     async def end_of_run(self, session_id: SessionId, run_id: str, after: int) -> int | None:
         """The next of these events."""
         types = {"$in": ["message.user", "message.completed", "run.finished"]}

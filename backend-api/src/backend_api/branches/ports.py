@@ -38,6 +38,10 @@ class BranchStore(Protocol):
         """The ids of messages by their numbers."""
         ...
 
+    async def begin_of(self, session_id: SessionId, seq: int) -> int:
+        """The number of the first event that came with this message: that a schedule sent it stands before it."""
+        ...
+
     async def end_of_run(self, session_id: SessionId, run_id: str, after: int) -> int | None:
         """The number of the end of a run, where the main agent says nothing more before it and the person neither."""
         ...

@@ -12,6 +12,7 @@ from backend_api.agent.events import (
     MessageUser,
     RunFinished,
     RunQueued,
+    ScheduleFired,
     ThinkingCompleted,
     Todo,
     TodosUpdated,
@@ -144,6 +145,15 @@ async def test_what_is_undone_is_given_back_and_can_be_shown_again(gateway: Gate
     # A run that begins by itself ends, though a message of another path is a later one.
     await talk.say("three", "third")
     assert await talk.shown() == ["one", "first", "three", "third"]
+
+
+async def test_with_a_message_of_a_schedule_goes_what_says_so(gateway: Gateway) -> None:
+    talk = await talk_of(gateway)
+    fired = ScheduleFired(schedule_id="s", message_id="m")
+    await gateway.ports.log.append(talk.id, [fired, MessageUser(message_id="m", text="each morning")])
+    await talk.ask("POST", "/messages/m/undo", status=200)
+    page = await talk.ask("GET", "/events?format=json&before=1000&on_path=true", status=200)
+    assert [one["type"] for one in page["items"]] == ["path.selected"]
 
 
 async def test_a_branch_is_deleted_with_the_number_of_messages_that_was_said(gateway: Gateway) -> None:

@@ -22,6 +22,7 @@ from backend_api.settings.domain.table import SETTINGS, setting_named
         ("agent/enable_thinking", False, False),
         ("appearance/theme", "dark", "dark"),
         ("appearance/language", "zh", "zh"),
+        ("appearance/enter", "waits", "waits"),
         ("notifications/waiting", True, True),
     ],
 )
@@ -49,6 +50,7 @@ def test_a_value_is_kept_as_it_is_used(name: str, value: Any, kept: Any) -> None
         ("agent/enable_thinking", "yes"),
         ("agent/thinking_effort", "huge"),
         ("appearance/theme", ["dark"]),
+        ("appearance/enter", "sends"),
         ("notifications/finished", 1),
         ("notifications/sound", "loud"),
     ],

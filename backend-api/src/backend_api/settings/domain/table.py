@@ -96,6 +96,8 @@ RESEARCH_CONTACT = Setting(category="research", key="contact", check=values.mail
 THEME = Setting(category="appearance", key="theme", check=values.one_of("system", "light", "dark"))
 LANGUAGE = Setting(category="appearance", key="language", check=values.one_of("en", "zh"))
 FACE = Setting(category="appearance", key="face", check=values.one_of("user", "developer"))
+ENTER = Setting(category="appearance", key="enter", check=values.one_of("interrupts", "waits"))
+"""What Enter does with a message while the agent works."""
 NOTIFY_WAITING = Setting(category="notifications", key="waiting", check=values.flag)
 NOTIFY_FINISHED = Setting(category="notifications", key="finished", check=values.flag)
 NOTIFY_SOUND = Setting(category="notifications", key="sound", check=values.flag)
@@ -122,6 +124,7 @@ SETTINGS: tuple[Setting, ...] = (
     THEME,
     LANGUAGE,
     FACE,
+    ENTER,
     NOTIFY_WAITING,
     NOTIFY_FINISHED,
     NOTIFY_SOUND,
