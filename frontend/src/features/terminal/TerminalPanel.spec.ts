@@ -110,7 +110,9 @@ it('shows each shell of the agent by itself, the one used last first', async () 
 it('opens a terminal of the user, and closes it with what runs in it', async () => {
   show([])
   await userEvent.click(screen.getByRole('button', { name: 'Open a terminal' }))
-  await vi.waitFor(() => expect(FakeSocket.opened.map(({ address }) => address.search)).toEqual(['?ticket=main']), { timeout: 4000 })
+  await vi.waitFor(() => expect(FakeSocket.opened.map(({ address }) => address.search)).toEqual(['?ticket=main']), {
+    timeout: 4000,
+  })
   expect(screen.getByRole('button', { name: 'Your terminal' }).getAttribute('aria-pressed')).toBe('true')
   await userEvent.click(screen.getByRole('button', { name: 'New terminal' }))
   expect(await screen.findByRole('button', { name: 'Your terminal 2' })).toBeTruthy()
