@@ -26,6 +26,8 @@ export type {
   ImportedBody as CorpusImport,
   IssuedTerminalTicketBody as TerminalTicket,
   TerminalListBody as TerminalList,
+  TextFileBody as TextFile,
+  SavedTextBody as SavedText,
   IssuedTicketBody as VncTicket,
   MadeShareBody as MadeShare,
   McpServerBody as McpServer,

@@ -13,6 +13,7 @@ export const zhProblems = {
   terminal_refused: '此服务器的电脑只允许运行某些命令，因此没有终端。',
   too_many_terminals: '终端或此终端的查看者已达上限，请先关闭一个。',
   terminal_protocol: '终端收到了无法识别的消息。请重新连接。',
+  file_changed: '文件在打开后已被修改或删除，没有保存。',
   too_many_streams: '同时打开的页面太多，请关掉几个。',
   too_many_waiting: '排队的消息太多了。等智能体读完，或先停止它。',
   session_quota: '对话数量已到上限，请先删除一些。',

@@ -36,6 +36,10 @@ async def open_own(page: Page, stack: Stack, session: str) -> None:
     await page.goto(f"{stack.base_url}/s/{session}?panel=terminal")
     own = page.get_by_role("button", name="Your terminal", exact=True)
     new = page.get_by_role("button", name="New terminal")
+    computer = page.get_by_role("tab", name="Computer")
+    await expect(new.or_(computer).first).to_be_visible(timeout=PATIENT_MS)
+    if await computer.count():
+        await computer.click()
     await expect(new).to_be_visible(timeout=PATIENT_MS)
     await page.wait_for_timeout(300)
     await (own if await own.count() else new).click()
@@ -58,8 +62,9 @@ async def test_a_terminal_of_ones_own_is_usable_by_two_and_survives_a_cut(stack:
         await page.goto(f"{stack.base_url}/s/{session}?panel=terminal")
         # What the agent's shell wrote is there whole, though the event has the first of it.
         await expect(rows(page)).to_contain_text("10000", timeout=PATIENT_MS)
-        await page.locator(".xterm-screen").hover()
-        await page.mouse.wheel(0, -10_000_000)
+        await page.locator(".xterm-screen").click()
+        for _ in range(500):
+            await page.keyboard.press("Shift+PageUp")
         await expect(rows(page)).to_contain_text("$ seq 10000")
         await picture(page, "terminal-agent")
 

@@ -123,6 +123,12 @@ export function useFiles(sessionId: () => string, version: () => number, isReady
     await uploadAll(files.map((file) => ({ file, subdir })))
   }
 
+  /** Files that lie in folders, each into its own. */
+  async function uploadFolders(folders: ReadonlyMap<string, readonly File[]>): Promise<void> {
+    notUploaded.value = []
+    await uploadAll([...folders].flatMap(([subdir, files]) => files.map((file) => ({ file, subdir }))))
+  }
+
   async function download(entry: { path: string; name: string; is_dir: boolean }): Promise<void> {
     const anchor = document.createElement('a')
     try {
@@ -175,6 +181,7 @@ export function useFiles(sessionId: () => string, version: () => number, isReady
     toggle,
     upload,
     uploadAgain,
+    uploadFolders,
     download,
   }
 }
