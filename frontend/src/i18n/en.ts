@@ -1301,7 +1301,7 @@ export default {
       files: 'Files',
     },
     usual: 'Usual computer',
-    usualText: 'A fresh sandbox with a desktop and a browser',
+    usualText: 'A fresh one of its own, with a desktop and a browser',
     choose: 'Computer: {name}',
     when: 'For the whole conversation. A remote host has no desktop and no browser.',
     place: 'Works on {name}',

@@ -83,9 +83,7 @@ async def test_a_stop_reaches_the_process_group_there(scripted: Scripted, api: A
     options = {"enable_approval": False}
     session = await api.new_session(title="named", target_id=await confirmed(api, sshd), options=options)
     marker = f"stopped-run-{os.getpid()}"
-    scripted.answer(
-        calls(call("shell_exec", command=f"echo on; python3 -c 'import time; time.sleep(600)' {marker}"))
-    )
+    scripted.answer(calls(call("shell_exec", command=f"echo on; python3 -c 'import time; time.sleep(600)' {marker}")))
     started = await begin(api, session, "wait", "tool.output")
     while not is_alive(marker):
         await asyncio.sleep(0.02)
