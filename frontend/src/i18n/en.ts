@@ -1305,6 +1305,7 @@ export default {
     choose: 'Computer: {name}',
     when: 'For the whole conversation. A remote host has no desktop and no browser.',
     place: 'Works on {name}',
+    placeText: 'Works on {name}: a remote host with shells and files, and no desktop',
     gone: 'deleted computer',
   },
   schedules: {

@@ -1264,6 +1264,7 @@ const zh: typeof en = {
     choose: '计算机：{name}',
     when: '对整个对话有效。远程主机没有桌面和浏览器。',
     place: '在 {name} 上工作',
+    placeText: '在 {name} 上工作：远程主机有命令行和文件，没有桌面',
     gone: '已删除的计算机',
   },
   schedules: {
