@@ -45,7 +45,6 @@ class Host:
 
     def at(self, port: int) -> None:
         """Through something that listens there."""
-        assert self.target.ssh is not None
         self.target = replace(self.target, ssh=replace(self.target.ssh, port=port), version=self.target.version + 1)
 
     @property

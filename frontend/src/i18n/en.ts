@@ -1456,10 +1456,11 @@ export default {
       files: 'Files',
     },
     usual: 'Usual computer',
-    usualText: 'A fresh sandbox with a desktop and a browser',
+    usualText: 'A fresh one of its own, with a desktop and a browser',
     choose: 'Computer: {name}',
     when: 'For the whole conversation. A remote host has no desktop and no browser.',
     place: 'Works on {name}',
+    placeText: 'Works on {name}: a remote host with shells and files, and no desktop',
     gone: 'deleted computer',
   },
   schedules: {

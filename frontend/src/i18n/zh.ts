@@ -1414,10 +1414,11 @@ const zh: typeof en = {
       files: '文件',
     },
     usual: '平常的计算机',
-    usualText: '全新的沙箱，带桌面和浏览器',
+    usualText: '全新的专用计算机，带桌面和浏览器',
     choose: '计算机：{name}',
     when: '对整个对话有效。远程主机没有桌面和浏览器。',
     place: '在 {name} 上工作',
+    placeText: '在 {name} 上工作：远程主机有命令行和文件，没有桌面',
     gone: '已删除的计算机',
   },
   schedules: {

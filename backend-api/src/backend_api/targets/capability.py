@@ -64,7 +64,7 @@ def target_capability(target_of: Callable[[SessionId], Awaitable[Target | None]]
     async def load(user_id: UserId, session_id: SessionId) -> object:
         del user_id
         target = await target_of(session_id)
-        if target is None or target.ssh is None:
+        if target is None:
             return None
         host = target.ssh
         folder = host.folder or "the home folder"

@@ -14,7 +14,6 @@ from backend_api.kit.ids import UserId
 from backend_api.settings.domain.entity import Sealed
 
 TargetId = NewType("TargetId", str)
-TargetKind = Literal["ssh", "sandbox"]
 SshAccess = Literal["off", "public", "any"]
 """Which remote hosts there may be: none, those at public addresses, or those at any."""
 SignInBy = Literal["key", "agent"]
@@ -60,31 +59,17 @@ class SshHost:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SandboxForm:
-    """A sandbox of another image or size, by the names that the deployment gave them; None: the usual one."""
-
-    image: str | None = None
-    size: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """A computer by its name. `version` grows with each change; `sealed` is the private key of a host."""
 
     id: TargetId
     user_id: UserId
     name: str
-    ssh: SshHost | None = None
-    sandbox: SandboxForm | None = None
+    ssh: SshHost
     sealed: Sealed | None = None
     version: int = 1
     created_at: datetime
     updated_at: datetime
-
-    @property
-    def kind(self) -> TargetKind:
-        """What it is."""
-        return "sandbox" if self.ssh is None else "ssh"
 
     @property
     def bound_to(self) -> str:

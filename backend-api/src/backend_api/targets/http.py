@@ -75,24 +75,24 @@ class HostKeyBody(AnswerBody):
 class TargetBody(AnswerBody):
     id: str
     name: str
-    kind: Literal["ssh", "sandbox"]
-    host: str | None = None
-    port: int | None = None
-    username: str | None = None
-    folder: str | None = None
-    sign_in_by: SignIn | None = None
-    public_key: str | None = Field(default=None, description="What the host has to have in its authorized_keys.")
-    host_key: HostKeyBody | None = Field(default=None, description="The one that the user confirmed.")
-    seen_key: HostKeyBody | None = Field(default=None, description="The one that the host showed last.")
+    kind: Literal["ssh"] = "ssh"
+    host: str
+    port: int
+    username: str
+    folder: str
+    sign_in_by: SignIn
+    public_key: str | None = Field(description="What the host has to have in its authorized_keys.")
+    host_key: HostKeyBody | None = Field(description="The one that the user confirmed.")
+    seen_key: HostKeyBody | None = Field(description="The one that the host showed last.")
     created_at: Time
     updated_at: Time
 
     @classmethod
     def of(cls, target: Target) -> TargetBody:
         """The answer for one."""
-        common = {"id": target.id, "name": target.name, "kind": target.kind}
+        common = {"id": target.id, "name": target.name}
         times = {"created_at": target.created_at, "updated_at": target.updated_at}
-        return cls.model_validate(common | times | (_host_fields(target.ssh) if target.ssh else {}))
+        return cls.model_validate(common | times | _host_fields(target.ssh))
 
 
 class TargetListBody(AnswerBody):

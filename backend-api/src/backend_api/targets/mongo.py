@@ -16,7 +16,7 @@ from backend_api.kit.mongo.database import Database
 from backend_api.kit.mongo.transactions import store_errors
 from backend_api.settings.domain.entity import Sealed
 from backend_api.settings.mongo.user_settings import notify_of_settings
-from backend_api.targets.domain import HostKey, SandboxForm, SshHost, Target, TargetId
+from backend_api.targets.domain import HostKey, SshHost, Target, TargetId
 from backend_api.targets.errors import TargetChangedError, TargetNotFoundError, TargetQuotaError
 
 MAX_KNOWN = 10_000
@@ -28,8 +28,7 @@ class TargetDocument(Stored):
     id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- ids are opaque strings
     user_id: str
     name: str
-    ssh: dict[str, Any] | None = None
-    sandbox: dict[str, Any] | None = None
+    ssh: dict[str, Any]
     sealed: dict[str, str] | None = None
     version: int
     created_at: datetime
@@ -123,8 +122,7 @@ def _fields(target: Target) -> dict[str, Any]:
     return {
         "user_id": target.user_id,
         "name": target.name,
-        "ssh": asdict(target.ssh) if target.ssh else None,
-        "sandbox": asdict(target.sandbox) if target.sandbox else None,
+        "ssh": asdict(target.ssh),
         "sealed": asdict(target.sealed) if target.sealed else None,
         "version": target.version,
         "created_at": target.created_at,
@@ -137,8 +135,7 @@ def _target(found: TargetDocument) -> Target:
         id=TargetId(found.id),
         user_id=UserId(found.user_id),
         name=found.name,
-        ssh=_host(found.ssh) if found.ssh else None,
-        sandbox=SandboxForm(**found.sandbox) if found.sandbox else None,
+        ssh=_host(found.ssh),
         sealed=Sealed(**found.sealed) if found.sealed else None,
         version=found.version,
         created_at=_in_utc(found.created_at),

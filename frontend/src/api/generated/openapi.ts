@@ -2236,24 +2236,24 @@ export interface TakeSnapshotBody {
 export interface TargetBody {
   id: string
   name: string
-  kind: 'ssh' | 'sandbox'
-  host?: string | null
-  port?: number | null
-  username?: string | null
-  folder?: string | null
-  sign_in_by?: ('key' | 'agent') | null
+  kind?: 'ssh'
+  host: string
+  port: number
+  username: string
+  folder: string
+  sign_in_by: 'key' | 'agent'
   /**
    * What the host has to have in its authorized_keys.
    */
-  public_key?: string | null
+  public_key: string | null
   /**
    * The one that the user confirmed.
    */
-  host_key?: HostKeyBody | null
+  host_key: HostKeyBody | null
   /**
    * The one that the host showed last.
    */
-  seen_key?: HostKeyBody | null
+  seen_key: HostKeyBody | null
   created_at: string
   updated_at: string
 }

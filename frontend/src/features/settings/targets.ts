@@ -14,7 +14,7 @@ const read = (signal?: AbortSignal): Promise<TargetList> => call<TargetList>('GE
 export const useTargets = defineStore('targets', () => {
   const { list, isKnown, load, retry } = offered(async () => (await read()).items)
   /** A host is worked on once its key was confirmed. */
-  const usable = computed(() => list.value.filter((one) => one.kind !== 'ssh' || one.host_key !== null))
+  const usable = computed(() => list.value.filter((one) => one.host_key !== null))
   const find = (id: string | null | undefined): Target | null => list.value.find((one) => one.id === id) ?? null
   /** Loads them once, and again where the last answer did not come. */
   const need = (): Promise<void> => (isKnown.value ? retry() : load())

@@ -144,7 +144,7 @@ async def test_files_are_written_read_edited_found_moved_and_deleted(host: Host)
 async def test_a_changed_host_key_is_refused_with_both_fingerprints(host: Host) -> None:
     await host.connect()
     await host.connections.forget("session-1")
-    confirmed = host.target.ssh.host_key if host.target.ssh else None
+    confirmed = host.target.ssh.host_key
     await host.sshd.stop()
     host.sshd.make_host_key()
     await host.sshd.start()

@@ -20,7 +20,6 @@ from backend_api.settings.ports import SecretBox
 from backend_api.targets.domain import (
     HOST_PREFIX,
     MAX_TARGETS,
-    SandboxForm,
     SshAccess,
     SshHost,
     Target,
@@ -102,15 +101,6 @@ class ChangeTargets:
         await self.targets.add(target, at_most=MAX_TARGETS)
         return target
 
-    async def add_sandbox(self, user_id: UserId, name: str, form: SandboxForm) -> Target:
-        """Raises `TargetQuotaError`."""
-        now = self._now()
-        target_id = TargetId(f"sandbox_{secrets.token_hex(12)}")
-        target = Target(id=target_id, user_id=user_id, name=name, sandbox=form, created_at=now, updated_at=now)
-        await self._hit(user_id)
-        await self.targets.add(target, at_most=MAX_TARGETS)
-        return target
-
     async def change(self, user_id: UserId, target_id: TargetId, wanted: Mapping[str, Any], key: Key | None) -> Target:
         """Another address is another machine: what was confirmed of the one before counts no more. Raises
         `InvalidError`, `TargetNotFoundError`, `TargetChangedError`, `HostKeyUnconfirmedError`, `SecretsOffError`."""
@@ -121,13 +111,9 @@ class ChangeTargets:
         )
         own = {name: value for name, value in wanted.items() if name not in ("name", "confirmed_fingerprint")}
         confirmed = wanted.get("confirmed_fingerprint")
-        if former.ssh is None:
-            if own or key is not None or confirmed is not None:
-                raise InvalidError("Of a sandbox only the name can be changed. Add another one.", field="body")
-        else:
-            target = replace(target, ssh=self._changed(former.ssh, own, confirmed))
-            if key is not None or (own.get("sign_in_by", former.ssh.sign_in_by) != former.ssh.sign_in_by):
-                target = self._with_key(target, key or Key())
+        target = replace(target, ssh=self._changed(former.ssh, own, confirmed))
+        if key is not None or (own.get("sign_in_by", former.ssh.sign_in_by) != former.ssh.sign_in_by):
+            target = self._with_key(target, key or Key())
         await self.targets.put(target)
         return target
 
@@ -152,11 +138,9 @@ class ChangeTargets:
 
     async def test(self, user_id: UserId, target_id: TargetId) -> Trial:
         """What was tried and found; the key that the host showed is kept for the user to confirm. Raises
-        `TargetNotFoundError`, `InvalidError` for a sandbox."""
+        `TargetNotFoundError`, `InvalidError`, `RemoteHostsOffError`."""
         await self.limiter.hit(f"target-tests:{user_id}", limit=self.limits.key_tests_per_minute, window_s=60)
         target = await self.targets.get(target_id, user_id)
-        if target.ssh is None:
-            raise InvalidError("Only remote hosts are tested; a sandbox is started when it is needed.", field="path")
         self.rules.check(target.ssh)
         trial = await self.try_host(target, private_key(self.box, target))
         if trial.host_key is not None and trial.host_key != target.ssh.seen_key:
@@ -167,7 +151,6 @@ class ChangeTargets:
         return trial
 
     def _with_key(self, target: Target, key: Key) -> Target:
-        assert target.ssh is not None, "only hosts have keys"
         if target.ssh.sign_in_by == "agent":
             return replace(target, ssh=replace(target.ssh, public_key=None), sealed=None)
         pair = self.keys.generate(target.name) if key.private is None else self.keys.read(key.private, key.passphrase)

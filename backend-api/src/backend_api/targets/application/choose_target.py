@@ -29,8 +29,6 @@ class ChooseTarget:
             raise InvalidError(
                 "You have no such computer. GET /api/targets lists them.", field="body.target_id"
             ) from error
-        if target.ssh is None:
-            return options
         if self.rules.ssh == "off":
             reason = "This server does not work on remote hosts any more (SSH_TARGETS is off)."
             raise InvalidError(reason, field="body.target_id")

@@ -111,7 +111,6 @@ class HostConnections:
     @asynccontextmanager
     async def connection(self, target: Target, private_key: str | None) -> AsyncGenerator[asyncssh.SSHClientConnection]:
         """Open beyond the block, unless that fails. Raises `RemoteHostError`."""
-        assert target.ssh is not None, "only hosts are connected to"
         addresses = await self._addresses.of(target.ssh.host, target.ssh.port, target.user_id)
         sock = await open_socket(addresses, target.ssh)
         ssh = await sign_in(target.ssh, sock, private_key, keepalive_s=self._keepalive_s)
@@ -138,7 +137,6 @@ class HostConnections:
 
 async def open_folder(ssh: asyncssh.SSHClientConnection, target: Target) -> tuple[asyncssh.SFTPClient, str]:
     """The files of the host, and its working folder, made where it is not there. Raises `HostUnusableError`."""
-    assert target.ssh is not None, "only hosts have folders"
     wanted = target.ssh.folder
     try:
         async with asyncio.timeout(SFTP_S):

@@ -162,7 +162,7 @@ class SshHosts:
     async def _target(self, session_id: str) -> Target:
         """Raises `TargetGoneError`, `HostKeyUnconfirmedError`, and `RemoteHostError` where there are to be none."""
         target = await self.store.of_session(session_id)
-        if target is None or target.ssh is None:
+        if target is None:
             await self.connections.forget(session_id)
             raise TargetGoneError(GONE)
         if self.access == "off":

@@ -56,7 +56,6 @@ class SshTrials:
     addresses: Addresses
 
     async def __call__(self, target: Target, private_key: str | None) -> Trial:
-        assert target.ssh is not None, "only hosts are tried"
         found = _Found()
         names: list[StepName] = ["address", "connection", "host_key", "sign_in", "shell", "folder", "files"]
         try:
