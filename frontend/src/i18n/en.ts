@@ -348,6 +348,8 @@ export default {
       text10: 'Show me a skill',
       title11: 'Let it work in the background',
       text11: 'Run something in the background',
+      title12: 'Research, and write two pages',
+      text12: 'Research how machines learned language',
     },
     demoTalk: {
       title1: 'Be asked something',

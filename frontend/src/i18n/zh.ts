@@ -333,6 +333,8 @@ const zh: typeof en = {
       text10: '演示一项技能',
       title11: '让它在后台工作',
       text11: '在后台运行一条命令',
+      title12: '做研究，写两页',
+      text12: '研究一下机器如何学会语言',
     },
     demoTalk: {
       title1: '让它问你',

@@ -47,7 +47,7 @@ def findings_tool(check: CheckFindings | None) -> Tool:
                 confirmed.append(await check(UserId(call.user_id), call.run_id, finding))
             except FindingRefusedError as error:
                 refused.append(f"Finding {number} was refused: {error}")
-        lines = [*(_render(one) for one in confirmed), *refused]
+        lines = [*(_describe(one) for one in confirmed), *refused]
         if confirmed:
             lines.append("In your answer, put the mark in brackets behind each sentence that rests on a finding.")
         return Done(success=bool(confirmed), output="\n".join(lines), display=displayed(confirmed, len(refused)))
@@ -94,5 +94,5 @@ def displayed(confirmed: Sequence[Confirmed], refused: int) -> dict[str, object]
     return {"type": "findings", "items": items, "refused": refused}
 
 
-def _render(one: Confirmed) -> str:
+def _describe(one: Confirmed) -> str:
     return f"[{one.record.id}, {one.place}] {one.finding.claim} ({one.record.paper.title[:120]})"

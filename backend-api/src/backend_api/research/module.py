@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Annotated
@@ -10,9 +10,10 @@ from typing import Annotated
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from backend_api.agent.model import ModelInfo
 from backend_api.agent.tools.local import LocalTools
 from backend_api.kit.redis.client import Redis
-from backend_api.module import Module, Parts
+from backend_api.module import Module, Parts, Planned
 from backend_api.research.application import Research
 from backend_api.research.corpus import Corpus
 from backend_api.research.corpus_tools import corpus_tools
@@ -22,7 +23,7 @@ from backend_api.research.http import router
 from backend_api.research.keys import TrySourceKey, UserKeys
 from backend_api.research.mongo import MongoCorpus, RecordDocument
 from backend_api.research.papers import Papers
-from backend_api.research.ports import Keys
+from backend_api.research.ports import Keys, Source
 from backend_api.research.programs.running import ImportPrograms, TextPrograms
 from backend_api.research.reading import PaperTexts
 from backend_api.research.redis_store import RedisAnswers, RedisThrottle
@@ -31,6 +32,7 @@ from backend_api.research.sources.links import LINK_SOURCES
 from backend_api.research.sources.openalex import OPENALEX
 from backend_api.research.sources.registry import SOURCES
 from backend_api.research.sources.semantic_scholar import SEMANTIC_SCHOLAR
+from backend_api.research.sources.shipped import SHIPPED
 from backend_api.research.tools import Budget, paper_tools
 from backend_api.research.web import PaperFiles, Web
 from backend_api.settings.application.open_settings import OpenSettings
@@ -73,15 +75,25 @@ class ResearchSettings(BaseSettings):
         )
 
 
+def plan_research(models: Sequence[ModelInfo]) -> Planned:
+    """Where the demo model is all there is, papers that come with the product are a source, too."""
+    is_demo = all(model.is_demo for model in models)
+    return Planned(ports={"paper_sources": (*SOURCES, SHIPPED) if is_demo else SOURCES})
+
+
 @asynccontextmanager
 async def open_research(
-    settings: ResearchSettings, fetcher: GuardedClient, redis: Redis, open_settings: OpenSettings
+    settings: ResearchSettings,
+    fetcher: GuardedClient,
+    redis: Redis,
+    open_settings: OpenSettings,
+    paper_sources: Sequence[Source] = SOURCES,
 ) -> AsyncGenerator[Parts]:
     """Its ports are `research`, a `Research`, and `source_budget`, of which other tools that ask sources spend."""
     answers = RedisAnswers(redis)
     keys = UserKeys(deployment=settings.keys, open_settings=open_settings, owner=owner_of_lookups)
     web = Web(fetcher=fetcher, throttle=RedisThrottle(redis), keys=keys, urls=settings.research_source_urls)
-    papers = Papers(sources=SOURCES, ask=web.ask, answers=answers)
+    papers = Papers(sources=paper_sources, ask=web.ask, answers=answers)
     texts = PaperTexts(
         papers=papers,
         ask=web.ask,
@@ -121,5 +133,6 @@ RESEARCH = Module(
     documents=[RecordDocument],
     routes=[router],
     tools=[*paper_tools(None, None, None), *corpus_tools(None), findings_tool(None)],
+    plan=plan_research,
     open=open_research,
 )

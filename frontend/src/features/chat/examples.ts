@@ -45,6 +45,7 @@ export const demoExamples: Record<
     { scene: 'list', options: {} },
     { scene: 'document', options: {} },
     { scene: 'terminal', options: {} },
+    { scene: 'document', options: {} },
   ],
   demoTalk: [
     { scene: 'decision', options: {} },

@@ -54,6 +54,13 @@ ALL = (
     "utc_now",
     "read_skill",
     "background_run",
+    "papers_search",
+    "corpus_add",
+    "project_create",
+    "outline_set",
+    "citation_add",
+    "section_write",
+    "citations_check",
 )
 
 
@@ -254,6 +261,7 @@ SHOWN = [
     ["todo_write", "utc_now", "todo_write", "think", "todo_complete", "todo_add"],
     ["read_skill", "file_write", "shell_exec"],
     ["background_run"],
+    ["papers_search", *["corpus_add"] * 4, "project_create", "outline_set"],
 ]
 
 
@@ -269,6 +277,30 @@ async def test_each_example_of_the_front_page_shows_its_part_in_the_language_it_
     words = re.sub(r"\$\$.+?\$\$", "", text, flags=re.DOTALL)
     assert "{" not in words.replace('f"{kind}', "").replace("{minutes}", "")
     assert "$" not in words, "the page takes what stands between dollars for a formula"
+
+
+async def test_its_research_cites_what_was_kept_and_shows_no_key_that_is_none() -> None:
+    turns: list[Turn] = [UserTurn(text="Research how machines learned language")]
+    outputs = {
+        "corpus_add": [f"Kept as rec{number}: A paper" for number in range(4)],
+        "project_create": ["Created proj1. Set its outline next (outline_set)."],
+        "citation_add": [f"Cite it as [@key{number}word]." for number in range(4)],
+    }
+    written: list[ToolRequest] = []
+    for _ in range(8):
+        text, calls = await say(turns)
+        written += calls
+        turns.append(AssistantTurn(text=text, calls=tuple(calls)))
+        for call in calls:
+            output = outputs[call.name].pop(0) if outputs.get(call.name) else "done"
+            turns.append(ToolTurn(call_id=call.call_id, name=call.name, output=output, success=True))
+    cited = [(call.arguments or {})["record"] for call in written if call.name == "citation_add"]
+    assert cited == ["rec0", "rec1", "rec2", "rec3"]
+    texts = [(call.arguments or {})["text"] for call in written if call.name == "section_write"]
+    assert {key for text in texts for key in re.findall(r"\[@([^\]]+)\]", text)} == {f"key{n}word" for n in range(4)}
+    assert all((call.arguments or {}).get("project", "proj1") == "proj1" for call in written)
+    assert sum(len(text.split()) for text in texts) > 500, "about two pages"
+    assert not calls
 
 
 def begun_in_background() -> list[Turn]:

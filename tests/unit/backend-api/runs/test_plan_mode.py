@@ -121,7 +121,7 @@ def test_of_all_tools_it_has_those_that_only_look_and_none_that_starts_a_program
         *("think", "utc_now", "web_search", "web_fetch", "ask_user", "ask_to_drive", "task", "compact", "plan_update"),
         *("todo_write", "todo_add", "todo_complete", "todo_list", "list_skills", "read_skill", "memory_view"),
         *("papers_search", "paper_details", "paper_read", "paper_citations", "paper_references", "papers_recommend"),
-        *("papers_by_author", "paper_code", "paper_data", "corpus_list", "corpus_read"),
+        *("papers_by_author", "paper_code", "paper_data", "corpus_list", "corpus_read", "findings_submit"),
         *("project_list", "section_read", "citations_check", "draft_read"),
         *("task_create", "task_get", "task_update", "task_list", "exit_plan_mode"),
         *("resource_add", "resource_list", "resource_update", "resource_remove"),

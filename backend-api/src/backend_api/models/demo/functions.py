@@ -15,6 +15,10 @@ _WANTS = re.compile(r"^(?:最?喜欢|想|要)")
 _IS_OPEN = re.compile(r"^(?:which|what|who|where|when|why|how)\b|什么|哪|谁|怎|几|多少", re.IGNORECASE)
 _IS_ABOUT_TEA = re.compile(r"\bteas?\b|茶", re.IGNORECASE)
 
+_KEPT = re.compile(r"^(?:Kept|It was kept before,) as (\S+):", re.MULTILINE)
+_CITED = re.compile(r"Cite it as \[@([\w:.-]+)\]")
+_BEGUN = re.compile(r"^Created (\S+)\.", re.MULTILINE)
+
 
 def tasks(request: Request) -> Fields:
     """`tasks` for other agents, their `count`, and the `answers`, each below what was asked for."""
@@ -77,6 +81,16 @@ def attached_files(request: Request) -> Fields:
     }
 
 
+def written_paper(request: Request) -> Fields:
+    """The `records` that were kept, their `keys` as `key1` and so on, and the `project`, as far as results tell."""
+    told = [result.output for result in request.results if result.success]
+    records = [found[1] for one in told if (found := _KEPT.search(one))]
+    keys = [found[1] for one in told if (found := _CITED.search(one))]
+    begun = next((found[1] for one in told if (found := _BEGUN.search(one))), "")
+    by_number = {f"key{number}": key for number, key in enumerate([*keys, *["?"] * 4][:4], 1)}
+    return {"records": [{"record": one} for one in records], "project": begun, **by_number}
+
+
 def numbered_words(request: Request) -> Fields:
     """As many `words` as are asked for."""
     count = min(int(request.fields["count"]), MOST_WORDS)
@@ -90,5 +104,6 @@ def whole_url(request: Request) -> Fields:
 
 
 FUNCTIONS: Mapping[str, Callable[[Request], Fields]] = {
-    function.__name__: function for function in (attached_files, numbered_words, question, report, tasks, whole_url)
+    function.__name__: function
+    for function in (attached_files, numbered_words, question, report, tasks, whole_url, written_paper)
 }
