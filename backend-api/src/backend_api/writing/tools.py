@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field
 
@@ -41,10 +41,11 @@ from backend_api.writing.listing import (
     references_text,
     section_text,
 )
+from backend_api.writing.styles import STYLES
 
 DEADLINE_MS = 60_000
 _ETAG = "The etag it was read with; none where it has no text yet."
-StyleName = Literal["apa", "ieee", "acm", "chicago-author-date", "chicago-notes", "mla", "nature", "gb-t-7714"]
+StyleName = Annotated[str, Field(max_length=60, json_schema_extra={"enum": [one.name for one in STYLES]})]
 A = TypeVar("A", bound=Arguments)
 Work = Callable[[ToolCall, A], Awaitable[Done]]
 
