@@ -117,6 +117,10 @@ class Sshd:
                 continue
         await self.process.wait()
         self.process = None
+        # It is a child of what was waited for, and answers until it is gone.
+        async with asyncio.timeout(START_S):
+            while _answers(self.port):
+                await asyncio.sleep(0.02)
 
 
 def _as_ordinary_user(folder: Path) -> list[str]:

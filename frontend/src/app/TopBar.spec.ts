@@ -14,7 +14,7 @@ const heard = (): string =>
 it('shows that it reconnects, and leaves it to the line at the message box to say so', async () => {
   const { rerender } = render(TopBar, {
     props: { ...given, state: 'Working', isToldBelow: false },
-    global: { plugins: [i18n], stubs: { ShareButton: true } },
+    global: { plugins: [i18n], stubs: { PlaceChip: true, ShareButton: true } },
   })
   expect(heard()).toBe('Working')
   await rerender({ state: 'Reconnecting', isToldBelow: true })

@@ -108,6 +108,13 @@ async def test_what_a_program_did_not_read_is_no_command(host: Host) -> None:
     assert not (host.sshd.home / "work/unread.txt").exists()
 
 
+async def test_a_command_that_is_over_is_not_waited_for(host: Host) -> None:
+    await host.call("shell_exec", command="echo done")
+    async with asyncio.timeout(20):
+        waited = await host.call("shell_wait", timeout_s=600)
+    assert waited.output == "done\n"
+
+
 async def test_a_command_that_floods_is_ended(host: Host) -> None:
     flooded = await host.call("shell_exec", command="yes 0123456789012345678901234567890123456789", timeout_s=100)
     assert "wrote more than 64 MB" in flooded.output

@@ -106,7 +106,7 @@ async def _follow(call: ToolCall, command: Command, limit_s: float) -> bool:
     """Show output as it comes; whether the command ended within the time, or wrote so much that it is to be ended."""
     loop = asyncio.get_running_loop()
     until = loop.time() + limit_s
-    while True:
+    while not command.is_finished:
         has_changed = await command.wait_for_change(until - loop.time())
         if text := command.take_unread():
             await call.on_output(text)
@@ -114,6 +114,7 @@ async def _follow(call: ToolCall, command: Command, limit_s: float) -> bool:
             return True
         if not has_changed or loop.time() >= until:
             return False
+    return True
 
 
 async def _finished(on: Connected, shell: RemoteShell, command: Command) -> Done:

@@ -159,7 +159,7 @@ class RemoteShell:
         try:
             while data := await self._process.stdout.read(PIECE):
                 self._take(data)
-            is_lost = self._process.exit_status is None and self._process.exit_signal is None
+            is_lost = await self._is_lost()
         except (asyncssh.Error, OSError):
             is_lost = True
         self.is_open = False
@@ -169,6 +169,13 @@ class RemoteShell:
                 self.command.feed(bytes(self._buffer))
             code = self._process.exit_status
             self.command.finish(code if code is None or code >= 0 else None, is_lost=is_lost)
+
+    async def _is_lost(self) -> bool:
+        """Whether there is no word of how it ended, which may come after the last of its output."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(END_S):
+                await self._process.wait_closed()
+        return self._process.exit_status is None and self._process.exit_signal is None
 
     def _take(self, data: bytes) -> None:
         """Text goes to the command, marks of our own end it."""
