@@ -47,6 +47,7 @@ export type {
   SectionBody as WritingSection,
   StyleBody as CitationStyle,
   WholeRevisionBody as WholeRevision,
+  MatchBody as CorpusMatch,
   RecordBody as CorpusRecord,
   RecordPageBody as CorpusPage,
   ScheduleBody as Schedule,

@@ -18,6 +18,7 @@ from backend_api.research.corpus import Corpus
 from backend_api.research.corpus_tools import corpus_tools
 from backend_api.research.http import router
 from backend_api.research.keys import TrySourceKey, UserKeys
+from backend_api.research.matching import MatchFile
 from backend_api.research.mongo import MongoCorpus, RecordDocument
 from backend_api.research.papers import Papers
 from backend_api.research.ports import Keys
@@ -80,11 +81,12 @@ async def open_research(
     keys = UserKeys(deployment=settings.keys, open_settings=open_settings, owner=owner_of_lookups)
     web = Web(fetcher=fetcher, throttle=RedisThrottle(redis), keys=keys, urls=settings.research_source_urls)
     papers = Papers(sources=SOURCES, ask=web.ask, answers=answers)
+    text_of = TextPrograms()
     texts = PaperTexts(
         papers=papers,
         ask=web.ask,
         files=PaperFiles(web),
-        text_of=TextPrograms(),
+        text_of=text_of,
         answers=answers,
         arxiv=web.address_of(ARXIV),
         keys=keys,
@@ -93,6 +95,7 @@ async def open_research(
     research = Research(
         corpus=corpus,
         read_entries=ImportPrograms().read,
+        match=MatchFile(corpus=corpus, papers=papers, text_of=text_of),
         try_key=TrySourceKey(
             sources={"openalex": OPENALEX, "semantic_scholar": SEMANTIC_SCHOLAR},
             ask_with=web.ask_with,
