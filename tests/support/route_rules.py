@@ -137,6 +137,7 @@ GATEWAY: dict[str, Rule] = _DOCS | {
     "GET /api/corpus/tags": USER,
     "GET /api/corpus/export": USER,
     "POST /api/corpus/import": Rule(kind=Kind.USER, params={"format": "bibtex"}, files=_BIBLIOGRAPHY),
+    "POST /api/corpus/match": Rule(kind=Kind.USER, files=_BIBLIOGRAPHY),
     "POST /api/corpus/sources/{source}/test": Rule(kind=Kind.USER, json={"key": "a-key"}),
     "POST /api/corpus": Rule(kind=Kind.USER, json={"id": "10.1000/nothing"}),
     "GET /api/corpus/{record_id}": USER,

@@ -53,6 +53,7 @@ export type {
   SectionBody as WritingSection,
   StyleBody as CitationStyle,
   WholeRevisionBody as WholeRevision,
+  MatchBody as CorpusMatch,
   RecordBody as CorpusRecord,
   ResourceBody as ResourceWhole,
   TaskBody as TaskInfo,

@@ -13,6 +13,7 @@ from backend_api.research.domain import MAX_RECORDS, Broken, Imported
 from backend_api.research.errors import ImportInvalidError, ResearchDisabledError
 from backend_api.research.identity import PaperId
 from backend_api.research.keys import TrySourceKey
+from backend_api.research.matching import MatchFile
 
 ReadEntries = Callable[[bytes, Literal["bibtex", "ris"]], Awaitable[tuple[Sequence[Entry], Sequence[Broken]]]]
 """Of a file, in a program of its own. Raises `ImportInvalidError`."""
@@ -25,6 +26,7 @@ class Research:
     corpus: Corpus
     read_entries: ReadEntries
     try_key: TrySourceKey
+    match: MatchFile
     as_owner: Callable[[str], AbstractContextManager[None]]
     is_enabled: bool = True
 

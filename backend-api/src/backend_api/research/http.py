@@ -29,6 +29,7 @@ from backend_api.sandboxes.http.forms import uploaded_files
 
 router = APIRouter(prefix="/api/corpus", tags=["research"])
 MAX_IMPORT_BYTES = 48 * 1024**2
+MAX_PDF_BYTES = 50 * 1024**2
 _FILE = "file"
 _MEDIA = {"bibtex": ("application/x-bibtex", "bib"), "ris": ("application/x-research-info-systems", "ris")}
 _BATCH = 200
@@ -121,6 +122,16 @@ class AddBody(RequestBody):
     session_id: SessionName | None = None
 
 
+class OfferBody(AnswerBody):
+    id: str = Field(description="To add it by.")
+    title: str
+
+
+class MatchBody(AnswerBody):
+    record: RecordBody | None = Field(description="The paper that is kept.")
+    offered: OfferBody | None = Field(description="A paper that sources know, and that is not kept.")
+
+
 class KeyBody(RequestBody):
     key: str | None = Field(default=None, max_length=1000, description="Left out: the one the caller has saved.")
 
@@ -196,12 +207,27 @@ async def import_records(
 ) -> ImportedBody:
     """Take in a file of BibTeX or RIS. What of it is broken is told by its line, and the rest is kept."""
     use = research.enabled()
-    async with uploaded_files(request, max_files=1, max_file_bytes=MAX_IMPORT_BYTES, field=_FILE) as files:
-        file = await anext(files, None)
-        if file is None:
-            raise InvalidError("Send one file.", field=f"body.{_FILE}")
-        content = b"".join([piece async for piece in file.chunks])
+    content = await _file_of(request, MAX_IMPORT_BYTES)
     return ImportedBody.model_validate(await use.take_in(caller.user.id, content, form, session_id))
+
+
+@router.post("/match", dependencies=[ONE_PLACE], responses={413: {}, 422: {}}, openapi_extra=_UPLOAD)
+async def match_file(
+    request: Request,
+    caller: CurrentCaller,
+    research: Use,
+    session_id: Annotated[str | None, Query(max_length=100, pattern=r"^[^\x00]*$")] = None,
+) -> MatchBody:
+    """Find the record of a PDF by what its first page says, and link it to a conversation; else a paper to keep."""
+    use = research.enabled()
+    content = await _file_of(request, MAX_PDF_BYTES)
+    with use.as_owner(caller.user.id):
+        found = await use.match(caller.user.id, content, session_id)
+    offered = found.offered
+    return MatchBody(
+        record=None if found.record is None else _record_body(found.record),
+        offered=None if offered is None or offered.id is None else OfferBody(id=offered.id.value, title=offered.title),
+    )
 
 
 @router.post("/sources/{source}/test", dependencies=[ONE_PLACE], responses={422: {}})
@@ -250,6 +276,14 @@ async def delete_record(record_id: Name, caller: CurrentCaller, research: Use) -
     """Delete one with its notes."""
     await research.enabled().corpus.delete(caller.user.id, RecordId(record_id))
     return Response(status_code=204)
+
+
+async def _file_of(request: Request, most: int) -> bytes:
+    async with uploaded_files(request, max_files=1, max_file_bytes=most, field=_FILE) as files:
+        file = await anext(files, None)
+        if file is None:
+            raise InvalidError("Send one file.", field=f"body.{_FILE}")
+        return b"".join([piece async for piece in file.chunks])
 
 
 async def _pieces(records: Any, form: Form) -> AsyncGenerator[str]:

@@ -21,6 +21,7 @@ from backend_api.research.findings import CheckFindings, ReadTexts
 from backend_api.research.findings_tool import FindingsTools, findings_tool
 from backend_api.research.http import router
 from backend_api.research.keys import TrySourceKey, UserKeys
+from backend_api.research.matching import MatchFile
 from backend_api.research.mongo import MongoCorpus, RecordDocument
 from backend_api.research.papers import Papers
 from backend_api.research.ports import Keys, Source
@@ -94,11 +95,12 @@ async def open_research(
     keys = UserKeys(deployment=settings.keys, open_settings=open_settings, owner=owner_of_lookups)
     web = Web(fetcher=fetcher, throttle=RedisThrottle(redis), keys=keys, urls=settings.research_source_urls)
     papers = Papers(sources=paper_sources, ask=web.ask, answers=answers)
+    text_of = TextPrograms()
     texts = PaperTexts(
         papers=papers,
         ask=web.ask,
         files=PaperFiles(web),
-        text_of=TextPrograms(),
+        text_of=text_of,
         answers=answers,
         arxiv=web.address_of(ARXIV),
         keys=keys,
@@ -107,6 +109,7 @@ async def open_research(
     research = Research(
         corpus=corpus,
         read_entries=ImportPrograms().read,
+        match=MatchFile(corpus=corpus, papers=papers, text_of=text_of),
         try_key=TrySourceKey(
             sources={"openalex": OPENALEX, "semantic_scholar": SEMANTIC_SCHOLAR},
             ask_with=web.ask_with,

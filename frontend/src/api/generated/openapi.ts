@@ -1128,6 +1128,31 @@ export interface MakeShareBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "MatchBody".
+ */
+export interface MatchBody {
+  /**
+   * The paper that is kept.
+   */
+  record: RecordBody | null
+  /**
+   * A paper that sources know, and that is not kept.
+   */
+  offered: OfferBody | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "OfferBody".
+ */
+export interface OfferBody {
+  /**
+   * To add it by.
+   */
+  id: string
+  title: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "McpServerBody".
  */
 export interface McpServerBody {

@@ -41,6 +41,34 @@ it('shows the papers of the conversation, reads them again as the agent works, a
   expect(await screen.findByRole('heading', { name: 'Deep learning' })).toBeTruthy()
 })
 
+it('links the record of a PDF, and offers a paper that is not kept', async () => {
+  let offered = true
+  const server = startFakeServer({
+    'GET /corpus': () => json({ is_enabled: true, items: [], total: 0, next_cursor: null }),
+    'GET /corpus/tags': () => json([]),
+    'POST /corpus': () => json({ record, is_new: true, notices: [] }, 201),
+    'POST /corpus/match': () =>
+      json(offered ? { record: null, offered: { id: '10.1/a', title: 'Deep learning' } } : { record, offered: null }),
+  })
+  const router = createRouter({
+    history: createMemoryHistory(),
+    routes: [{ path: '/:rest(.*)*', component: PapersPanel }],
+  })
+  render(PapersPanel, { props: { sessionId: 's1', version: 1 }, global: { plugins: [i18n, router] } })
+  const file = new File(['%PDF-'], 'paper.pdf', { type: 'application/pdf' })
+  await userEvent.upload(await screen.findByLabelText('Find the paper of a PDF', { selector: 'input' }), file)
+  await screen.findByText(/You do not keep it yet: “Deep learning”/)
+  expect(server.calls.some(({ path }) => path === '/corpus/match?session_id=s1')).toBe(true)
+  await userEvent.click(screen.getByRole('button', { name: 'Add' }))
+  expect(await screen.findByRole('heading', { name: 'Deep learning' })).toBeTruthy()
+  const added = server.calls.find(({ method, path }) => method === 'POST' && path === '/corpus')
+  expect(added?.body).toEqual({ id: '10.1/a', session_id: 's1' })
+  offered = false
+  await userEvent.click(screen.getAllByRole('button', { name: 'Back to the list' })[0] as HTMLElement)
+  await userEvent.upload(await screen.findByLabelText('Find the paper of a PDF', { selector: 'input' }), file)
+  expect(await screen.findByRole('heading', { name: 'Deep learning' })).toBeTruthy()
+})
+
 it('knows which calls change what is kept', () => {
   expect(hasKept({ name: 'corpus_add', outcome: 'succeeded' })).toBe(true)
   expect(hasKept({ name: 'corpus_add', outcome: 'failed' })).toBe(false)

@@ -1,6 +1,6 @@
 import { onScopeDispose, reactive, ref, shallowRef, watch } from 'vue'
 import { call, callRaw } from '@/api/client'
-import type { CorpusAdded, CorpusImport, CorpusPage, CorpusRecord, CorpusTag } from '@/api/types'
+import type { CorpusAdded, CorpusImport, CorpusMatch, CorpusPage, CorpusRecord, CorpusTag } from '@/api/types'
 
 const TYPED_MS = 250
 const PAGE = 50
@@ -73,7 +73,8 @@ export function useCorpus(sessionId: () => string = () => '') {
   const more = (): Promise<void> => fetchPage(cursor.value ?? undefined)
 
   async function add(id: string): Promise<CorpusAdded> {
-    const added = await call<CorpusAdded>('POST', '/corpus', { body: { id } })
+    const body = { id, ...(sessionId() ? { session_id: sessionId() } : {}) }
+    const added = await call<CorpusAdded>('POST', '/corpus', { body })
     await load()
     return added
   }
@@ -100,6 +101,15 @@ export function useCorpus(sessionId: () => string = () => '') {
     await load()
     return found
   }
+  /** Whose paper a PDF is; one that is kept is linked to the conversation. */
+  async function match(file: File): Promise<CorpusMatch> {
+    const form = new FormData()
+    form.set('file', file)
+    const query = { session_id: sessionId() || undefined }
+    const found = (await (await callRaw('POST', '/corpus/match', { query, form })).json()) as CorpusMatch
+    if (found.record) await load()
+    return found
+  }
   /** What the filters leave, as a file. */
   async function download(format: BibliographyFormat): Promise<void> {
     const answer = await callRaw('GET', '/corpus/export', { query: { ...query(), format } })
@@ -121,6 +131,6 @@ export function useCorpus(sessionId: () => string = () => '') {
   })
   return {
     ...{ filters, items, tags, total, cursor, isEnabled, isLoading, problem },
-    ...{ load, more, add, read, change, remove, takeIn, download },
+    ...{ load, more, add, read, change, remove, takeIn, match, download },
   }
 }

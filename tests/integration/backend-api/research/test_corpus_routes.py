@@ -14,6 +14,7 @@ import pytest
 from support.gateway import Gateway, run_gateway
 from support.research.fake_sources import Fakes, fake_sources
 from support.research.known_papers import KNOWN
+from support.research.pdfs import encrypted, pdf_of, scanned
 from support.servers import Server
 
 RESNET = KNOWN[1]
@@ -272,3 +273,25 @@ async def test_keys_of_a_user_are_tried_kept_sealed_and_sent_for_that_user_alone
     bert = await library.gateway.user("bert")
     await library.ask("POST", json={"id": KNOWN[12].doi}, headers=bert)
     assert "my-own-key" not in library.fakes.asked_of("openalex")[-1]
+
+
+async def test_a_pdf_is_matched_by_doi_or_title_and_linked_or_offered(library: Library) -> None:
+    async def match(*lines: str, content: bytes = b"") -> httpx.Response:
+        file = content or pdf_of(lines, ["The second page"])
+        return await library.ask("POST", "/match?session_id=s9", files={"file": ("paper.pdf", file)})
+
+    kept = (await library.add(RESNET.doi))["record"]
+    by_doi = (await match("Some heading", f"https://doi.org/{RESNET.doi.upper()}.", "Text")).json()
+    assert (by_doi["record"]["id"], by_doi["record"]["sessions"]) == (kept["id"], ["s9"])
+    by_title = (await match("Deep Residual Learning", "for Image Recognition", "Kaiming He")).json()
+    assert by_title["record"]["id"] == kept["id"]
+    lstm = KNOWN[3]
+    offered = (await match(lstm.title, "Sepp Hochreiter", f"doi:{lstm.doi}")).json()
+    assert offered == {"record": None, "offered": {"id": lstm.doi, "title": lstm.title}}
+    assert (await library.ask("GET")).json()["total"] == 1, "nothing is kept by itself"
+    unknown = (await match("A report that nobody knows", *["zzzz qqqq and more of the same"] * 8)).json()
+    assert unknown == {"record": None, "offered": None}
+    for content, said in ((scanned(), "a scan"), (encrypted(), "password"), (b"no pdf", "no PDF")):
+        refused = await match(content=content)
+        assert (refused.status_code, refused.json()["code"]) == (422, "import_invalid")
+        assert said in refused.json()["detail"]
