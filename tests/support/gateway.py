@@ -25,7 +25,7 @@ from backend_api.conversations.ports import EventLog, RunLedger, SessionReposito
 from backend_api.identity.application.limits import Limits
 from backend_api.identity.passwords import Argon2Passwords
 from backend_api.kit.background_tasks import background_task
-from backend_api.kit.http.ports import WebOptions, no_metrics
+from backend_api.kit.http.ports import Probe, WebOptions, no_metrics
 from backend_api.kit.listening.server import server_for
 from backend_api.kit.masking import Mask
 from backend_api.kit.mongo.database import Database
@@ -258,8 +258,8 @@ async def run_gateway(
             "search_client": search,
             "shared_mcp": shared_mcp,
             **({} if mcp_hosts else {"mcp_connector": mcp_connections or NoMcpServers()}),
-            "required": {},
-            "optional": {},
+            "required": dict[str, Probe](),
+            "optional": dict[str, Probe](),
             "metrics": no_metrics,
         }
         of_modules = module_settings(modules, source_urls, preview_domain, mcp_hosts, streams_per_user)
