@@ -245,4 +245,6 @@ export const zhProblems = {
   memory_invalid: '记忆的名称或内容不符合要求，或其中含有密钥、密码之类的内容。',
   memory_too_large: '超出了记忆的大小上限（每条 4,096 字节，总共 64 KB）。',
   precondition: '它在读取之后已被修改。',
+  figure_missing: '找不到这张图，或它不是图片，或它太大。',
+  too_slow: '接收太慢，连接已关闭。请重新连接。',
 }

@@ -123,7 +123,7 @@ FAMILIES = (
     ),
     FamilyKind(
         name="resources",
-        line="keep papers, pages, files, data and notes with the conversation, for the person",
+        line="keep papers, pages, files and notes for the person",
         tools=("resource_*",),
         words=("resources of this conversation", "list of resources", "资源列表"),
     ),

@@ -18,7 +18,7 @@ from backend_api.research.application import Research
 from backend_api.research.corpus import Corpus
 from backend_api.research.corpus_tools import corpus_tools
 from backend_api.research.findings import CheckFindings, ReadTexts
-from backend_api.research.findings_tool import FindingsTools, findings_tool
+from backend_api.research.findings_tools import FindingsTools, findings_tool
 from backend_api.research.http import router
 from backend_api.research.keys import TrySourceKey, UserKeys
 from backend_api.research.matching import MatchFile

@@ -19,6 +19,7 @@ MORE = (
     "code_reset",
     "paper_read",
     "section_write",
+    "resource_add",
 )
 SERVERS = ("time", "git", "notion", "search", "e-mail", "company-wiki", "jira2cloud", "my_notes")
 SPECS = [

@@ -15,7 +15,7 @@ from backend_api.kit.ids import UserId
 from backend_api.research.domain import Paper, Record, RecordId
 from backend_api.research.errors import RecordNotFoundError
 from backend_api.research.findings import CheckFindings, ReadTexts, plain
-from backend_api.research.findings_tool import FindingsTools, findings_tool
+from backend_api.research.findings_tools import FindingsTools, findings_tool
 from backend_api.research.ports import Section
 from contracts.tools import FindingsDisplay
 from support.research.parts import MemoryAnswers

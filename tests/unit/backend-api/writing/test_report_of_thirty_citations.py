@@ -19,6 +19,7 @@ from backend_api.writing.checking import CheckCitations
 from backend_api.writing.domain import Project
 from backend_api.writing.errors import CitationsFailedError
 from backend_api.writing.exporting import Export
+from backend_api.writing.figures import CollectFigures
 from backend_api.writing.ports import Rendering
 from backend_api.writing.programs.running import ExportPrograms
 from backend_api.writing.projects import Projects
@@ -32,6 +33,7 @@ from support.writing import AT, MemoryProjects, MemoryRecords, paper
 CALLS, STOP = FinishPart("tool_calls"), FinishPart("stop")
 SECTIONS = ["Introduction", "Cathodes", "Anodes", "Electrolytes", "Cost", "Outlook"]
 NAMES = ("Abel", "Bohr", "Curie", "Dirac", "Euler", "Fermi", "Gauss", "Hahn", "Ising", "Joule")
+NO_FIGURES = CollectFigures(ending_of=lambda _: "png")
 INVENTED = ["smith2023made", "jones2024never"]
 SENTENCE = "The cells were cycled at room temperature and their capacity was measured after each hundred cycles"
 
@@ -89,7 +91,7 @@ class Report:
 async def test_twenty_five_of_thirty_citations_resolve_and_the_five_planted_ones_are_refused_and_marked() -> None:
     store, records, answers = MemoryProjects(), MemoryRecords(), MemoryAnswers()
     check = CheckCitations(records=records)
-    export = Export(records=records, check=check, renderer=ExportPrograms())
+    export = Export(records=records, check=check, figures=NO_FIGURES, renderer=ExportPrograms())
     projects = Projects(store=store, now=lambda: AT)
     writing = Writing(projects=projects, records=records, check=check, export=export)
     report, stage = Report(store, records), Stage()
@@ -132,7 +134,7 @@ async def test_a_run_that_has_used_up_its_calls_to_sources_checks_no_citations()
         async def render(self, wanted: Rendering) -> bytes:
             raise NotImplementedError
 
-    export = Export(records=records, check=check, renderer=NoRenderer())
+    export = Export(records=records, check=check, figures=NO_FIGURES, renderer=NoRenderer())
     writing = Writing(projects=Projects(store=store, now=lambda: AT), records=records, check=check, export=export)
     tools = LocalTools(writing_tools(writing, Budget(answers=answers, most=1)))
     await call_tool(tools, "project_create", {"title": "A study"})

@@ -71,7 +71,7 @@ class GetArguments(Arguments):
 class UpdateArguments(Arguments):
     task_id: TaskId = Field(alias="taskId", description="Which one, by its id.")
     status: Literal["pending", "in_progress", "completed", "deleted"] | None = Field(
-        default=None, description="How far it is. `in_progress` before you begin, `completed` once it is checked."
+        default=None, description="`in_progress` before you begin, `completed` once it is checked."
     )
     subject: Line | None = Field(default=None, min_length=1, max_length=MAX_LINE_CHARACTERS)
     description: str | None = Field(default=None, max_length=MAX_DESCRIPTION_CHARACTERS)
@@ -84,18 +84,18 @@ class UpdateArguments(Arguments):
         default_factory=list[str],
         alias="addBlockedBy",
         max_length=MAX_TASKS,
-        description="Ids of tasks to be completed before this one begins.",
+        description="Ids of tasks to complete before this one.",
     )
     add_blocks: list[TaskId] = Field(
         default_factory=list[str],
         alias="addBlocks",
         max_length=MAX_TASKS,
-        description="Ids of tasks that this one is to be completed before.",
+        description="Ids of tasks to complete after this one.",
     )
     metadata: dict[Annotated[Words, StringConstraints(min_length=1, max_length=64)], Value] = Field(
         default_factory=dict[str, Value],
         max_length=MAX_ENTRIES,
-        description="Entries to keep with it, beside those that are there; null removes one.",
+        description="Entries to add or change; null removes one.",
     )
 
 
