@@ -1,6 +1,7 @@
 import { createI18n } from 'vue-i18n'
 import { recall, remember } from '@/shared/lib/storage'
 import en from './en'
+import type { Texts } from './texts'
 
 export type Language = 'en' | 'zh'
 /** Each by its own name. */
@@ -21,14 +22,14 @@ export const i18n = createI18n({
   legacy: false,
   locale: 'en' as Language,
   fallbackLocale: 'en',
-  messages: { en, zh: {} as typeof en },
+  messages: { en: en as Texts, zh: {} as Texts },
   datetimeFormats: { en: { short, clock }, zh: { short, clock } },
 })
 
 /** Only the texts of the language that is shown are loaded; English comes with the page. */
 const loaded: Record<Language, boolean> = { en: true, zh: false }
 
-export function addTexts(language: Language, texts: typeof en): void {
+export function addTexts(language: Language, texts: Texts): void {
   i18n.global.setLocaleMessage(language, texts)
   loaded[language] = true
 }
@@ -57,4 +58,17 @@ function show(language: Language): Promise<void> {
     },
     () => undefined,
   )
+}
+
+let later: Promise<void> | null = null
+/** The English texts of what is not shown at first, which another language falls back to; asked for again where they did not come. */
+export function laterTexts(): Promise<void> {
+  later ??= import('./enLater').then(
+    ({ default: texts }) => i18n.global.mergeLocaleMessage('en', texts),
+    (error: unknown) => {
+      later = null
+      throw error
+    },
+  )
+  return later
 }

@@ -1,9 +1,9 @@
 import { zhArguments } from './zhArguments'
 import { zhPhrases } from './zhPhrases'
-import type en from './en'
+import type { Texts } from './texts'
 import { zhProblems } from './zhProblems'
 
-const zh: typeof en = {
+const zh: Texts = {
   app: { name: 'Deskmate' },
   action: { close: '关闭', cancel: '取消', tryAgain: '重试', discard: '放弃', dismiss: '知道了' },
   part: {

@@ -1,5 +1,6 @@
 /** The composer in tests, with a server that takes `good.txt`, takes `slow.txt` when told, and refuses all others. */
 import { render, screen } from '@testing-library/vue'
+import { createPinia, getActivePinia } from 'pinia'
 import { vi } from 'vitest'
 import { ApiError } from '@/api/problems'
 import { i18n } from '@/i18n'
@@ -25,7 +26,7 @@ export function show(props: { isRunning?: boolean; isWaiting?: boolean; sessionI
   const ensureSession = () => Promise.resolve('s')
   return render(ComposerBox, {
     props: { writer: 'u', sessionId: 's', isRunning: false, isStopping: false, ensureSession, ...props },
-    global: { plugins: [i18n] },
+    global: { plugins: [i18n, getActivePinia() ?? createPinia()] },
   })
 }
 export const field = (): HTMLElement => screen.getByRole('textbox', { name: 'Message' })

@@ -21,7 +21,7 @@ beforeEach(async () => {
   isAway = false
   server = startFakeServer({
     'GET /sessions/s/state': () => json({ session: dated, sandbox: null, last_seq: 1 }),
-    'GET /sessions/s/events?format=json&before=9007199254740992&limit=300': () =>
+    'GET /sessions/s/events?format=json&before=9007199254740992&limit=300&on_path=true': () =>
       json({ items: [started], last_seq: 1, has_more: false }),
     'GET /sessions/s/events': ({ signal }) => ifThere(() => (stream = openFakeStream(signal)).response)(),
     'POST /sessions/s/messages': ifThere(() => json({ message_id: 'm2', run_id: 'r', seq: 3, duplicate: false }, 202)),

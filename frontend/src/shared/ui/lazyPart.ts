@@ -1,4 +1,5 @@
 import { defineAsyncComponent, h, type Component, type FunctionalComponent } from 'vue'
+import { laterTexts } from '@/i18n'
 import PartFailed from './PartFailed.vue'
 
 const TRIES = 3
@@ -10,7 +11,7 @@ type Loader<Part extends Component> = () => Promise<{ default: Part }>
  */
 export function lazyPart<Part extends Component>(load: Loader<Part>, meanwhile?: Component): Part {
   return defineAsyncComponent({
-    loader: async () => (await load()).default,
+    loader: async () => (await Promise.all([load(), laterTexts()]))[0].default,
     loadingComponent: meanwhile,
     errorComponent: PartFailed,
     delay: 0,
