@@ -9,7 +9,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import pypdfium2
 
@@ -160,7 +160,7 @@ def docx_text(content: bytes) -> str:
 def pdf_text(content: bytes) -> str:
     """A line for each line of a page."""
     document = pypdfium2.PdfDocument(content)
-    pages = [page.get_textpage().get_text_bounded() for page in document]
+    pages = [str(cast("Any", page.get_textpage()).get_text_bounded()) for page in document]
     return _lines("\n".join(pages).replace("\r", "").split("\n"))
 
 

@@ -1,4 +1,5 @@
 import { createI18n } from 'vue-i18n'
+import { setLaterTexts } from '@/shared/lib/laterTexts'
 import { recall, remember } from '@/shared/lib/storage'
 import en from './en'
 import type { Texts } from './texts'
@@ -62,7 +63,7 @@ function show(language: Language): Promise<void> {
 
 let later: Promise<void> | null = null
 /** The English texts of what is not shown at first, which another language falls back to; asked for again where they did not come. */
-export function laterTexts(): Promise<void> {
+function loadLater(): Promise<void> {
   later ??= import('./enLater').then(
     ({ default: texts }) => i18n.global.mergeLocaleMessage('en', texts),
     (error: unknown) => {
@@ -72,3 +73,4 @@ export function laterTexts(): Promise<void> {
   )
   return later
 }
+setLaterTexts(loadLater)

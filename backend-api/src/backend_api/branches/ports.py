@@ -24,8 +24,8 @@ class Selection:
 
 
 class BranchStore(Protocol):
-    """All that was said in a session, on whatever path. It has more than seven methods, as each action reads and changes
-    the paths in its own way."""
+    """All that was said in a session, on whatever path. It has more than seven methods, as each action reads and
+    changes the paths in its own way."""
 
     async def tree(self, session_id: SessionId) -> Tree:
         """As it is now."""

@@ -1,5 +1,5 @@
 import { defineAsyncComponent, h, type Component, type FunctionalComponent } from 'vue'
-import { laterTexts } from '@/i18n'
+import { laterTexts } from '@/shared/lib/laterTexts'
 import PartFailed from './PartFailed.vue'
 
 const TRIES = 3
