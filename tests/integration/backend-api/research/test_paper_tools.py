@@ -69,7 +69,7 @@ async def test_each_answers_with_the_words_of_others_marked(tools: Tools) -> Non
 
 async def test_a_search_tells_ids_and_shows_results(tools: Tools) -> None:
     done = await tools.call("papers_search", query="Deep Residual Learning for Image Recognition", limit=1)
-    assert "1. Deep Residual Learning for Image Recognition (2016). Kaiming He, Jian Sun. A Journal." in done.output
+    assert "1. Deep Residual Learning for Image Recognition (2016). Kaiming He, Jian Sun. 2016 IEEE" in done.output
     assert f"doi:{KNOWN[1].doi} arxiv:1512.03385 openalex:{KNOWN[1].openalex} s2:{KNOWN[1].s2}" in done.output
     shown = SearchDisplay.model_validate(done.display)
     assert [one.url for one in shown.results] == [f"https://doi.org/{KNOWN[1].doi}"]
