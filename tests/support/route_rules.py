@@ -15,6 +15,8 @@ from fastapi import FastAPI
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import iter_route_contexts
 
+from support.research.pdfs import pdf_of
+
 Json = dict[str, Any]
 
 
@@ -137,7 +139,10 @@ GATEWAY: dict[str, Rule] = _DOCS | {
     "GET /api/corpus/tags": USER,
     "GET /api/corpus/export": USER,
     "POST /api/corpus/import": Rule(kind=Kind.USER, params={"format": "bibtex"}, files=_BIBLIOGRAPHY),
-    "POST /api/corpus/match": Rule(kind=Kind.USER, files=_BIBLIOGRAPHY),
+    "POST /api/corpus/match": Rule(
+        kind=Kind.USER,
+        files={"file": ("paper.pdf", pdf_of(["Of an unknown paper", "and some words about what was done in it"]))},
+    ),
     "POST /api/corpus/sources/{source}/test": Rule(kind=Kind.USER, json={"key": "a-key"}),
     "POST /api/corpus": Rule(kind=Kind.USER, json={"id": "10.1000/nothing"}),
     "GET /api/corpus/{record_id}": USER,
@@ -304,7 +309,7 @@ TOOL_API: dict[str, Rule] = {
     "GET /files/text": endpoint("files", params={"path": "a.txt"}),
     "PUT /files/text": endpoint("files", json={"path": "no/a.txt", "content": "", "if_match": "none"}),
     "POST /files/move": endpoint("files", json={"source": "none", "destination": "other"}),
-    "POST /files/folder": endpoint("files", json={"path": ".agent"}),
+    "POST /files/folder": endpoint("files", json={"path": "made"}),
     "DELETE /files": endpoint("files", params={"path": "none"}),
     "PUT /skills/{name}": endpoint("files"),
     "POST /mcp": endpoint(*_ANY_SCOPE, json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"}),

@@ -244,7 +244,7 @@ async def test_the_desktop_is_enlarged_and_escape_puts_it_back(desktop_stack: St
         await page.keyboard.press("Escape")
         await expect(shrink).to_be_hidden()
         await narrower(page, before + 1)
-        await expect(page.get_by_role("button", name="Stop")).to_be_visible()  # it stopped nothing
+        await expect(page.get_by_role("button", name="Stop", exact=True)).to_be_visible()  # it stopped nothing
 
         await page.get_by_role("button", name="Take control").click()
         await expect(page.get_by_role("application", name="You have control")).to_be_visible(timeout=PATIENT_MS)

@@ -31,7 +31,7 @@ async def test_the_buttons_of_the_composer_give_it_to_the_field(stack: Stack) ->
         await composer(page).fill("run true")
         await press(page.get_by_role("button", name="Send without interrupting"))
         await expect(composer(page)).to_be_focused()
-        await press(page.get_by_role("button", name="Stop"))
+        await press(page.get_by_role("button", name="Stop", exact=True))
         await expect(composer(page)).to_be_focused()
 
 

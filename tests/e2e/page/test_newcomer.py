@@ -21,7 +21,7 @@ async def test_a_newcomer_sees_the_tour_the_desktop_and_the_file(desktop_stack: 
         await expect(page.get_by_text("demo model", exact=False).first).to_be_visible()
         await say(page, "Show me what you can do")
         await expect(transcript(page)).to_contain_text("demo model", ignore_case=True, timeout=20_000)
-        await expect(page.get_by_role("button", name="Stop")).to_be_hidden(timeout=120_000)
+        await expect(page.get_by_role("button", name="Stop", exact=True)).to_be_hidden(timeout=120_000)
 
         # The panel followed the agent to its browser.
         await expect(page.get_by_role("tab", name="Browser", selected=True)).to_be_visible()

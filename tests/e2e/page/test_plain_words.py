@@ -126,7 +126,7 @@ async def test_a_computer_that_starts_on_after_a_stop_is_shown_when_it_is_there(
     async with chromium() as browser:
         page = await browser.new_page(viewport=WIDE, locale="en")
         await begun(page, stack, "run sleep 60")
-        await page.get_by_role("button", name="Stop").click()
+        await page.get_by_role("button", name="Stop", exact=True).click()
         await expect(transcript(page).locator("[data-kind=end]")).to_be_attached(timeout=PATIENT_MS)
         if await page.get_by_role("button", name="Hide computer").count() == 0:
             await page.get_by_role("button", name="Show computer").click()

@@ -99,7 +99,7 @@ async def test_the_computer_takes_room_once_there_is_one_and_a_long_line_stays_i
         await opened(page, stack, used)
         await say(page, f"run echo {'w' * 300}")
         await expect(panel).to_be_visible(timeout=PATIENT_MS)
-        await expect(page.get_by_role("button", name="Stop")).to_be_hidden(timeout=PATIENT_MS)
+        await expect(page.get_by_role("button", name="Stop", exact=True)).to_be_hidden(timeout=PATIENT_MS)
         blocks = transcript(page).locator("[data-kind=assistant] pre")
         await expect(blocks.last).to_contain_text("www")
         assert await blocks.evaluate_all("all => all.every(block => block.scrollWidth <= block.clientWidth)")

@@ -117,6 +117,7 @@ def test_a_route_opens_to_its_scope_alone(endpoint: RunningEndpoint, client: htt
                 wrong.append((route, scope, answer.status_code))
     assert wrong == []
     (endpoint.workspace / "a.txt").unlink()
+    (endpoint.workspace / "made").rmdir()
 
 
 def test_a_tool_opens_to_its_scope_alone(endpoint: RunningEndpoint, client: httpx.Client) -> None:

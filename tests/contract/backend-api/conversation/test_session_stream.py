@@ -6,6 +6,7 @@ import asyncio
 import json
 import uuid
 from collections.abc import AsyncGenerator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -24,25 +25,33 @@ from backend_api.agent.events import (
 from backend_api.conversations.application.event_json import event_fields, event_json
 from backend_api.conversations.application.follow_events import live_reader
 from backend_api.conversations.domain.entity import RunId
+from backend_api.conversations.ports import SessionStream
 from backend_api.conversations.redis.session_stream import RedisSessionStream
 from backend_api.kit.errors import SlowReaderError
 from backend_api.kit.ids import SessionId
 from backend_api.kit.in_process_notifier import InProcessNotifier
-from support.backend_stores import LiveChannels, redis_channels
+from backend_api.kit.notifier import Notifier
+from support.backend_stores import redis_channels
 from support.memory.session_stream import MemorySessionStream
 from support.servers import Server
 
 RUN = RunId("r")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Channels:
+    stream: SessionStream
+    notifier: Notifier
+
+
 @pytest.fixture(params=["memory", "redis"])
-async def live(request: pytest.FixtureRequest) -> AsyncGenerator[LiveChannels]:
+async def live(request: pytest.FixtureRequest) -> AsyncGenerator[Channels]:
     if request.param == "memory":
-        yield LiveChannels(stream=MemorySessionStream(), notifier=InProcessNotifier())
+        yield Channels(stream=MemorySessionStream(), notifier=InProcessNotifier())
         return
     server: Server = request.getfixturevalue("redis_server")
     async with redis_channels(server.uri) as opened:
-        yield opened
+        yield Channels(stream=opened.stream, notifier=opened.notifier)
 
 
 @pytest.fixture
@@ -64,7 +73,7 @@ def _scripts_called(client: redis.Redis) -> int:
     return stats["cmdstat_evalsha"]["calls"]
 
 
-async def test_every_reader_gets_what_is_published_in_order(live: LiveChannels, session_id: SessionId) -> None:
+async def test_every_reader_gets_what_is_published_in_order(live: Channels, session_id: SessionId) -> None:
     done = stored(session_id, 4, MessageCompleted(message_id="m", text="Hey \U0001f600"))
     async with (
         asyncio.timeout(30),
@@ -83,9 +92,7 @@ async def test_every_reader_gets_what_is_published_in_order(live: LiveChannels, 
             assert (text, event) == ("Hey \U0001f600", done)
 
 
-async def test_who_comes_late_gets_the_text_so_far_once_from_the_start(
-    live: LiveChannels, session_id: SessionId
-) -> None:
+async def test_who_comes_late_gets_the_text_so_far_once_from_the_start(live: Channels, session_id: SessionId) -> None:
     for offset, text in ((0, "a\U0001f600"), (2, "b"), (3, "c")):
         await live.stream.show(session_id, RUN, delta(offset, text))
     await live.stream.show(session_id, RUN, ThinkingDelta(message_id="m", offset=0, text="hm"))
@@ -98,7 +105,7 @@ async def test_who_comes_late_gets_the_text_so_far_once_from_the_start(
 
 
 async def test_who_comes_late_is_told_what_the_model_had_read(
-    redis_server: Server, live: LiveChannels, session_id: SessionId
+    redis_server: Server, live: Channels, session_id: SessionId
 ) -> None:
     await live.stream.show(session_id, RUN, MessageDelta(message_id="m", offset=0, text="Hey", seen_seq=7))
     await live.stream.show(session_id, RUN, ThinkingDelta(message_id="t", offset=0, text="hm", seen_seq=7))
@@ -111,7 +118,7 @@ async def test_who_comes_late_is_told_what_the_model_had_read(
 
 @pytest.mark.parametrize("call_id", ["call 1 2 x\ny", "呼叫-\U0001f600", "7"])
 async def test_a_call_is_followed_whatever_its_provider_calls_it(
-    redis_server: Server, live: LiveChannels, session_id: SessionId, call_id: str
+    redis_server: Server, live: Channels, session_id: SessionId, call_id: str
 ) -> None:
     pieces = [ToolOutput(call_id=call_id, offset=offset, text=text) for offset, text in ((0, "1 2 "), (4, "\n3"))]
     for piece in pieces:
@@ -170,7 +177,7 @@ async def test_each_piece_reads_the_same_in_every_process(redis_server: Server, 
 
 
 async def test_a_reader_waits_no_longer_than_it_is_told_and_loses_nothing(
-    live: LiveChannels, session_id: SessionId
+    live: Channels, session_id: SessionId
 ) -> None:
     done = stored(session_id, 3, MessageCompleted(message_id="before", text=""))
     async with asyncio.timeout(30), live_reader(live.stream, session_id) as reader:
@@ -191,7 +198,7 @@ async def test_a_reader_waits_no_longer_than_it_is_told_and_loses_nothing(
         assert await reader.next_within(0.01) is None
 
 
-async def test_a_text_that_is_stored_is_forgotten(live: LiveChannels, session_id: SessionId) -> None:
+async def test_a_text_that_is_stored_is_forgotten(live: Channels, session_id: SessionId) -> None:
     await live.stream.show(session_id, RUN, delta(0, "abc"))
     await live.stream.append(session_id, [stored(session_id, 4, MessageCompleted(message_id="m", text="abc"))])
     await live.stream.show(session_id, RUN, delta(0, "left over", "other"))
@@ -203,7 +210,7 @@ async def test_a_text_that_is_stored_is_forgotten(live: LiveChannels, session_id
 
 
 async def test_what_a_dead_worker_was_writing_is_forgotten_when_another_begins_anew(
-    live: LiveChannels, session_id: SessionId
+    live: Channels, session_id: SessionId
 ) -> None:
     await live.stream.show(session_id, RUN, delta(0, "half an ans"))
     again = stored(session_id, 5, RunStarted(run_id=RUN, message_id="u", model="m", worker="w", attempt=2))
@@ -228,7 +235,7 @@ async def test_what_a_writer_that_lost_its_run_had_begun_is_gone_when_the_run_go
             assert [event.payload for event in await channels.stream.texts(session_id)] == [delta(0, "whole", "new")]
 
 
-async def test_sessions_do_not_hear_each_other(live: LiveChannels, session_id: SessionId) -> None:
+async def test_sessions_do_not_hear_each_other(live: Channels, session_id: SessionId) -> None:
     other = SessionId(uuid.uuid4().hex)
     async with asyncio.timeout(30), live_reader(live.stream, session_id) as reader:
         await live.stream.show(other, RUN, delta(0, "not yours"))
@@ -236,7 +243,7 @@ async def test_sessions_do_not_hear_each_other(live: LiveChannels, session_id: S
         assert (await anext(reader)).payload == delta(0, "yours")
 
 
-async def test_a_reader_that_does_not_read_is_let_go(live: LiveChannels, session_id: SessionId) -> None:
+async def test_a_reader_that_does_not_read_is_let_go(live: Channels, session_id: SessionId) -> None:
     end = stored(session_id, 1, RunFinished(run_id=RUN, status="stopped"))
     async with (
         asyncio.timeout(30),

@@ -6,11 +6,12 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import pytest
 
+from support.backend_stores import redis_channels
 from support.gateway import Gateway, run_gateway
 from support.research.fake_sources import Fakes, fake_sources
 from support.research.known_papers import KNOWN
@@ -50,7 +51,9 @@ class Library:
 
 @pytest.fixture
 async def library(mongo_server: Server, redis_server: Server, mongo_database_name: str) -> AsyncGenerator[Library]:
-    async with fake_sources() as fakes:
+    async with fake_sources() as fakes, redis_channels(redis_server.uri) as live:
+        # Answers of sources are kept there for days, and those of other tests had other faults.
+        await cast("Any", live.redis).flushdb()
         urls = {name: url for name, url in fakes.urls.items() if name != "files"}
         async with run_gateway(
             mongo_server.uri, mongo_database_name, redis_server.uri, fetch_hosts=fakes.hosts, source_urls=urls
