@@ -47,8 +47,6 @@ from backend_api.kit.redis.notifier import RedisNotifier
 from backend_api.main.stores import DOCUMENTS, connect
 from backend_api.mcp.mongo.mcp_servers import MongoMcpServers
 from backend_api.mcp.mongo.mcp_sign_ins import MongoSignIns
-from backend_api.memories.mongo import MongoMemories
-from backend_api.memories.ports import MemoriesStore
 from backend_api.previews.mongo.opened_ports import MongoOpenedPorts
 from backend_api.previews.ports import OpenedPorts
 from backend_api.runs.mongo.run_ledger import MongoRunLedger
@@ -107,7 +105,6 @@ class MongoStores(ConversationStores):
     mcp_servers: MongoMcpServers
     sign_ins: MongoSignIns
     skills: SkillStore
-    memories: MemoriesStore
     kept_calls: KeptCalls
     background: BackgroundCommands
     schedules: Schedules
@@ -179,7 +176,6 @@ async def mongo_stores(
             mcp_servers=MongoMcpServers(),
             sign_ins=MongoSignIns(),
             skills=MongoSkillStore(database),
-            memories=MongoMemories(),
             kept_calls=MongoKeptCalls(database, most=kept_calls_most),
             background=MongoBackgroundCommands(database, starts_within_s=BEGINS_WITHIN_S),
             schedules=MongoSchedules(database, unseen_most=unseen_most, sessions_most=sessions_most),

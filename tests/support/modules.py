@@ -14,11 +14,11 @@ from backend_api.background.capability import BACKGROUND
 from backend_api.folders.capability import folder_capability
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.main.modules import MODULES
-from backend_api.memories.capability import memories_capability
 from backend_api.module import Module
 from backend_api.runs import agent_tools
 from backend_api.skills.capability import skills_capability
 from backend_api.targets.capability import target_capability
+from support.of_modules import ALL
 
 MODULE_DOCUMENTS: Sequence[type[Document]] = [one for module in MODULES for one in module.documents]
 
@@ -71,7 +71,7 @@ async def no_target(session_id: SessionId) -> None:
 
 OF_MODULES: Sequence[Capability] = [
     skills_capability(nothing_loaded, ()),
-    memories_capability(nothing_loaded),
+    *(one.capability for one in ALL),
     folder_capability(no_folder),
     target_capability(no_target),
     BACKGROUND,

@@ -1,4 +1,4 @@
-"""Agents that work for the main one, what they share, and what is remembered: in real sandboxes."""
+"""Agents that work for the main one and what they share, in real sandboxes."""
 
 from __future__ import annotations
 
@@ -134,33 +134,6 @@ async def test_all_agents_of_a_session_have_the_same_tasks_and_each_its_own_todo
         ("Plant", "in_progress"),
     ]
     assert [one["content"] for one in state["todos"]] == ["Dig", "Plant"]
-
-
-async def test_what_is_remembered_is_there_in_the_next_session_and_within_its_cap(
-    scripted: Scripted, api: ApiClient
-) -> None:
-    first = await api.new_session(title="named")
-    scripted.answer(
-        calls(
-            call("memory_create", path="/memories/tea.md", file_text="Drinks green tea.\nNo sugar."),
-            call("memory_create", path="/memories/long.md", file_text="x" * 4_097),
-            call("memory_create", path="/memories/../etc/passwd", file_text="x"),
-        ),
-        SAID,
-    )
-    kept, long, outside = await results(api, first, await api.ask(first, "remember my tea"))
-    assert "/memories/tea.md" in kept
-    assert "4,096" in long
-    assert "/memories" in outside
-    assert [one["path"] for one in (await api.json("GET", "/memories"))["items"]] == ["tea.md"]
-    second = await api.new_session(title="named")
-    scripted.answer(calls(call("memory_view", path="/memories/tea.md")), SAID)
-    (read,) = await results(api, second, await api.ask(second, "what do I drink?"))
-    assert "No sugar." in read
-    assert "Drinks green tea." in said_in(scripted.model.requests[-2])
-    one = await api.http.get("/memories/tea.md")
-    answer = await api.http.delete("/memories/tea.md", headers={"If-Match": one.headers["ETag"]})
-    assert answer.status_code in (204, 200), answer.text
 
 
 async def test_code_keeps_what_it_had_from_call_to_call_and_shows_pictures(scripted: Scripted, api: ApiClient) -> None:

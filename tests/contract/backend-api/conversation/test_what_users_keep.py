@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 
 import pytest
 
@@ -12,6 +11,7 @@ from backend_api.agent.subagent_kinds import SubagentKind
 from backend_api.conversations.domain.entity import Claimant
 from backend_api.skills.library.archives import skill_of
 from support.backend_stores import ANNA, BERT, MongoStores
+from support.of_modules import ALL, OfModule
 
 SKILL = skill_of({"SKILL.md": b"---\nname: knots\ndescription: How to tie.\n---\nTie it."})
 
@@ -24,11 +24,15 @@ async def keep_skill(stores: MongoStores) -> None:
     await stores.skills.put(ANNA, SKILL, source=None, most=5)
 
 
-async def keep_memory(stores: MongoStores) -> None:
-    assert await stores.memories.replace(replace(await stores.memories.get(ANNA), texts={"tea.md": "Likes tea"}))
+def kept_of(module: OfModule) -> Callable[[MongoStores], Awaitable[None]]:
+    async def keep(stores: MongoStores) -> None:
+        del stores
+        await module.keep(ANNA)
+
+    return keep
 
 
-@pytest.mark.parametrize("keep", [keep_kind, keep_skill, keep_memory])
+@pytest.mark.parametrize("keep", [keep_kind, keep_skill, *map(kept_of, ALL)])
 async def test_runs_of_its_user_are_told_to_look_and_no_others(
     stores: MongoStores, keep: Callable[[MongoStores], Awaitable[None]]
 ) -> None:

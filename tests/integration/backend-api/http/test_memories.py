@@ -71,6 +71,14 @@ async def test_a_server_that_keeps_none_says_so(
             assert_problem(answer, 404, "memory_disabled")
 
 
+async def test_a_nul_is_refused_and_what_is_not_there_is_not_deleted(gateway: Gateway) -> None:
+    http, anna = gateway.client, await gateway.user("anna")
+    refused = await http.put(TEA, json={"content": "a\0b"}, headers=anna)
+    assert_problem(refused, 422)
+    assert "NUL" in refused.json()["detail"]
+    assert_problem(await http.delete(TEA, headers=anna), 404)
+
+
 def assert_problem(answer: httpx.Response, status: int, code: str | None = None) -> None:
     assert answer.status_code == status, answer.text
     assert answer.headers["Content-Type"] == "application/problem+json"

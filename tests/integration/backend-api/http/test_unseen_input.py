@@ -51,7 +51,6 @@ async def test_a_nul_within_a_text_is_refused_with_the_reason_and_never_an_error
         ("POST", f"{session}/messages", {"text": "a", "client_message_id": "a\0"}),
         ("PATCH", session, {"title": "a\0b"}),
         ("PATCH", session, {"options": {"denied_tools": ["a\0"]}}),
-        ("PUT", "/api/memories/note.md", {"content": "a\0b"}),
         ("PUT", "/api/mcp/box", {"command": "x", "args": ["a\0b"]}),
         ("PUT", "/api/mcp/box", {"command": "x", "env": {"A\0": "b"}}),
         ("PUT", "/api/settings/agent/default_preset", {"value": {"a\0": 1}}),
@@ -79,7 +78,6 @@ async def test_deleting_what_is_not_there_is_not_found(gateway: Gateway) -> None
     anna = await gateway.user("anna")
     session = f"/api/sessions/{await gateway.session(anna)}"
     for path in (
-        "/api/memories/nothing.md",
         "/api/sessions/nothing",
         "/api/schedules/nothing",
         "/api/skills/nothing",

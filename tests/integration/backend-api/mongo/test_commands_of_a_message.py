@@ -26,9 +26,7 @@ from backend_api.conversations.ports import SessionStream
 from backend_api.identity.application.limits import Limits
 from backend_api.identity.in_process_rate_limiter import InProcessRateLimiter
 from backend_api.kit.background_tasks import background_task
-from backend_api.kit.ids import SessionId, UserId
-from backend_api.memories.capability import memories_capability
-from backend_api.memories.domain import MemoryFile
+from backend_api.kit.ids import SessionId
 from backend_api.runs.application.run_services import RunOptions, RunServices
 from backend_api.runs.application.title_sessions import TitleSessions
 from backend_api.runs.application.worker import Worker
@@ -41,6 +39,7 @@ from backend_api.skills.library.library import read_library
 from support.backend_stores import ANNA, ConversationStores, mongo_stores
 from support.memory.sandboxes import MemorySandboxes, MemoryWorkspace
 from support.memory.session_stream import MemorySessionStream
+from support.of_modules import ALL
 from support.scripted import SCRIPTED, HandlerBox, OneModel, ScriptedModel
 from support.servers import Server
 from support.stage import WatchedNotifier, until, working
@@ -121,11 +120,7 @@ async def conversation(
     called = [[call, FinishPart("tool_calls")] for call in calls]
     async with mongo_stores(server.uri, database_name) as stores:
         offers = SkillOffers(OwnSkills(stores.skills, read_library()))
-
-        async def memories_of(user_id: UserId) -> list[MemoryFile]:
-            return (await stores.memories.get(user_id)).files
-
-        of_modules = [skills_capability(offers, offers.shared), memories_capability(memories_of)]
+        of_modules = [skills_capability(offers, offers.shared), *(one.stored for one in ALL)]
         services = RunServices(
             ledger=stores.ledger,
             log=stores.log,

@@ -39,13 +39,12 @@ from backend_api.agent.tools.think import THINK
 from backend_api.conversations.domain.entity import RunStatus
 from backend_api.folders.domain import Folder, FolderId
 from backend_api.kit.ids import SessionId, UserId
-from backend_api.memories.domain import MemoryFile
-from backend_api.memories.tools import memory_tools
 from backend_api.models.providers import PROVIDERS
 from backend_api.runs.capabilities import capabilities
 from backend_api.skills.application.skill_offers import SkillOffer
 from backend_api.targets.capability import RemoteHost
 from support.modules import OF_MODULES, known_tools
+from support.of_modules import ALL, OfModule
 from support.photographs import png
 from support.scripted import ANY, SCRIPTED, HandlerBox, Script, ScriptedModel
 from support.stage import Stage, until, worker_for, working
@@ -222,13 +221,11 @@ async def target(table: Table) -> None:
     assert isinstance(told.judge(ProposedCall(tool=browser, arguments={})), Deny)
 
 
-async def memories(table: Table) -> None:
-    tools = [spec for spec in (one.spec for one in memory_tools(None)) if spec.name == "memory_view"]
-    setup = replace(ANY, tools=tools, loaded={"memories": [MemoryFile(path="tea.md", content="Likes tea")]})
-    told = Capabilities(table(), setup)
-    assert "memories of this person that last" in told.system_prompt()
-    conversation = Conversation(turns=[], seen_seq=1, next_turn=1, is_answered=False)
-    assert any("/memories/tea.md (9 bytes): Likes tea" in note.text for note in told.notes(conversation))
+def shown_by(module: OfModule) -> Callable[[Table], Awaitable[None]]:
+    async def show(table: Table) -> None:
+        module.show(table())
+
+    return show
 
 
 async def denied_tools(table: Table) -> None:
@@ -283,7 +280,7 @@ SHOWN_BY: dict[str, Callable[[Table], Awaitable[None]]] = {
     "old results": old_results,
     "current date": current_date,
     "folder instructions": folder_instructions,
-    "memories": memories,
+    **{one.capability.name: shown_by(one) for one in ALL},
     "folder": folder,
     "target": target,
     "denied tools": denied_tools,

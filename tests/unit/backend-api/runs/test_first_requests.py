@@ -22,13 +22,13 @@ from backend_api.agent.tool import Done, Tool, ToolCall, ToolSpec
 from backend_api.agent.tool_families import DESKTOP, PAIR, choose_told
 from backend_api.agent.tools.task import TaskTool, task_tool
 from backend_api.agent.tools.team import TeamTools, team_tools
-from backend_api.memories.domain import MemoryFile
 from backend_api.models.anthropic import computer as anthropic_computer
 from backend_api.models.openai import chat_messages
 from backend_api.models.openai import computer as openai_computer
 from backend_api.runs.capabilities import capabilities
 from backend_api.skills.application.skill_offers import SkillOffer
 from support.modules import OF_MODULES, known_tools
+from support.of_modules import ALL
 
 MOST_BYTES, MOST_TOOLS = 24_000, 30
 PRESETS = {preset.id: preset for preset in read_presets()}
@@ -121,10 +121,10 @@ async def test_a_first_request_is_small_for_every_agent_of_every_preset(preset: 
 async def test_what_a_person_has_of_their_own_makes_it_no_larger() -> None:
     skills = [SkillOffer(name=f"skill-{number}", description="Does work of one kind. " * 12) for number in range(60)]
     kinds = [SubagentKind(name=f"kind-{number}", description="Does such work. " * 18) for number in range(40)]
-    memories = [MemoryFile(path=f"note-{number}.md", content="What they like. " * 10) for number in range(60)]
+    much = {one.capability.name: one.much for one in ALL}
     for preset in PRESETS.values():
         setup = Setup(now=lambda: datetime(2026, 1, 1, tzinfo=UTC), preset=preset)
-        setup = replace(setup, kinds=kinds, loaded={"memories": memories, "skills": skills}, mcp_tools=SERVERS)
+        setup = replace(setup, kinds=kinds, loaded={**much, "skills": skills}, mcp_tools=SERVERS)
         request = await first_request(setup)
         assert len(request.tools) <= MOST_TOOLS
         assert max(sizes(request).values()) <= MOST_BYTES, (preset.id, sizes(request))

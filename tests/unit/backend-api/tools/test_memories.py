@@ -142,3 +142,32 @@ async def test_only_the_agent_that_the_person_talks_to_has_them_and_none_where_t
 def test_what_changes_them_counts_as_a_change_in_plan_mode_and_before_an_approval() -> None:
     effects = {tool.spec.name: tool.spec.effect for tool in memory_tools(None)}
     assert effects == {"memory_view": "reads", **dict.fromkeys(NAMES, "writes")}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field", "told"),
+    [
+        *(({"path": text, "file_text": "tea"}, "path", "signs that nobody sees") for text in ("\u200b", "\u3164")),
+        ({"path": "a\0b", "file_text": "tea"}, "path", "NUL (U+0000)"),
+        ({"path": "tea.md", "file_text": "a\0b"}, "file_text", "NUL (U+0000)"),
+    ],
+)
+async def test_a_text_with_nul_or_in_which_nothing_is_seen_is_refused(
+    arguments: dict[str, Any], field: str, told: str
+) -> None:
+    memories = made()
+    done = await call_tool(MemoryTools(memories), "memory_create", arguments)
+    assert not done.success
+    assert f"- {field}: " in done.output
+    assert told in done.output
+    assert (await memories.read(UserId("u"))).texts == {}
+
+
+async def test_no_part_of_a_path_is_unseen() -> None:
+    memories = made()
+    done = await call_tool(
+        MemoryTools(memories), "memory_create", {"path": "/memories/\u3164/tea.md", "file_text": "tea"}
+    )
+    assert not done.success
+    assert "The path of a memory is" in done.output
+    assert (await memories.read(UserId("u"))).texts == {}

@@ -14,15 +14,7 @@ from backend_api.agent.tools.task import task_tool
 from backend_api.agent.tools.tasks import task_tools
 from backend_api.agent.tools.team import team_tools
 from backend_api.agent.tools.todos import todo_tools
-from backend_api.kit.ids import UserId
-from backend_api.kit.masking import Mask
-from backend_api.memories.application import ChangeMemories
-from backend_api.memories.tools import memory_tools
-from support.memory.memories import MemoryMemories
-from support.memory.store import MemoryStore
-from support.memory.user_settings import MemorySettingsStore
-from support.scripted import SCRIPTED, call_tool
-from support.user_settings import settings_parts
+from support.scripted import call_tool
 
 PLACES: list[tuple[str, dict[str, Any], str]] = [
     ("task_create", {}, "subject"),
@@ -33,19 +25,13 @@ PLACES: list[tuple[str, dict[str, Any], str]] = [
     ("spawn_teammate", {"name": "amy", "role": "digs"}, "prompt"),
     ("send_message", {"to": "amy"}, "content"),
     ("submit_plan", {}, "plan"),
-    ("memory_create", {"file_text": "tea"}, "path"),
 ]
 FILLER = "\u3164"
 """A letter without a shape."""
 
 
-def made() -> ChangeMemories:
-    own = settings_parts(MemorySettingsStore(MemoryStore()), SCRIPTED)
-    return ChangeMemories(store=MemoryMemories(), mask=Mask([]), open_settings=own.open_settings, is_enabled=True)
-
-
-async def run(name: str, arguments: dict[str, Any], memories: ChangeMemories | None = None) -> Done:
-    own = [*task_tools(), *todo_tools(), *team_tools(), *memory_tools(memories), PLAN_UPDATE, task_tool(), ask_user()]
+async def run(name: str, arguments: dict[str, Any]) -> Done:
+    own = [*task_tools(), *todo_tools(), *team_tools(), PLAN_UPDATE, task_tool(), ask_user()]
     return await call_tool(LocalTools(own), name, arguments)
 
 
@@ -66,7 +52,7 @@ async def test_a_text_in_which_nothing_is_seen_is_refused(
     assert "nothing but white space or signs that nobody sees" in done.output
 
 
-@pytest.mark.parametrize(("name", "beside", "field"), [*PLACES, ("memory_create", {"path": "tea.md"}, "file_text")])
+@pytest.mark.parametrize(("name", "beside", "field"), PLACES)
 async def test_a_text_with_nul_is_refused(name: str, beside: dict[str, Any], field: str) -> None:
     done = await run(name, beside | {field: "a\0b"})
     check_refused(done, field)
@@ -86,14 +72,6 @@ async def test_a_text_with_nul_is_refused(name: str, beside: dict[str, Any], fie
 )
 async def test_so_is_one_further_down(name: str, arguments: dict[str, Any], field: str) -> None:
     check_refused(await run(name, arguments), field)
-
-
-async def test_no_part_of_a_memorys_path_is_unseen() -> None:
-    memories = made()
-    done = await run("memory_create", {"path": f"/memories/{FILLER}/tea.md", "file_text": "tea"}, memories)
-    assert not done.success
-    assert "The path of a memory is" in done.output
-    assert (await memories.read(UserId("u"))).texts == {}
 
 
 async def test_what_may_be_empty_may_stay_so() -> None:

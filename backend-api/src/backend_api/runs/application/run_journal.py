@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
-from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
@@ -16,9 +15,7 @@ from backend_api.agent.changed_files import add_changed, changed_by
 from backend_api.agent.chosen import SessionChoices
 from backend_api.agent.conversation import Conversation
 from backend_api.agent.events import (
-    MAX_PREVIEW_CHARACTERS,
     NO_USAGE,
-    AttachmentRead,
     ContextNote,
     ContextOpened,
     Event,
@@ -38,18 +35,17 @@ from backend_api.agent.mcp_servers import KnownMcpServer
 from backend_api.agent.model_traces import TracedSoFar
 from backend_api.agent.open_agents import OpenAgents
 from backend_api.agent.recorded import Body, Recorded
-from backend_api.agent.shortening import shorten
 from backend_api.agent.tasks import TaskBoard
 from backend_api.agent.team import Team, updated
-from backend_api.agent.thread import MAX_RESULT_CHARACTERS, Thread
+from backend_api.agent.thread import Thread
 from backend_api.agent.threads import subagent_of
-from backend_api.agent.tool import Delegate, Done, OpenCall, ToolCall, Waits
+from backend_api.agent.tool import Delegate, Done, OpenCall, ToolCall
 from backend_api.agent.usage import combine
 from backend_api.agent.waits import Wait, WaitRefusedError
 from backend_api.conversations.domain.entity import Lease
 from backend_api.conversations.domain.errors import TasksEditedError
 from backend_api.conversations.domain.kept_calls import KeptCallsOfSession
-from backend_api.conversations.domain.live_text import MESSAGE, OUTPUT, THINKING
+from backend_api.conversations.domain.live_text import MESSAGE, THINKING
 from backend_api.conversations.ports import EventLog, RunLedger
 from backend_api.kit import measures
 from backend_api.kit.masking import Mask
@@ -57,17 +53,14 @@ from backend_api.runs.application.answer_count import AnswerCount
 from backend_api.runs.application.change_signal import ChangeSignal, RunningTeam
 from backend_api.runs.application.histories import History
 from backend_api.runs.application.model_traces import ModelTraces
+from backend_api.runs.application.open_calls import OpenCalls, result_of
 from backend_api.runs.application.run_stream import RunStream
-from service_kit.observation.spans import span
-from service_kit.terminal.screen import screen_text
 
 logger = logging.getLogger(__name__)
 
 WRITE_GRACE_S = 0.3
 LOOK_AGAIN_S = 0.25
 """Whether the person still controls the computer."""
-NOT_BEGUN = "Not begun."
-MAY_HAVE_HAPPENED = "Part of it may have happened."
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -146,8 +139,7 @@ class RunJournal:
         self._reading = asyncio.Lock()
         self._history = history or History(lease.run.session_id)
         self.tasks = TaskBoard(lambda: self._history.threads.main.tasks)
-        self._open_calls: dict[str, ToolCalled] = {}
-        self._unbegun_calls: set[str] = set()
+        self.calls = OpenCalls(lease.run, stream, self._history, self.tasks)
         self._agents = OpenAgents()
         self.answers_below = AnswerCount()
         self._next_turn = self._begun_turn = 0
@@ -156,7 +148,6 @@ class RunJournal:
         """Agents that work beside the main one."""
         self.changed = ChangeSignal()
         """Of what agents that work beside each other tell, and begin and end."""
-        self._at_work: dict[str, ToolCall] = {}
         self._open_message: MessageCompleted | None = None
         self._unstored: list[StoredPayload] = []
         self._preface: list[Recorded] = []
@@ -234,8 +225,7 @@ class RunJournal:
                 self.usage, self.files = progress.usage, [*progress.files]
                 self.answers_below.begun += progress.turns_below
                 for one in history.threads.progress(run_id):
-                    self._open_calls |= one.open_calls
-                    self._unbegun_calls |= one.needing_approval
+                    self.calls.load(one)
                     if one.needs_sandbox:
                         self.uses_sandbox.set()
                 self._agents.load(history.threads, run_id)
@@ -316,43 +306,10 @@ class RunJournal:
         await self.answers_below.wait_for_one()
 
     def dangling_calls(self) -> list[OpenCall]:
-        return self.open_calls_of(None)
+        return self.calls.of(None)
 
-    def open_calls_of(self, agent_id: str | None) -> list[OpenCall]:
-        """Calls of one agent that were recorded as starting and not as ended."""
-        progress = self._history.threads.of(agent_id).progress(self.lease.run.id)
-        return [
-            OpenCall(
-                called=called,
-                needs_approval=call_id in progress.needing_approval,
-                is_approved=call_id in progress.approved,
-            )
-            for call_id, called in self._open_calls.items()
-            if called.agent_id == agent_id
-        ]
-
-    @contextmanager
-    def tool_call(self, called: ToolCalled, delegate: Delegate | None = None) -> Generator[ToolCall]:
-        async def on_output(text: str) -> None:
-            self.live.show_output(called.call_id, text)
-
-        run = self.lease.run
-        call = self._at_work[called.call_id] = ToolCall(
-            session_id=run.session_id,
-            user_id=run.user_id,
-            run_id=run.id,
-            call_id=called.call_id,
-            name=called.name,
-            arguments=called.arguments,
-            agent_id=called.agent_id,
-            on_output=on_output,
-            todos=lambda: self._history.threads.of(called.agent_id).todos,
-            tasks=self.tasks,
-            skills_read=self._history.threads.skills_read,
-            delegate=delegate,
-        )
-        with _observed(call):
-            yield call
+    def tool_call(self, called: ToolCalled, delegate: Delegate | None = None) -> AbstractContextManager[ToolCall]:
+        return self.calls.tool_call(called, delegate)
 
     async def record(self, payloads: Sequence[StoredPayload], *, handled: int = 0) -> None:
         await self.record_items([Recorded(payload=payload) for payload in payloads], handled=handled)
@@ -361,7 +318,7 @@ class RunJournal:
         body = None
         if outcome.body is not None:
             body = Body(content=outcome.body, media_type=outcome.body_media_type, parts=outcome.body_parts)
-        items = [_result(finished, outcome.output, body, outcome.read)]
+        items = [result_of(finished, outcome.output, body, outcome.read)]
         if (changed := changed_by(outcome)) is not None:
             items.append(Recorded(payload=changed))
         await self.record_items([*items, *(Recorded(payload=payload) for payload in outcome.events)])
@@ -393,16 +350,16 @@ class RunJournal:
     @_in_turn
     async def cut_calls_of(self, agent_id: str, reason: str) -> None:
         """Store the end of what one agent has at work."""
-        await self._cut_calls([call.called for call in self.open_calls_of(agent_id)], reason)
+        await self._cut_calls([call.called for call in self.calls.of(agent_id)], reason)
 
     @_in_turn
     async def cut_calls_of_others(self, reason: str) -> None:
         """Store the end of what all agents but the main one have at work."""
-        await self._cut_calls([called for called in self._open_calls.values() if called.agent_id is not None], reason)
+        await self._cut_calls(self.calls.recorded_of_others(), reason)
 
     async def _cut_calls(self, calls: Sequence[ToolCalled], reason: str) -> None:
         if calls:
-            await self._write([self._cut_result(called, reason, cancelled=True) for called in calls], 0)
+            await self._write(self.calls.cut(calls, reason, cancelled=True), 0)
 
     async def _close_open(self, reason: str, *extra: StoredPayload, cancelled: bool = False, handled: int = 0) -> None:
         items = self._open(reason, cancelled=cancelled) + [Recorded(payload=payload) for payload in extra]
@@ -421,33 +378,7 @@ class RunJournal:
             text = self.live.open_texts(MESSAGE).get(message.message_id, "")
             if text or message.continuations:
                 said.append(replace(message, text=text, partial=True))
-        # A call is over after all that an agent of its own called.
-        calls = sorted(self._open_calls.values(), key=lambda called: called.agent_id is None)
-        cut = [self._cut_result(called, reason, cancelled=cancelled) for called in calls]
-        return [*(Recorded(payload=payload) for payload in said), *cut]
-
-    def _cut_result(self, called: ToolCalled, reason: str, *, cancelled: bool) -> Recorded:
-        """What is recorded of an open call that ends for another reason than its own."""
-        call_id = called.call_id
-        call = self._at_work.get(call_id)
-        has_begun = call.has_begun if call is not None else call_id not in self._unbegun_calls
-        output = self._interrupted_output(call_id, reason) if has_begun else f"{NOT_BEGUN} {reason}"
-        finished = ToolFinished(
-            call_id=call_id,
-            success=False,
-            preview="",
-            cancelled=cancelled,
-            has_begun=has_begun,
-            agent_id=called.agent_id,
-        )
-        return _result(finished, output)
-
-    def _interrupted_output(self, call_id: str, reason: str) -> str:
-        """What is told of a call that was cut while it ran."""
-        written = screen_text(self.live.open_texts(OUTPUT).get(call_id, ""))
-        return "".join(
-            [written, "\n" if written and not written.endswith("\n") else "", f"{reason} {MAY_HAVE_HAPPENED}"]
-        )
+        return [*(Recorded(payload=payload) for payload in said), *self.calls.cut_all(reason, cancelled=cancelled)]
 
     def store_with_end(self, said: Sequence[StoredPayload]) -> None:
         """What was said last is whole, and is stored with the end of the run or with what cuts it."""
@@ -489,7 +420,7 @@ class RunJournal:
 
     async def _write(self, items: Sequence[Recorded], handled: int) -> None:
         self.has_begun.set()
-        items = self._agents.with_ends(self._with_preface(items), self._at_work)
+        items = self._agents.with_ends(self._with_preface(items), self.calls.at_work)
         while True:
             try:
                 events = await self._ledger.record(self.lease, items, handled=handled)
@@ -523,21 +454,16 @@ class RunJournal:
     def _note(self, payload: StoredPayload) -> None:
         self.live.close(payload)
         self._agents.note(payload)
+        self.calls.note(payload)
         match payload:
-            case ToolCalled(call_id=call_id, agent_id=agent_id):
-                self._open_calls[call_id] = payload
+            case ToolCalled(agent_id=agent_id):
                 if payload.needs_computer:
                     self.uses_sandbox.set()
-                self._unbegun_calls.add(call_id)
                 if agent_id is None:
                     # The texts of a turn are recorded together with its calls, an empty one not at all.
                     self._open_message = None
             case ToolFinished(call_id=call_id):
-                self._open_calls.pop(call_id, None)
-                self._at_work.pop(call_id, None)
                 self.traces.forget(subagent_of(call_id))
-            case AttachmentRead(call_id=call_id):
-                self._at_work.pop(call_id, None)
             case FilesChanged():
                 add_changed(self.files, payload)
             case TasksUpdated():
@@ -553,45 +479,6 @@ class RunJournal:
 def is_said_by(payload: StoredPayload, agent_id: str | None) -> bool:
     """Whether it is a part of that agent's answer."""
     return isinstance(payload, MessageCompleted | ThinkingCompleted | ToolCalled) and payload.agent_id == agent_id
-
-
-def _result(finished: ToolFinished, output: str, body: Body | None = None, read: str | None = None) -> Recorded:
-    """The result of a call, its output beside it where the preview does not hold all of it."""
-    if body is None and len(output) > MAX_PREVIEW_CHARACTERS:
-        body = Body(content=output.encode("utf-8", "replace"), media_type="text/plain")
-    if body is not None:
-        finished = replace(finished, body=body.reference())
-    finished = replace(finished, preview=_sendable(shorten(output, MAX_PREVIEW_CHARACTERS)))
-    read = _sendable(shorten(output if read is None else read, MAX_RESULT_CHARACTERS))
-    return Recorded(payload=finished, body=body, output=read if read != finished.preview else None)
-
-
-def _sendable(text: str) -> str:
-    """Without halves of surrogate pairs, with which no request could be made any more."""
-    return text.encode("utf-8", "replace").decode()
-
-
-@contextmanager
-def _observed(call: ToolCall) -> Generator[None]:
-    began = time.perf_counter()
-    outcome = "fault"
-    with span("tool call", attributes={"tool.name": call.name, "tool.call_id": call.call_id}) as current:
-        try:
-            yield
-            match call.outcome:
-                case Done(success=success):
-                    outcome = "success" if success else "failure"
-                case Waits():
-                    outcome = "waits"
-                case None:
-                    pass
-        except asyncio.CancelledError:
-            outcome = "cancelled"
-            raise
-        finally:
-            measures.TOOL_CALLS.labels(call.name, outcome).inc()
-            measures.TOOL_SECONDS.labels(call.name).observe(time.perf_counter() - began)
-            current.set_attribute("outcome", outcome)
 
 
 def _forget(task: asyncio.Task[T]) -> None:

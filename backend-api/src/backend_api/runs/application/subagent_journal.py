@@ -135,14 +135,14 @@ class SubagentJournal:
         await self._run.other_answered()
 
     def dangling_calls(self) -> list[OpenCall]:
-        return self._run.open_calls_of(self.agent_id)
+        return self._run.calls.of(self.agent_id)
 
     async def cut_open_calls(self, reason: str) -> None:
         """Store the end of what it has at work."""
         await self._run.cut_calls_of(self.agent_id, reason)
 
     def tool_call(self, called: ToolCalled, delegate: Delegate | None = None) -> AbstractContextManager[ToolCall]:
-        return self._run.tool_call(replace(called, agent_id=self.agent_id), delegate)
+        return self._run.calls.tool_call(replace(called, agent_id=self.agent_id), delegate)
 
     def open_message(self, message: MessageCompleted, preface: Sequence[Recorded] = ()) -> None:
         del message

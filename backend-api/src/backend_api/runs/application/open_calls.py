@@ -1,0 +1,173 @@
+"""The calls of tools that a run has at work, of all its agents, and what is told of one that is cut."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from backend_api.agent.events import MAX_PREVIEW_CHARACTERS, AttachmentRead, StoredPayload, ToolCalled, ToolFinished
+from backend_api.agent.recorded import Body, Recorded
+from backend_api.agent.run_progress import RunProgress
+from backend_api.agent.shortening import shorten
+from backend_api.agent.tasks import TaskBoard
+from backend_api.agent.thread import MAX_RESULT_CHARACTERS
+from backend_api.agent.tool import Delegate, Done, OpenCall, ToolCall, Waits
+from backend_api.conversations.domain.entity import Run
+from backend_api.conversations.domain.live_text import OUTPUT
+from backend_api.kit import measures
+from backend_api.runs.application.histories import History
+from backend_api.runs.application.run_stream import RunStream
+from service_kit.observation.spans import span
+from service_kit.terminal.screen import screen_text
+
+NOT_BEGUN = "Not begun."
+MAY_HAVE_HAPPENED = "Part of it may have happened."
+
+
+class OpenCalls:
+    """It knows each call that was recorded as starting and not as ended, so that a cut run is closed properly. It
+    stores nothing itself: its journal does, and notes here what it has stored."""
+
+    def __init__(self, run: Run, live: RunStream, history: History, tasks: TaskBoard) -> None:
+        self.at_work: dict[str, ToolCall] = {}
+        """The calls that this process began, by id."""
+        self._run = run
+        self._live = live
+        self._history = history
+        self._tasks = tasks
+        self._recorded: dict[str, ToolCalled] = {}
+        self._unbegun: set[str] = set()
+
+    def load(self, progress: RunProgress) -> None:
+        """Take over what an earlier worker of the run left open of one agent."""
+        self._recorded |= progress.open_calls
+        self._unbegun |= progress.needing_approval
+
+    def note(self, payload: StoredPayload) -> None:
+        """Take in what was stored."""
+        match payload:
+            case ToolCalled(call_id=call_id):
+                self._recorded[call_id] = payload
+                self._unbegun.add(call_id)
+            case ToolFinished(call_id=call_id):
+                self._recorded.pop(call_id, None)
+                self.at_work.pop(call_id, None)
+            case AttachmentRead(call_id=call_id):
+                self.at_work.pop(call_id, None)
+            case _:
+                pass
+
+    def recorded_of_others(self) -> list[ToolCalled]:
+        """The open calls of all agents but the main one."""
+        return [called for called in self._recorded.values() if called.agent_id is not None]
+
+    def of(self, agent_id: str | None) -> list[OpenCall]:
+        """The open calls of one agent."""
+        progress = self._history.threads.of(agent_id).progress(self._run.id)
+        return [
+            OpenCall(
+                called=called,
+                needs_approval=call_id in progress.needing_approval,
+                is_approved=call_id in progress.approved,
+            )
+            for call_id, called in self._recorded.items()
+            if called.agent_id == agent_id
+        ]
+
+    @contextmanager
+    def tool_call(self, called: ToolCalled, delegate: Delegate | None = None) -> Generator[ToolCall]:
+        """One call while it is at work, counted and traced."""
+
+        async def on_output(text: str) -> None:
+            self._live.show_output(called.call_id, text)
+
+        run = self._run
+        call = self.at_work[called.call_id] = ToolCall(
+            session_id=run.session_id,
+            user_id=run.user_id,
+            run_id=run.id,
+            call_id=called.call_id,
+            name=called.name,
+            arguments=called.arguments,
+            agent_id=called.agent_id,
+            on_output=on_output,
+            todos=lambda: self._history.threads.of(called.agent_id).todos,
+            tasks=self._tasks,
+            skills_read=self._history.threads.skills_read,
+            delegate=delegate,
+        )
+        with _observed(call):
+            yield call
+
+    def cut_all(self, reason: str, *, cancelled: bool) -> list[Recorded]:
+        """The ends of all open calls: a call is over after all that an agent of its own called."""
+        calls = sorted(self._recorded.values(), key=lambda called: called.agent_id is None)
+        return self.cut(calls, reason, cancelled=cancelled)
+
+    def cut(self, calls: Sequence[ToolCalled], reason: str, *, cancelled: bool) -> list[Recorded]:
+        """What is recorded of open calls that end for another reason than their own."""
+        return [self._cut_result(called, reason, cancelled=cancelled) for called in calls]
+
+    def _cut_result(self, called: ToolCalled, reason: str, *, cancelled: bool) -> Recorded:
+        call_id = called.call_id
+        call = self.at_work.get(call_id)
+        has_begun = call.has_begun if call is not None else call_id not in self._unbegun
+        output = self._interrupted_output(call_id, reason) if has_begun else f"{NOT_BEGUN} {reason}"
+        finished = ToolFinished(
+            call_id=call_id,
+            success=False,
+            preview="",
+            cancelled=cancelled,
+            has_begun=has_begun,
+            agent_id=called.agent_id,
+        )
+        return result_of(finished, output)
+
+    def _interrupted_output(self, call_id: str, reason: str) -> str:
+        """What is told of a call that was cut while it ran."""
+        written = screen_text(self._live.open_texts(OUTPUT).get(call_id, ""))
+        return "".join(
+            [written, "\n" if written and not written.endswith("\n") else "", f"{reason} {MAY_HAVE_HAPPENED}"]
+        )
+
+
+def result_of(finished: ToolFinished, output: str, body: Body | None = None, read: str | None = None) -> Recorded:
+    """The result of a call, its output beside it where the preview does not hold all of it."""
+    if body is None and len(output) > MAX_PREVIEW_CHARACTERS:
+        body = Body(content=output.encode("utf-8", "replace"), media_type="text/plain")
+    if body is not None:
+        finished = replace(finished, body=body.reference())
+    finished = replace(finished, preview=_sendable(shorten(output, MAX_PREVIEW_CHARACTERS)))
+    read = _sendable(shorten(output if read is None else read, MAX_RESULT_CHARACTERS))
+    return Recorded(payload=finished, body=body, output=read if read != finished.preview else None)
+
+
+def _sendable(text: str) -> str:
+    """Without halves of surrogate pairs, with which no request could be made any more."""
+    return text.encode("utf-8", "replace").decode()
+
+
+@contextmanager
+def _observed(call: ToolCall) -> Generator[None]:
+    began = time.perf_counter()
+    outcome = "fault"
+    with span("tool call", attributes={"tool.name": call.name, "tool.call_id": call.call_id}) as current:
+        try:
+            yield
+            match call.outcome:
+                case Done(success=success):
+                    outcome = "success" if success else "failure"
+                case Waits():
+                    outcome = "waits"
+                case None:
+                    pass
+        except asyncio.CancelledError:
+            outcome = "cancelled"
+            raise
+        finally:
+            measures.TOOL_CALLS.labels(call.name, outcome).inc()
+            measures.TOOL_SECONDS.labels(call.name).observe(time.perf_counter() - began)
+            current.set_attribute("outcome", outcome)
