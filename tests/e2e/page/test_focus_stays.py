@@ -93,8 +93,6 @@ async def test_the_computer_that_is_closed_from_within_gives_it_to_what_opens_it
         session = await api.new_session()
         page = await browser.new_page(viewport=size, locale="en")
         await page.goto(f"{stack.base_url}/s/{session}?panel=files")
-        if size == PHONE:
-            await page.get_by_role("tab", name="Computer").click()
         files = page.get_by_role("tab", name="Files")
         await files.focus()
         await page.keyboard.press("Control+.")

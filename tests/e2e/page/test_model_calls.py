@@ -124,7 +124,6 @@ async def test_calls_are_read_as_they_were_sent_and_used_tokens_are_summed_up(tm
                 await summed_up(page, api, session)
                 phone = await (await browser.new_context(viewport=PHONE, locale="en")).new_page()
                 await phone.goto(f"{own.base_url}/s/{session}?panel=model-calls")
-                await phone.get_by_role("tab", name="Computer").click()
                 rows = phone.get_by_role("region", name="Model calls").get_by_role("listitem")
                 await expect(rows).to_have_count(5, timeout=PATIENT_MS)
                 width = await phone.evaluate("document.documentElement.scrollWidth")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from playwright.async_api import Locator, Route, expect
+from playwright.async_api import Locator, Page, Route, expect
 
 from support.api_client import ApiClient
 from support.page import PHONE, WIDE, chromium, composer, opened, say, transcript
@@ -60,6 +60,19 @@ async def test_back_beside_the_conversation_closes_the_file(stack: Stack) -> Non
         await page.wait_for_url(f"**/s/{before}*")
 
 
+async def closes_with_the_way_back(page: Page) -> None:
+    """A panel that a link opened on a phone is kept by a reload, and going back shows the conversation under it."""
+    await page.reload()
+    await expect(page.get_by_role("region", name="Files")).to_be_visible()
+    await page.wait_for_function("history.state.covered === 1")
+    here = page.url
+    await page.go_back()
+    await expect(composer(page)).to_be_visible()
+    await expect(page).to_have_url(here.partition("?")[0])
+    await page.get_by_role("tab", name="Computer").click()
+    await page.get_by_role("tab", name="Files").click()
+
+
 @pytest.mark.timeout(180)
 async def test_the_address_leads_to_the_panel_again_beside_the_conversation_and_in_its_place(stack: Stack) -> None:
     async with chromium() as browser, ApiClient(stack.base_url) as api:
@@ -67,11 +80,9 @@ async def test_the_address_leads_to_the_panel_again_beside_the_conversation_and_
         for viewport in (WIDE, PHONE):
             page = await browser.new_page(viewport=viewport, locale="en")
             await page.goto(f"{stack.base_url}/s/{session}?panel=files")
-            if viewport == PHONE:
-                # Who follows a link reads the conversation first.
-                await expect(composer(page)).to_be_visible()
-                await page.get_by_role("tab", name="Computer").click()
             await expect(page.get_by_role("region", name="Files")).to_be_visible()
+            if viewport == PHONE:
+                await closes_with_the_way_back(page)
             # A link decides nothing for the other conversations.
             assert await page.evaluate("Object.keys(localStorage).filter((key) => /panel$/.test(key))") == []
             await page.get_by_role("tab", name="Terminal").click()

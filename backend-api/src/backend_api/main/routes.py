@@ -15,6 +15,7 @@ from backend_api.kit.http.content_origin import ContentOrigin
 from backend_api.kit.http.documentation import documentation_router
 from backend_api.kit.http.edge import Edge
 from backend_api.kit.http.examples import add_examples
+from backend_api.kit.http.head_requests import HeadRequests
 from backend_api.kit.http.page import page_router
 from backend_api.kit.http.ports import WebOptions
 from backend_api.kit.http.request_rules import request_rules
@@ -25,7 +26,8 @@ from service_kit.requests import NO_TELEMETRY, RequestMiddleware
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[Any]]
 
 _DESCRIPTION = f"""\
-Accounts, sessions, runs and the event stream. Errors are problem details (RFC 9457).
+Accounts, sessions, runs and the event stream. Errors are problem details (RFC 9457). Each GET answers HEAD too, with
+its head alone; a stream ends there.
 
 The JSON Schema of the events is at [`{EVENT_SCHEMA_PATH}`]({EVENT_SCHEMA_PATH}), this document at
 [`/openapi.json`](/openapi.json).
@@ -83,6 +85,7 @@ def build_app(
     app.include_router(documentation_router(app.title, "/openapi.json", app.openapi))
     if options.frontend is not None:
         app.include_router(page_router(options.frontend))
+    app.add_middleware(HeadRequests)
     if options.cors_origins:
         app.add_middleware(
             CORSMiddleware,

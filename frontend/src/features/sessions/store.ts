@@ -9,6 +9,8 @@ import { applyFeed, emptyList, type SessionList } from './feed'
 import { withAnswer, withEvent, type KnownSession } from './known'
 
 const PAGE = 50
+/** How long the list waits for the feed, before it is read without one. */
+const WAIT_FOR_FEED_MS = 1_500
 
 /** All own sessions, the one something was said in last first, kept current by the feed of session-level events. */
 export const useSessions = defineStore('sessions', () => {
@@ -20,6 +22,8 @@ export const useSessions = defineStore('sessions', () => {
   const deleted = shallowRef<ReadonlySet<string>>(new Set())
   const feedTrouble = shallowRef<ApiError | null>(null)
   let feed: StreamHandle | null = null
+  let hasAsked = false
+  let waiting = 0
 
   const list = computed(() =>
     [...byId.value.values()].sort(
@@ -49,6 +53,8 @@ export const useSessions = defineStore('sessions', () => {
   }
 
   async function load(): Promise<void> {
+    hasAsked = true
+    clearTimeout(waiting)
     const before = [...byId.value.values()]
     const isStillFollowed = following()
     try {
@@ -126,7 +132,7 @@ export const useSessions = defineStore('sessions', () => {
     if (event.type === 'session.deleted') deleted.value = new Set(deleted.value).add(event.session_id)
     const isWhole = known.value.gathered !== null
     known.value = applyFeed(known.value, event)
-    // The list is read once more when the feed has begun, so that no change falls between the two.
+    // The list is read when the feed has begun, so that no change falls between the two.
     if (event.type === 'feed.started') void load()
     if (event.type === 'feed.ready' && isWhole) nextCursor.value = null
     for (const id of known.value.wanted) void fetchOne(id)
@@ -153,18 +159,28 @@ export const useSessions = defineStore('sessions', () => {
     if (feed) return
     feed = openSharedStream(`deskmate-feed:${account}`, {
       path: '/events',
-      query: () => ({ after: known.value.cursor ?? undefined }),
+      // What another page tells meanwhile is no place to go on from before the list is here.
+      query: () => ({ after: (isLoaded.value ? known.value.cursor : null) ?? undefined }),
       onMessage: (message) => takeFeed(JSON.parse(message.data) as FeedEvent),
       onState: (state, error) => {
         feedTrouble.value = state === 'reconnecting' ? error : null
+        if (state === 'reconnecting' || state === 'ended') loadFirst()
       },
     })
-    void load()
+    // A page that nobody sees may have to wait for its turn to follow.
+    if (document.visibilityState !== 'visible') loadFirst()
+    else waiting = window.setTimeout(loadFirst, WAIT_FOR_FEED_MS)
+  }
+  /** Where the feed does not begin the list is read all the same, and once more when it does. */
+  function loadFirst(): void {
+    if (feed && !hasAsked) void load()
   }
 
   function unfollow(): void {
     feed?.close()
     feed = null
+    hasAsked = false
+    clearTimeout(waiting)
     known.value = emptyList
     deleted.value = new Set()
     isLoaded.value = false
