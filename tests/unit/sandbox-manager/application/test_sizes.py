@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from sandbox_manager.domain.admission import Room
 from sandbox_manager.domain.configuration import Configurations, Size
 from sandbox_manager.domain.errors import ImageNotAllowedError
 from sandbox_manager.domain.sandbox import Sandbox, Status
-from support.manager_harness import IDLE, ManagerHarness
+from support.manager_harness import ManagerHarness
 
 ALLOWED = Configurations(
     standard=Size(cpus=2, memory_mb=2048, disk_mb=1000),
@@ -28,6 +30,7 @@ async def test_a_large_one_takes_the_places_its_memory_is_worth() -> None:
 
     waiting = await large(manager, "s3", "u2")
     assert await manager.get.place_in_line(waiting) == (1, "capacity")
+    manager.clock.move(timedelta(milliseconds=1))
     behind = (await manager.create("s4", "u3", size="small")).sandbox
     assert behind.status is Status.QUEUED
 
@@ -47,7 +50,7 @@ async def test_a_user_has_as_much_memory_as_their_limit_of_computers_is_worth() 
     waiting = await large(manager, "s3", "u1")
     assert await manager.get.place_in_line(waiting) == (1, "user_limit")
 
-    manager.clock.move(IDLE / 2)
+    manager.clock.move(timedelta(seconds=90))
     assert (await large(manager, "s3", "u1")).id == waiting.id
     await manager.admission.pump()
     await manager.admission.pump()
