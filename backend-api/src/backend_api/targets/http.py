@@ -111,7 +111,7 @@ class HostKeyBody(AnswerBody):
 class TargetBody(AnswerBody):
     id: str
     name: str
-    kind: Literal["ssh"] = "ssh"
+    kind: Literal["ssh"]
     host: str
     port: int
     username: str
@@ -126,7 +126,7 @@ class TargetBody(AnswerBody):
     @classmethod
     def of(cls, target: Target) -> TargetBody:
         """The answer for one."""
-        common = {"id": target.id, "name": target.name}
+        common = {"id": target.id, "name": target.name, "kind": "ssh"}
         times = {"created_at": target.created_at, "updated_at": target.updated_at}
         return cls.model_validate(common | times | _host_fields(target.ssh))
 
@@ -136,7 +136,7 @@ class SandboxTargetBody(AnswerBody):
 
     id: str
     name: str
-    kind: Literal["sandbox"] = "sandbox"
+    kind: Literal["sandbox"]
     image: str | None
     size: str | None
     created_at: Time
@@ -152,6 +152,7 @@ def _body(target: Target | SandboxTarget) -> AnyTargetBody:
     return SandboxTargetBody(
         id=target.id,
         name=target.name,
+        kind="sandbox",
         image=target.made_of.image,
         size=target.made_of.size,
         created_at=target.created_at,

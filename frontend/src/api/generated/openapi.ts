@@ -1880,7 +1880,7 @@ export interface SizeChoiceBody {
 export interface SandboxTargetBody {
   id: string
   name: string
-  kind?: 'sandbox'
+  kind: 'sandbox'
   image: string | null
   size: string | null
   created_at: string
@@ -2345,7 +2345,7 @@ export interface TakeSnapshotBody {
 export interface TargetBody {
   id: string
   name: string
-  kind?: 'ssh'
+  kind: 'ssh'
   host: string
   port: number
   username: string
