@@ -9,6 +9,10 @@ from contextlib import nullcontext
 import httpx
 import pytest
 
+from backend_api.sandboxes.domain.choices import SandboxConfiguration
+from backend_api.sandboxes.domain.errors import SandboxNotAllowedError
+from backend_api.sandboxes.manager.choices import ManagerChoices
+from backend_api.sandboxes.manager.client import SandboxManagerClient
 from sandbox_manager.bootstrap.app import create_app
 from sandbox_manager.bootstrap.settings import Settings
 from sandbox_manager.bootstrap.wiring import wire_over
@@ -220,3 +224,23 @@ async def test_what_the_deployment_allows_is_listed_and_all_else_refused_with_wh
     ]
     assert "py" in refused[0].json()["detail"]
     assert runtime.starts == []
+
+
+async def test_a_gateway_reads_what_is_allowed_and_asks_for_it_by_name(
+    client: httpx.AsyncClient, runtime: FakeRuntime
+) -> None:
+    runtime.missing = {"agent-sandbox:gone"}
+
+    async def configuration_of(session_id: str) -> SandboxConfiguration:
+        return SandboxConfiguration(image="gone" if session_id == "s2" else "py", size="large")
+
+    choices = await ManagerChoices(client)()
+    gateway = SandboxManagerClient(client, configuration_of=configuration_of)
+    ready = await gateway.ensure("s1", "u1")
+    with pytest.raises(SandboxNotAllowedError, match=r"agent-sandbox:gone is missing\. Under Settings"):
+        await gateway.ensure("s2", "u1")
+
+    assert [(one.name, one.available) for one in choices.images] == [("py", True), ("gone", False)]
+    assert [(one.name, one.size.memory_mb, one.counts_as) for one in choices.sizes] == [("large", 4096, 2)]
+    assert [one.identity.sandbox_id for one in runtime.starts] == [ready.id]
+    assert runtime.starts[0].configuration.size_name == "large"
