@@ -44,10 +44,11 @@ from backend_api.previews.ports import AppAnswer, AppRequest, AppSocket, Sandbox
 from backend_api.runs.agent_module import AGENT
 from backend_api.runs.mongo.run_ledger import MongoRunLedger
 from backend_api.runs.worker_module import WORKER
+from backend_api.sandboxes.domain.choices import SandboxChoices, SandboxSize
 from backend_api.sandboxes.domain.entity import Sandbox, Scope
 from backend_api.sandboxes.domain.errors import SandboxUnavailableError
 from backend_api.sandboxes.module import SANDBOXES
-from backend_api.sandboxes.ports import Workspace
+from backend_api.sandboxes.ports import ReadChoices, Workspace
 from backend_api.sandboxes.tool_api.endpoints import Endpoints
 from backend_api.settings.mongo.user_settings import MongoSettingsStore
 from backend_api.skills.library.library import read_library
@@ -174,6 +175,11 @@ def _searched(request: httpx.Request) -> httpx.Response:
     return httpx.Response(429 if SPENT_KEY in sent else 401)
 
 
+async def read_no_choices() -> SandboxChoices:
+    """The default only."""
+    return SandboxChoices(default_size=SandboxSize(cpus=2, memory_mb=2048, disk_mb=10_240), images=[], sizes=[])
+
+
 @asynccontextmanager
 async def run_gateway(
     mongo_uri: str,
@@ -195,6 +201,7 @@ async def run_gateway(
     source_urls: Mapping[str, str] | None = None,
     unseen_most: int = 0,
     computers: MemorySandboxes | None = None,
+    sandbox_choices: ReadChoices | None = None,
     apps: SandboxApps | None = None,
     terminals: MemoryTerminals | None = None,
     preview_domain: str = "",
@@ -246,6 +253,7 @@ async def run_gateway(
             "endpoints": Endpoints(NoEndpoints()),
             "sandboxes": sandboxes,
             "running_sandboxes": sandboxes,
+            "sandbox_choices": sandbox_choices or read_no_choices,
             "sandbox_tools": sandbox_commands,
             "workspace": files or workspace,
             "snapshots": MemorySnapshots(workspace, sandboxes),

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from sandbox_manager.application.pool import PoolIntervals
-from sandbox_manager.bootstrap.assembly import Adapters, Rules, assemble
+from sandbox_manager.bootstrap.assembly import DEFAULT_ONLY, Adapters, Rules, assemble
 from sandbox_manager.domain.admission import Limits, Room
 from sandbox_manager.domain.clocks import Clocks
+from sandbox_manager.domain.configuration import Configurations
 from sandbox_manager.domain.disk import DiskLimit
 from sandbox_manager.domain.sandbox import Sandbox
 from support.memory_manager.leases import MemoryLeases
@@ -51,6 +52,7 @@ class ManagerHarness:
     room: Room = field(default_factory=Room)
     start_deadline_s: float = 5.0
     pool_size: int = 0
+    configurations: Configurations = DEFAULT_ONLY
     owner: str = "manager-1"
     ended: set[str] = field(default_factory=set[str])
     """Owners that are known to have ended without a word."""
@@ -81,6 +83,7 @@ class ManagerHarness:
             disk=DiskLimit(),
             room=self._room,
             pool_size=self.pool_size,
+            configurations=self.configurations,
             pool_intervals=PoolIntervals(quiet=0, fingerprint=0),
             start_deadline_s=self.start_deadline_s,
             clean_deadline_s=1.0,

@@ -131,6 +131,7 @@ GATEWAY: dict[str, Rule] = _DOCS | {
     "PUT /api/memories/{path:path}": Rule(kind=Kind.USER, json={"content": "Likes otters."}),
     "DELETE /api/memories/{path:path}": USER,
     "GET /api/targets": USER,
+    "GET /api/targets/choices": USER,
     "POST /api/targets": Rule(kind=Kind.USER, json=_HOST),
     "PATCH /api/targets/{target_id}": owner(hidden_as="target_not_found", json={"name": "Mine"}),
     "DELETE /api/targets/{target_id}": owner(hidden_as="target_not_found"),

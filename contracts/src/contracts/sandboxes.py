@@ -7,6 +7,7 @@
 | GET /sandboxes/events?after= | | SSE, `event: sandbox`, `data: Sandbox` for each change of `revision` |
 | GET /sandboxes/{id}?wait_ms= | | `Sandbox`; waits until it left `starting` or `queued`, or for `wait_ms` |
 | GET /sandboxes/{id}/stats | | `SandboxStats` |
+| GET /choices | | `SandboxChoices` |
 | GET /stats | | `ManagerStats` |
 | POST /sandboxes/{id}/renew | | `Sandbox` with a later `idle_expires_at`; resumes; 409 when it is gone or failed |
 | POST /sandboxes/{id}/pause | | `Sandbox`, frozen until a token, renew or resume wakes it; 409 unless ready or paused |
@@ -17,7 +18,9 @@
 
 An event's `id` is where to go on, as `after` or `Last-Event-ID`, at any manager; 404 `mark_lost` means to list and
 begin anew. A queued sandbox that nobody waits for (by `wait_ms` or renew) for half a minute loses its place.
-Every call but health asks for `Authorization: Bearer <SANDBOX_MANAGER_TOKEN>`. Errors are problem details.
+Every call but health asks for `Authorization: Bearer <SANDBOX_MANAGER_TOKEN>`. Errors are problem details:
+an image or a size that is not among the choices is 422 `sandbox_image_not_allowed`, `sandbox_size_not_allowed`, an
+image that is not there 503 `sandbox_image_missing`.
 """
 
 from __future__ import annotations
@@ -54,12 +57,15 @@ class Scope(StrEnum):
 
 
 class CreateSandbox(BaseModel):
-    """Ask for the one sandbox of a session; asking again answers the living one."""
+    """Ask for the one sandbox of a session; asking again answers the living one, as it was made. `image` and `size` are
+    names of `SandboxChoices`; without them it has the default."""
 
     model_config = ConfigDict(extra="forbid")
 
     session_id: str = Field(pattern=NAME)
     user_id: str = Field(pattern=NAME)
+    image: str | None = Field(default=None, max_length=64)
+    size: str | None = Field(default=None, max_length=64)
 
 
 class Sandbox(BaseModel):
@@ -77,6 +83,8 @@ class Sandbox(BaseModel):
     user_id: str
     generation: int = Field(ge=1)
     runtime: str
+    image: str | None = None
+    size: str | None = None
     status: SandboxStatus
     was_never_there: bool = False
     reason: str | None = None
@@ -94,6 +102,39 @@ class Sandbox(BaseModel):
     disk_limit_mb: int = 0
     queue_position: int | None = None
     queue_reason: Literal["capacity", "user_limit"] | None = None
+
+
+class SandboxSize(BaseModel):
+    """How much a sandbox may have; a disk of 0 has no limit."""
+
+    cpus: float
+    memory_mb: int
+    disk_mb: int
+
+
+class ImageChoice(BaseModel):
+    """An image by its name; one that is not `available` has the reason, and what to do."""
+
+    name: str
+    image: str
+    available: bool
+    reason: str | None = None
+
+
+class SizeChoice(BaseModel):
+    """A size by its name. One of it counts as so many sandboxes in the limits of how many there may be."""
+
+    name: str
+    size: SandboxSize
+    counts_as: int = 1
+
+
+class SandboxChoices(BaseModel):
+    """What the deployment allows beside the default."""
+
+    default_size: SandboxSize
+    images: list[ImageChoice]
+    sizes: list[SizeChoice]
 
 
 class SandboxStats(BaseModel):

@@ -1,5 +1,13 @@
 import type { SandboxUpdatedEvent } from './generated/events'
-import type { MadeShareBody, SandboxBody, SessionBody, SessionPageBody, StateBody } from './generated/openapi'
+import type {
+  MadeShareBody,
+  SandboxBody,
+  SandboxTargetBody,
+  SessionBody,
+  SessionPageBody,
+  StateBody,
+  TargetBody,
+} from './generated/openapi'
 
 export type * from './generated/events'
 export type {
@@ -59,7 +67,9 @@ export type {
   TaskBody as TaskInfo,
   RecordPageBody as CorpusPage,
   ScheduleBody as Schedule,
-  TargetBody as Target,
+  TargetBody as RemoteHost,
+  SandboxTargetBody as SandboxTarget,
+  SandboxChoicesBody as SandboxChoices,
   TargetListBody as TargetList,
   CreateTargetBody,
   ChangeTargetBody,
@@ -86,6 +96,9 @@ export type {
   UploadedBody as Uploaded,
   WholeSkillBody as WholeSkill,
 } from './generated/openapi'
+
+/** A computer that a conversation may be begun on, beside the usual one. */
+export type Target = TargetBody | SandboxTargetBody
 
 /** What goes along with a conversation that is shared. */
 export type SharePart = MadeShareBody['include'][number]

@@ -16,7 +16,15 @@ afterEach(() => {
 })
 
 function show(target: string | null) {
-  const server = startFakeServer({ 'GET /targets': () => json({ items: [{ id: 'host_1', name: 'Build' }] }) })
+  const server = startFakeServer({
+    'GET /targets': () =>
+      json({
+        items: [
+          { id: 'host_1', name: 'Build' },
+          { id: 'sandbox_1', name: 'Big' },
+        ],
+      }),
+  })
   const at = '2026-01-01T00:00:00Z'
   useSessions().keep({ id: 's', target_id: target, updated_at: at, active_at: at, last_seq: 0 } as Session)
   useConversation().sessionId = 's'
@@ -31,6 +39,15 @@ it('names the computer of the conversation, and says that it has no desktop', as
 it('says where that computer was deleted', async () => {
   show('host_2')
   expect(await screen.findByText('deleted computer')).toBeTruthy()
+})
+it('names a sandbox of another size without a word of desktops, and nothing once its choice was deleted', async () => {
+  show('sandbox_1')
+  expect((await screen.findByTitle('Works on Big')).textContent).toContain('Big')
+  cleanup()
+  setActivePinia(createPinia())
+  const server = show('sandbox_2')
+  await vi.waitFor(() => expect(server.calls).toHaveLength(1))
+  expect(document.querySelector('[title]')).toBeNull()
 })
 it('asks for nothing and shows nothing on the usual one', () => {
   const server = show(null)

@@ -198,6 +198,7 @@ export const zhProblems = {
   target_quota: '计算机数量已到上限，请先删除一些。',
   target_changed: '这台计算机刚在别处被修改，请重新加载。',
   target_gone: '这个对话的远程主机已从你的计算机中删除，请开始新的对话。',
+  computer_not_allowed: '这台计算机的镜像或规格不能使用。请在“设置 → 计算机”中改选或删除它。详情：{detail}',
   remote_hosts_off: '这台服务器不允许使用远程主机。',
   remote_host_unavailable: '无法在远程主机上工作：{detail}',
   remote_host_address_refused: '这台服务器只连接公网地址的远程主机。',

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from sandbox_manager.bootstrap.assembly import SandboxRegistry
+from sandbox_manager.domain.configuration import Configuration, Size
 from sandbox_manager.domain.errors import MarkLostError
 from sandbox_manager.domain.sandbox import LONG_AGO, Cleanup, Sandbox, Status
 from sandbox_manager.infrastructure.clock import SystemClock
@@ -49,7 +50,10 @@ def record(session_id: str = "s1", generation: int = 1, age_s: int = 0) -> Sandb
 
 async def test_a_record_comes_back_as_it_was_stored(registry: SandboxRegistry) -> None:
     now = SystemClock().now()
+    size = Size(cpus=0.5, memory_mb=4096, disk_mb=100)
+    made_of = Configuration(image_name="py", size_name="large", image="agent-sandbox:py", size=size, places=2)
     sandbox = replace(record(), asked_at=now, waking_since=now - SHORT, notice="It ends.", reason="Why not.")
+    sandbox = replace(sandbox, configuration=made_of)
 
     assert await registry.add(sandbox)
 

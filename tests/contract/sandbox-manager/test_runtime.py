@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import pytest
 
+from sandbox_manager.domain.configuration import Configuration, Size
 from sandbox_manager.domain.errors import DomainError, EngineUnavailableError, WorkspaceExistsError
 from sandbox_manager.domain.sandbox import Identity, Started
 from support.runtime_labs import Lab
@@ -50,6 +51,36 @@ async def test_a_sandbox_starts_answers_tells_what_it_uses_and_leaves_nothing_wh
     # Neither again nor for what never was it is an error.
     await lab.runtime.remove(identity, keep_workspace=False)
     await lab.runtime.remove(new_identity(), keep_workspace=False)
+
+
+async def test_a_sandbox_of_another_size_is_held_to_it_and_those_beside_it_to_theirs(lab: Lab) -> None:
+    if lab.runtime.name == "fake":
+        return  # nothing runs in it
+    size = Size(cpus=0.5, memory_mb=512, disk_mb=100)
+    chosen, usual = new_identity(), new_identity()
+    spec = replace(spec_of(chosen), configuration=Configuration(size_name="small", size=size))
+    async with asyncio.timeout(START_S):
+        started = await lab.runtime.start_sandbox(spec)
+    await start(lab, usual)
+    await lab.answers(chosen, started)
+
+    async with endpoint_client(started, chosen) as client:
+        body = {"call_id": "write", "arguments": {"path": "big", "content": "x"}}
+        written = await client.post("/tools/file_write", json=body)
+    assert '"success":true' in written.text, written.text
+    own, others = await lab.runtime.usage(chosen), await lab.runtime.usage(usual)
+    assert own is not None
+    assert others is not None
+    assert (own.memory_limit_bytes, others.memory_limit_bytes) == (512 << 20, 1024 << 20)
+
+
+async def test_an_image_that_no_sandbox_can_be_made_from_is_said_to_be(lab: Lab) -> None:
+    if lab.runtime.name == "fake":
+        return  # it has no images
+    trouble = await lab.runtime.image_trouble("agent-sandbox:that-nobody-built")
+    assert trouble is not None
+    assert "agent-sandbox:that-nobody-built" in trouble
+    assert "no images" in trouble if lab.runtime.name == "process" else "missing" in trouble
 
 
 async def test_a_sandbox_speaks_mcp(lab: Lab) -> None:

@@ -9,6 +9,10 @@ from contextlib import nullcontext
 import httpx
 import pytest
 
+from backend_api.sandboxes.domain.choices import SandboxConfiguration
+from backend_api.sandboxes.domain.errors import SandboxNotAllowedError
+from backend_api.sandboxes.manager.choices import ManagerChoices
+from backend_api.sandboxes.manager.client import SandboxManagerClient
 from sandbox_manager.bootstrap.app import create_app
 from sandbox_manager.bootstrap.settings import Settings
 from sandbox_manager.bootstrap.wiring import wire_over
@@ -33,6 +37,8 @@ async def client(
     monkeypatch.setenv("SANDBOX_MAX_PER_USER", "2")
     monkeypatch.setenv("MANAGER_MONGO_DB_NAME", mongo_database_name)
     monkeypatch.setenv("SANDBOX_POOL_SIZE", "0")
+    monkeypatch.setenv("SANDBOX_IMAGES", "py=agent-sandbox:py,gone=agent-sandbox:gone")
+    monkeypatch.setenv("SANDBOX_SIZES", "large=4:4096:20480")
     settings = Settings()
 
     app = create_app(lambda: wire_over(settings, nullcontext(runtime)))
@@ -178,3 +184,63 @@ async def test_snapshots_are_taken_listed_restored_and_given_up(
     assert (await client.get(path, params=who)).json()["items"] == []
     assert (await client.delete("/workspaces/s1", params=who)).status_code == 204
     assert runtime.archives.files == {}
+
+
+async def test_a_session_gets_the_image_and_the_size_it_asked_for_and_keeps_them(
+    client: httpx.AsyncClient, runtime: FakeRuntime
+) -> None:
+    created = await client.post("/sandboxes", json=ask() | {"image": "py", "size": "large"})
+    path = f"/sandboxes/{created.json()['id']}"
+    ready = await client.get(path, params={"wait_ms": 5000})
+    again = await client.post("/sandboxes", json=ask())
+
+    made = runtime.starts[0].configuration
+    assert (made.image, made.size and made.size.memory_mb, made.size and made.size.disk_mb) == (
+        "agent-sandbox:py",
+        4096,
+        20480,
+    )
+    assert [(one.json()["image"], one.json()["size"]) for one in (created, ready, again)] == [("py", "large")] * 3
+
+
+async def test_what_the_deployment_allows_is_listed_and_all_else_refused_with_what_to_do(
+    client: httpx.AsyncClient, runtime: FakeRuntime
+) -> None:
+    runtime.missing = {"agent-sandbox:gone"}
+
+    choices = (await client.get("/choices")).json()
+    refused = [
+        await client.post("/sandboxes", json=ask() | wanted)
+        for wanted in ({"image": "other"}, {"size": "huge"}, {"image": "gone"})
+    ]
+
+    assert [(one["name"], one["available"]) for one in choices["images"]] == [("py", True), ("gone", False)]
+    assert "missing" in choices["images"][1]["reason"]
+    assert [(one["name"], one["size"]["cpus"], one["counts_as"]) for one in choices["sizes"]] == [("large", 4.0, 2)]
+    assert [(one.status_code, one.json()["code"]) for one in refused] == [
+        (422, "sandbox_image_not_allowed"),
+        (422, "sandbox_size_not_allowed"),
+        (503, "sandbox_image_missing"),
+    ]
+    assert "py" in refused[0].json()["detail"]
+    assert runtime.starts == []
+
+
+async def test_a_gateway_reads_what_is_allowed_and_asks_for_it_by_name(
+    client: httpx.AsyncClient, runtime: FakeRuntime
+) -> None:
+    runtime.missing = {"agent-sandbox:gone"}
+
+    async def configuration_of(session_id: str) -> SandboxConfiguration:
+        return SandboxConfiguration(image="gone" if session_id == "s2" else "py", size="large")
+
+    choices = await ManagerChoices(client)()
+    gateway = SandboxManagerClient(client, configuration_of=configuration_of)
+    ready = await gateway.ensure("s1", "u1")
+    with pytest.raises(SandboxNotAllowedError, match=r"agent-sandbox:gone is missing\. Under Settings"):
+        await gateway.ensure("s2", "u1")
+
+    assert [(one.name, one.available) for one in choices.images] == [("py", True), ("gone", False)]
+    assert [(one.name, one.size.memory_mb, one.counts_as) for one in choices.sizes] == [("large", 4096, 2)]
+    assert [one.identity.sandbox_id for one in runtime.starts] == [ready.id]
+    assert runtime.starts[0].configuration.size_name == "large"

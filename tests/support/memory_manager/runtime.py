@@ -24,6 +24,8 @@ class FakeRuntime:
         self.archives = FakeArchives(self.workspaces)
         self.starts: list[SandboxSpec] = []
         self.made_by = "fingerprint-1"
+        self.missing: set[str] = set()
+        """Images that are not on the engine."""
         self.fail_pause: DomainError | None = None
         self.fail_resume: DomainError | None = None
         self.hold: asyncio.Event | None = None
@@ -44,6 +46,10 @@ class FakeRuntime:
     async def check(self) -> None:
         if self.unavailable is not None:
             raise self.unavailable
+
+    async def image_trouble(self, image: str) -> str | None:
+        await self.check()
+        return f"The image {image} is missing." if image in self.missing else None
 
     async def start_sandbox(self, spec: SandboxSpec) -> Started:
         await self.check()

@@ -28,3 +28,27 @@ def test_a_start_takes_no_longer_than_the_gateway_waits_for_one(monkeypatch: pyt
     monkeypatch.setenv("SANDBOX_START_TIMEOUT_S", "240")
     with pytest.raises(SettingsError, match="SANDBOX_START_TIMEOUT_S"):
         Settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("SANDBOX_SIZES", "large=4", "SANDBOX_SIZES"),
+        ("SANDBOX_SIZES", "large=0:2048", "above 0"),
+        ("SANDBOX_SIZES", "large=4:32", "at least 64"),
+        ("SANDBOX_SIZES", "a=1:512,a=2:512", "twice"),
+        ("SANDBOX_SIZES", "default=1:512", "kept for the default"),
+        ("SANDBOX_SIZES", "huge=8:65536", "it could never start"),
+        ("SANDBOX_IMAGES", "py", "name=value"),
+        ("SANDBOX_IMAGES", "py=--privileged", "no image"),
+    ],
+)
+def test_a_size_or_an_image_that_can_be_none_refuses_the_start(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, reason: str
+) -> None:
+    monkeypatch.setenv("SANDBOX_MANAGER_TOKEN", "t" * 40)
+    monkeypatch.setenv("MONGO_URI", "mongodb://127.0.0.1:1")
+    monkeypatch.setenv(name, value)
+
+    with pytest.raises(SettingsError, match=reason):
+        Settings()

@@ -30,7 +30,7 @@ from backend_api.runs.capabilities import (
     MICRO_COMPACT_MIN_TOKENS,
     capabilities,
 )
-from backend_api.sandboxes.ports import Sandboxes, SandboxTools, Workspace
+from backend_api.sandboxes.ports import ConfigurationOf, Sandboxes, SandboxTools, Workspace
 from backend_api.sandboxes.remote import HostRoutes, RemoteHosts
 from backend_api.sandboxes.tools import PlaceSkills, SandboxToolSource, foreground_tools, no_folders
 
@@ -67,6 +67,7 @@ async def open_agent(
     place_skills: PlaceSkills = no_folders,
     host_routes: HostRoutes | None = None,
     remote_hosts: RemoteHosts | None = None,
+    sandbox_configurations: ConfigurationOf | None = None,
 ) -> AsyncGenerator[Parts]:
     """Its ports are `agent_capabilities`, `mirror_tasks` and `max_output_tokens`. The specifications of its tools are
     added to `tools`."""
@@ -77,6 +78,7 @@ async def open_agent(
     if host_routes is not None:
         # Hosts of users are known once their module is open; those opened before it reach them by then.
         host_routes.hosts = remote_hosts
+        host_routes.configurations = sandbox_configurations
     mirror_tasks = MirrorTasks(AgentFiles(sandboxes, workspace, within_s=WITHIN_S))
     table = capabilities(
         LocalTools(local_tools(now, sign_link)),

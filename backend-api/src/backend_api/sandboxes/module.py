@@ -12,6 +12,7 @@ from backend_api.kit.http_address import check_http_address
 from backend_api.module import Module, Parts
 from backend_api.sandboxes.domain.changes import ChangeCursor
 from backend_api.sandboxes.manager.changes import ManagerSandboxChanges
+from backend_api.sandboxes.manager.choices import ManagerChoices
 from backend_api.sandboxes.manager.client import SandboxManagerClient
 from backend_api.sandboxes.manager.rest import manager_http
 from backend_api.sandboxes.manager.snapshots import ManagerSnapshots
@@ -48,17 +49,17 @@ class SandboxSettings(BaseSettings):
 async def open_sandboxes(
     settings: SandboxSettings, announce_sandbox: Announce, change_cursor: ChangeCursor
 ) -> AsyncGenerator[Parts]:
-    """Its ports are those of `ports.py`, by what they are for, `host_routes`, by which sessions may have others, and
-    `sandbox_probe`. Connections to the manager and the endpoints are closed at the end."""
+    """Its ports are those of `ports.py`, by what they are for, `host_routes`, by which sessions may have others,
+    `sandbox_choices` and `sandbox_probe`. Connections to the manager and the endpoints are closed at the end."""
     token = settings.sandbox_manager_token.get_secret_value()
     async with manager_http(settings.sandbox_manager_url, token) as http:
-        client = SandboxManagerClient(http, announce=announce_sandbox)
+        routes = HostRoutes()
+        client = SandboxManagerClient(http, announce=announce_sandbox, configuration_of=routes.configuration_of)
 
         async def probe() -> None:
             response = await http.get("/healthz")
             response.raise_for_status()
 
-        routes = HostRoutes()
         of_sessions = RoutedSandboxes(client, client, routes)
         async with Endpoints(client) as endpoints:
             yield Parts(
@@ -72,6 +73,7 @@ async def open_sandboxes(
                     "endpoints": endpoints,
                     "sandbox_changes": ManagerSandboxChanges(http, change_cursor),
                     "host_routes": routes,
+                    "sandbox_choices": ManagerChoices(http),
                     "sandbox_probe": probe,
                 }
             )

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Protocol
 
 from backend_api.agent.tool import Done, ToolCall
+from backend_api.sandboxes.domain.choices import SandboxChoices, SandboxConfiguration
 from backend_api.sandboxes.domain.entity import Sandbox, SandboxStatus
 
 
@@ -18,6 +19,22 @@ class RunningSandboxes(Protocol):
     async def running(self, session_id: str) -> Sandbox | None:
         """The session's, where it is ready, or paused, and then woken as it is used. Raises
         `SandboxUnavailableError`."""
+        ...
+
+
+class ReadChoices(Protocol):
+    """What the deployment allows sandboxes to be made of."""
+
+    async def __call__(self) -> SandboxChoices:
+        """As it is now. Raises `SandboxUnavailableError`."""
+        ...
+
+
+class ConfigurationOf(Protocol):
+    """What the sandbox of a session is made of."""
+
+    async def __call__(self, session_id: str) -> SandboxConfiguration:
+        """As its user chose. Raises `StoreUnavailableError`."""
         ...
 
 

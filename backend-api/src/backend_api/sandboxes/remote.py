@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from backend_api.agent.tool import Done, ToolCall
+from backend_api.sandboxes.domain.choices import USUAL, SandboxConfiguration
 from backend_api.sandboxes.domain.entity import Sandbox, SandboxStatus
 from backend_api.sandboxes.domain.errors import NoDesktopError
 from backend_api.sandboxes.ports import (
+    ConfigurationOf,
     Download,
     FileEntry,
     FilePreview,
@@ -52,9 +54,14 @@ class RemoteHosts(Protocol):
 
 @dataclass(slots=True)
 class HostRoutes:
-    """`hosts` are put in once the module that has them is open; None: there are none."""
+    """`hosts` and `configurations` are put in once the module that has them is open; None: there are none."""
 
     hosts: RemoteHosts | None = field(default=None)
+    configurations: ConfigurationOf | None = field(default=None)
+
+    async def configuration_of(self, session_id: str) -> SandboxConfiguration:
+        """What the sandbox of a session is made of that has one."""
+        return USUAL if self.configurations is None else await self.configurations(session_id)
 
     async def of(self, session_id: str) -> RemoteHosts | None:
         """None where the session has a sandbox."""

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Literal, NewType
 
 from backend_api.kit.ids import UserId
+from backend_api.sandboxes.domain.choices import SandboxConfiguration
 from backend_api.settings.domain.entity import Sealed
 
 TargetId = NewType("TargetId", str)
@@ -21,6 +22,7 @@ KeyState = Literal["pinned", "unknown", "changed"]
 
 HOST_PREFIX = "host_"
 """Of the ids of remote hosts, so that one that was deleted is still known as one."""
+SANDBOX_PREFIX = "sandbox_"
 MAX_TARGETS = 50
 MAX_NAME_CHARACTERS = 60
 DEFAULT_PORT = 22
@@ -60,7 +62,7 @@ class SshHost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A computer by its name. `version` grows with each change; `sealed` is the private key of a host."""
+    """A remote host by its name. `version` grows with each change; `sealed` is the private key of a host."""
 
     id: TargetId
     user_id: UserId
@@ -78,6 +80,19 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxTarget:
+    """A sandbox that is made of another image or of another size, by its name. `version` grows with each change."""
+
+    id: TargetId
+    user_id: UserId
+    name: str
+    made_of: SandboxConfiguration
+    version: int = 1
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KeyPair:
     """Both halves of a key, as OpenSSH writes them."""
 
@@ -89,14 +104,14 @@ class KeyPair:
 class TrialStep:
     """One of the things that were tried, in their order; `detail` says what was found, or what failed and why."""
 
-    name: Literal["address", "connection", "host_key", "sign_in", "shell", "folder", "files"]
+    name: Literal["address", "connection", "host_key", "sign_in", "shell", "folder", "files", "image", "size"]
     ok: bool
     detail: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """What a test of a host came to. `code` is of the error that ended it."""
+    """What a test of a computer came to. `code` is of the error that ended it."""
 
     steps: Sequence[TrialStep] = field(default=())
     code: str | None = None

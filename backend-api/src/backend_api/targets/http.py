@@ -11,30 +11,63 @@ from backend_api.identity.http.caller import CurrentCaller
 from backend_api.kit.errors import InvalidError
 from backend_api.kit.http.ports import port
 from backend_api.kit.http.schemas import AnswerBody, RequestBody, Time, Words
+from backend_api.sandboxes.domain.choices import SandboxConfiguration
 from backend_api.targets.application.change_targets import ChangeTargets, Key
-from backend_api.targets.domain import DEFAULT_PORT, MAX_NAME_CHARACTERS, HostKey, SshHost, Target, TargetId, Trial
+from backend_api.targets.domain import (
+    DEFAULT_PORT,
+    MAX_NAME_CHARACTERS,
+    HostKey,
+    SandboxTarget,
+    SshHost,
+    Target,
+    TargetId,
+    Trial,
+)
 
 router = APIRouter(prefix="/api/targets", tags=["targets"])
 Change = Annotated[ChangeTargets, port("change_targets")]
 Port = Annotated[int, Field(ge=1, le=65_535)]
 Name = Annotated[Words, Field(min_length=1, max_length=MAX_NAME_CHARACTERS)]
 SignIn = Literal["key", "agent"]
+Choice = Annotated[str, Field(min_length=1, max_length=64)]
 MAX_KEY_CHARACTERS = 20_000
 _KEY = "A private key of OpenSSH, which is sealed and never given back; null: one is made here, of which you add the "
 
 
 class CreateTargetBody(RequestBody):
     name: Name
-    kind: Literal["ssh"] = "ssh"
-    host: str = Field(min_length=1, max_length=253)
+    kind: Literal["ssh", "sandbox"] = "ssh"
+    host: str | None = Field(default=None, min_length=1, max_length=253, description="Of ssh, which needs it.")
     port: Port = DEFAULT_PORT
-    username: str = Field(min_length=1, max_length=64)
+    username: str | None = Field(default=None, min_length=1, max_length=64, description="Of ssh, which needs it.")
     folder: str = Field(default="", max_length=1000, description="Where it works there; empty: the home folder.")
     sign_in_by: SignIn = Field(default="key", description="agent: by the SSH agent of the server, in local mode only.")
     private_key: str | None = Field(
         default=None, max_length=MAX_KEY_CHARACTERS, description=f"{_KEY}`public_key` to the host."
     )
     passphrase: str | None = Field(default=None, max_length=1000, description="Opens the key once; it is not kept.")
+    image: Choice | None = Field(default=None, description="Of sandbox: one of GET /api/targets/choices.")
+    size: Choice | None = Field(default=None, description="Of sandbox: one of GET /api/targets/choices.")
+
+    def ssh_host(self) -> SshHost:
+        """The host. Raises `InvalidError`."""
+        for name in ("image", "size"):
+            if getattr(self, name) is not None:
+                raise InvalidError("A remote host has no image and no size.", field=f"body.{name}")
+        if self.host is None:
+            raise InvalidError("Say which host, such as build.example.org.", field="body.host")
+        if self.username is None:
+            raise InvalidError("Say as which user to sign in.", field="body.username")
+        return SshHost(
+            host=self.host, port=self.port, username=self.username, folder=self.folder, sign_in_by=self.sign_in_by
+        )
+
+    def sandbox(self) -> SandboxConfiguration:
+        """What it is made of. Raises `InvalidError`."""
+        other = next(iter(sorted(self.model_fields_set - {"name", "kind", "image", "size"})), None)
+        if other is not None:
+            raise InvalidError("This is of a remote host; a sandbox has an image and a size.", field=f"body.{other}")
+        return SandboxConfiguration(image=self.image, size=self.size)
 
 
 class ChangeTargetBody(RequestBody):
@@ -52,11 +85,14 @@ class ChangeTargetBody(RequestBody):
         max_length=100,
         description="Of the key in `seen_key`: the user compared it, and this is the right machine.",
     )
+    image: Choice | None = Field(default=None, description="Of a sandbox; null: the default one.")
+    size: Choice | None = Field(default=None, description="Of a sandbox; null: the default one.")
 
     def wanted(self) -> dict[str, Any]:
         """The fields that were sent, but those of the key."""
         of_key = {"private_key", "passphrase", "makes_key"}
-        return {name: getattr(self, name) for name in self.model_fields_set - of_key if getattr(self, name) is not None}
+        given = {name: getattr(self, name) for name in self.model_fields_set - of_key}
+        return {name: value for name, value in given.items() if value is not None or name in ("image", "size")}
 
     def key(self) -> Key | None:
         """What the key is to be; None: as it is. Raises `InvalidError`."""
@@ -75,7 +111,7 @@ class HostKeyBody(AnswerBody):
 class TargetBody(AnswerBody):
     id: str
     name: str
-    kind: Literal["ssh"] = "ssh"
+    kind: Literal["ssh"]
     host: str
     port: int
     username: str
@@ -90,19 +126,74 @@ class TargetBody(AnswerBody):
     @classmethod
     def of(cls, target: Target) -> TargetBody:
         """The answer for one."""
-        common = {"id": target.id, "name": target.name}
+        common = {"id": target.id, "name": target.name, "kind": "ssh"}
         times = {"created_at": target.created_at, "updated_at": target.updated_at}
         return cls.model_validate(common | times | _host_fields(target.ssh))
 
 
+class SandboxTargetBody(AnswerBody):
+    """A sandbox of another image or size; null is the default of it."""
+
+    id: str
+    name: str
+    kind: Literal["sandbox"]
+    image: str | None
+    size: str | None
+    created_at: Time
+    updated_at: Time
+
+
+AnyTargetBody = TargetBody | SandboxTargetBody
+
+
+def _body(target: Target | SandboxTarget) -> AnyTargetBody:
+    if isinstance(target, Target):
+        return TargetBody.of(target)
+    return SandboxTargetBody(
+        id=target.id,
+        name=target.name,
+        kind="sandbox",
+        image=target.made_of.image,
+        size=target.made_of.size,
+        created_at=target.created_at,
+        updated_at=target.updated_at,
+    )
+
+
+class SandboxSizeBody(AnswerBody):
+    cpus: float
+    memory_mb: int
+    disk_mb: int = Field(description="0: without a limit.")
+
+
+class ImageChoiceBody(AnswerBody):
+    name: str
+    available: bool
+    reason: str | None = Field(description="Why it can't be used now.")
+
+
+class SizeChoiceBody(AnswerBody):
+    name: str
+    size: SandboxSizeBody
+    counts_as: int = Field(description="As how many computers one of it counts in the limits of how many there may be.")
+
+
+class SandboxChoicesBody(AnswerBody):
+    """Empty lists: there is the default only."""
+
+    default_size: SandboxSizeBody
+    images: list[ImageChoiceBody]
+    sizes: list[SizeChoiceBody]
+
+
 class TargetListBody(AnswerBody):
-    items: list[TargetBody]
+    items: list[AnyTargetBody]
     ssh: Literal["off", "public", "any"] = Field(description="Which remote hosts there may be (`SSH_TARGETS`).")
     can_use_agent: bool
 
 
 class TargetTrialStepBody(AnswerBody):
-    name: Literal["address", "connection", "host_key", "sign_in", "shell", "folder", "files"]
+    name: Literal["address", "connection", "host_key", "sign_in", "shell", "folder", "files", "image", "size"]
     ok: bool
     detail: str
 
@@ -145,35 +236,44 @@ def _key(key: HostKey | None) -> HostKeyBody | None:
 @router.get("")
 async def list_targets(caller: CurrentCaller, change: Change) -> TargetListBody:
     """List the caller's computers by name, without their keys."""
-    items = [TargetBody.of(target) for target in await change.of(caller.user.id)]
+    items = [_body(target) for target in await change.of(caller.user.id)]
     return TargetListBody(items=items, ssh=change.rules.ssh, can_use_agent=change.rules.can_use_agent)
 
 
+@router.get("/choices", responses={503: {}})
+async def read_sandbox_choices(caller: CurrentCaller, change: Change) -> SandboxChoicesBody:
+    """The images and sizes of sandboxes that this server allows beside the default."""
+    del caller
+    return SandboxChoicesBody.model_validate(await change.configurations.choices())
+
+
 @router.post("", status_code=201, responses={403: {}})
-async def create_target(body: CreateTargetBody, caller: CurrentCaller, change: Change) -> TargetBody:
-    """Add a remote host. It is used once it was tested, and the fingerprint of its key confirmed."""
-    host = SshHost(
-        host=body.host, port=body.port, username=body.username, folder=body.folder, sign_in_by=body.sign_in_by
-    )
+async def create_target(body: CreateTargetBody, caller: CurrentCaller, change: Change) -> AnyTargetBody:
+    """Add a sandbox of another image or size, or a remote host. A host is used once it was tested, and the fingerprint
+    of its key confirmed."""
+    if body.kind == "sandbox":
+        return _body(await change.add_sandbox(caller.user.id, body.name, body.sandbox()))
+    host = body.ssh_host()
     key = Key(private=body.private_key, passphrase=body.passphrase)
     return TargetBody.of(await change.add_host(caller.user.id, body.name, host, key))
 
 
 @router.patch("/{target_id}", responses={403: {}, 409: {}})
-async def update_target(target_id: str, body: ChangeTargetBody, caller: CurrentCaller, change: Change) -> TargetBody:
+async def update_target(target_id: str, body: ChangeTargetBody, caller: CurrentCaller, change: Change) -> AnyTargetBody:
     """Change one, or confirm the key that its host showed. Of another address the key is confirmed anew."""
-    return TargetBody.of(await change.change(caller.user.id, TargetId(target_id), body.wanted(), body.key()))
+    return _body(await change.change(caller.user.id, TargetId(target_id), body.wanted(), body.key()))
 
 
 @router.delete("/{target_id}", status_code=204)
 async def delete_target(target_id: str, caller: CurrentCaller, change: Change) -> Response:
-    """Delete one with its key. Nothing is changed on the host; conversations on it can't work on it any more."""
+    """Delete one. Nothing is changed on a host, and conversations on it can't work on it any more; those on a sandbox
+    go on with the usual one, with their files."""
     await change.delete(caller.user.id, TargetId(target_id))
     return Response(status_code=204)
 
 
 @router.post("/{target_id}/test", responses={403: {}, 409: {}})
 async def try_target(target_id: str, caller: CurrentCaller, change: Change) -> TargetTrialBody:
-    """Connect to a remote host, and say what was tried and found; a failure is an answer, too. Its working folder is
-    made where it is not there."""
+    """Connect to a remote host, or look whether a sandbox could be made so, and say what was tried and found; a failure
+    is an answer, too. The working folder of a host is made where it is not there."""
     return TargetTrialBody.of(await change.test(caller.user.id, TargetId(target_id)))

@@ -13,9 +13,11 @@ from backend_api.identity.ports import RateLimiter
 from backend_api.kit.ids import SessionId
 from backend_api.kit.mongo.database import Database
 from backend_api.module import Module, Parts
+from backend_api.sandboxes.ports import ReadChoices
 from backend_api.settings.ports import SecretBox
 from backend_api.targets.application.change_targets import ChangeTargets, TargetRules
 from backend_api.targets.application.choose_target import ChooseTarget
+from backend_api.targets.application.configurations import Configurations
 from backend_api.targets.application.reseal_targets import ResealTargets
 from backend_api.targets.capability import target_capability
 from backend_api.targets.domain import SshAccess, Target
@@ -47,12 +49,15 @@ async def open_targets(
     limiter: RateLimiter,
     limits: Limits,
     clock: Callable[[], float],
+    sandbox_choices: ReadChoices,
     is_local: bool = False,
 ) -> AsyncGenerator[Parts]:
-    """Its ports are `change_targets`, `session_targets`, by which sessions choose, and `remote_hosts`."""
+    """Its ports are `change_targets`, `session_targets`, by which sessions choose, `remote_hosts`, and
+    `sandbox_configurations`, by which sandboxes of sessions are made."""
     access: SshAccess = settings.ssh_targets or ("any" if is_local else "public")
     rules = TargetRules(ssh=access, can_use_agent=is_local and bool(os.environ.get("SSH_AUTH_SOCK")))
     targets = MongoTargets(database)
+    configurations = Configurations(choices=sandbox_choices)
     with closing(SystemResolver()) as resolver:
         addresses = Addresses(access=access, resolve=resolver)
         async with HostConnections(addresses) as connections:
@@ -66,6 +71,7 @@ async def open_targets(
                 try_host=SshTrials(addresses),
                 box=secret_box,
                 rules=rules,
+                configurations=configurations,
                 limiter=limiter,
                 limits=limits,
                 clock=clock,
@@ -73,8 +79,9 @@ async def open_targets(
             yield Parts(
                 ports={
                     "change_targets": change,
-                    "session_targets": ChooseTarget(targets=targets, rules=rules),
+                    "session_targets": ChooseTarget(targets=targets, rules=rules, configurations=configurations),
                     "remote_hosts": SshHosts(store=targets, connections=connections, box=secret_box, access=access),
+                    "sandbox_configurations": targets.configuration_of,
                 },
                 capabilities=[target_capability(target_of)],
                 tasks={
@@ -86,7 +93,7 @@ async def open_targets(
 
 TARGETS = Module(
     name="targets",
-    description="Computers beside the usual one: remote hosts over SSH.",
+    description="Computers beside the usual one: sandboxes of another image or size, and remote hosts over SSH.",
     settings=TargetSettings,
     documents=[TargetDocument],
     routes=[router],

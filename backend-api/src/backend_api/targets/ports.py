@@ -6,26 +6,27 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
 from backend_api.kit.ids import UserId
+from backend_api.sandboxes.domain.choices import SandboxConfiguration
 from backend_api.settings.domain.entity import Sealed
-from backend_api.targets.domain import KeyPair, Target, TargetId, Trial
+from backend_api.targets.domain import KeyPair, SandboxTarget, Target, TargetId, Trial
 
 
 class Targets(Protocol):
     """The targets of all users. All raise `StoreUnavailableError`."""
 
-    async def add(self, target: Target, *, at_most: int) -> None:
+    async def add(self, target: Target | SandboxTarget, *, at_most: int) -> None:
         """Raises `TargetQuotaError`."""
         ...
 
-    async def of(self, user_id: UserId) -> Sequence[Target]:
+    async def of(self, user_id: UserId) -> Sequence[Target | SandboxTarget]:
         """By name."""
         ...
 
-    async def get(self, target_id: TargetId, user_id: UserId) -> Target:
+    async def get(self, target_id: TargetId, user_id: UserId) -> Target | SandboxTarget:
         """Raises `TargetNotFoundError`."""
         ...
 
-    async def put(self, target: Target) -> None:
+    async def put(self, target: Target | SandboxTarget) -> None:
         """In the place of the version before. Raises `TargetChangedError`, `TargetNotFoundError`."""
         ...
 
@@ -42,7 +43,11 @@ class TargetsOfSessions(Protocol):
         ...
 
     async def of_session(self, session_id: str) -> Target | None:
-        """None where it was deleted, too."""
+        """The remote host; None where it was deleted, too."""
+        ...
+
+    async def configuration_of(self, session_id: str) -> SandboxConfiguration:
+        """Of its sandbox; the usual one where that is chosen, or what was chosen was deleted."""
         ...
 
 

@@ -375,6 +375,14 @@ export interface ChangeTargetBody {
    * Of the key in `seen_key`: the user compared it, and this is the right machine.
    */
   confirmed_fingerprint?: string | null
+  /**
+   * Of a sandbox; null: the default one.
+   */
+  image?: string | null
+  /**
+   * Of a sandbox; null: the default one.
+   */
+  size?: string | null
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -660,10 +668,16 @@ export interface OptionsBody1 {
  */
 export interface CreateTargetBody {
   name: string
-  kind?: 'ssh'
-  host: string
+  kind?: 'ssh' | 'sandbox'
+  /**
+   * Of ssh, which needs it.
+   */
+  host?: string | null
   port?: number
-  username: string
+  /**
+   * Of ssh, which needs it.
+   */
+  username?: string | null
   /**
    * Where it works there; empty: the home folder.
    */
@@ -680,6 +694,14 @@ export interface CreateTargetBody {
    * Opens the key once; it is not kept.
    */
   passphrase?: string | null
+  /**
+   * Of sandbox: one of GET /api/targets/choices.
+   */
+  image?: string | null
+  /**
+   * Of sandbox: one of GET /api/targets/choices.
+   */
+  size?: string | null
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -901,6 +923,18 @@ export interface HeadingBody {
 export interface HostKeyBody {
   algorithm: string
   fingerprint: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ImageChoiceBody".
+ */
+export interface ImageChoiceBody {
+  name: string
+  available: boolean
+  /**
+   * Why it can't be used now.
+   */
+  reason: string | null
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -1803,6 +1837,56 @@ export interface SandboxBody {
   notice: string | null
 }
 /**
+ * Empty lists: there is the default only.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "SandboxChoicesBody".
+ */
+export interface SandboxChoicesBody {
+  default_size: SandboxSizeBody
+  images: ImageChoiceBody[]
+  sizes: SizeChoiceBody[]
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "SandboxSizeBody".
+ */
+export interface SandboxSizeBody {
+  cpus: number
+  memory_mb: number
+  /**
+   * 0: without a limit.
+   */
+  disk_mb: number
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "SizeChoiceBody".
+ */
+export interface SizeChoiceBody {
+  name: string
+  size: SandboxSizeBody
+  /**
+   * As how many computers one of it counts in the limits of how many there may be.
+   */
+  counts_as: number
+}
+/**
+ * A sandbox of another image or size; null is the default of it.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "SandboxTargetBody".
+ */
+export interface SandboxTargetBody {
+  id: string
+  name: string
+  kind: 'sandbox'
+  image: string | null
+  size: string | null
+  created_at: string
+  updated_at: string
+}
+/**
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "SaveTextBody".
  */
@@ -2261,7 +2345,7 @@ export interface TakeSnapshotBody {
 export interface TargetBody {
   id: string
   name: string
-  kind?: 'ssh'
+  kind: 'ssh'
   host: string
   port: number
   username: string
@@ -2287,7 +2371,7 @@ export interface TargetBody {
  * via the `definition` "TargetListBody".
  */
 export interface TargetListBody {
-  items: TargetBody[]
+  items: (TargetBody | SandboxTargetBody)[]
   /**
    * Which remote hosts there may be (`SSH_TARGETS`).
    */
@@ -2322,7 +2406,7 @@ export interface TargetTrialBody {
  * via the `definition` "TargetTrialStepBody".
  */
 export interface TargetTrialStepBody {
-  name: 'address' | 'connection' | 'host_key' | 'sign_in' | 'shell' | 'folder' | 'files'
+  name: 'address' | 'connection' | 'host_key' | 'sign_in' | 'shell' | 'folder' | 'files' | 'image' | 'size'
   ok: boolean
   detail: string
 }

@@ -1,7 +1,7 @@
 import { defineStore } from 'pinia'
 import { computed, ref, shallowRef } from 'vue'
 import { call } from '@/api/client'
-import type { ChangeTargetBody, CreateTargetBody, Target, TargetList, TargetTrial } from '@/api/types'
+import type { ChangeTargetBody, CreateTargetBody, SandboxChoices, Target, TargetList, TargetTrial } from '@/api/types'
 import { useListWork } from './listWork'
 import { offered } from './offered'
 
@@ -14,17 +14,28 @@ const read = (signal?: AbortSignal): Promise<TargetList> => call<TargetList>('GE
 export const useTargets = defineStore('targets', () => {
   const { list, isKnown, load, retry } = offered(async () => (await read()).items)
   /** A host is worked on once its key was confirmed. */
-  const usable = computed(() => list.value.filter((one) => one.host_key !== null))
+  const usable = computed(() => list.value.filter((one) => one.kind === 'sandbox' || one.host_key !== null))
   const find = (id: string | null | undefined): Target | null => list.value.find((one) => one.id === id) ?? null
   /** Loads them once, and again where the last answer did not come. */
   const need = (): Promise<void> => (isKnown.value ? retry() : load())
   return { list, isKnown, usable, find, need }
 })
 
+/** In a few words what a computer is. */
+export const describeTarget = (target: Target): string =>
+  target.kind === 'ssh'
+    ? `${target.username}@${target.host}`
+    : [target.image, target.size].filter((one) => one !== null).join(' · ')
+
 /** The list on the page of the settings, and what is done about one of them. */
 export function useTargetList() {
   const known = useTargets()
   const rules = shallowRef<Pick<TargetList, 'ssh' | 'can_use_agent'> | null>(null)
+  /** What sandboxes may be made of; null: not known yet, false: the server can't tell now. */
+  const choices = shallowRef<SandboxChoices | false | null>(null)
+  const loadChoices = async (): Promise<void> => {
+    choices.value = await call<SandboxChoices>('GET', '/targets/choices').catch(() => false as const)
+  }
   /** What the last test of each found, by its id. */
   const trials = ref<Record<string, TargetTrial>>({})
   const { changing, ...work } = useListWork<Target, 'save' | 'delete' | 'test' | 'confirm'>(async (signal) => {
@@ -50,5 +61,5 @@ export function useTargetList() {
       await call<Target>('PATCH', path(id), { body: { confirmed_fingerprint: fingerprint } })
       await tried(id)
     })
-  return { ...work, rules, trials, create, change, remove, test, confirm }
+  return { ...work, rules, choices, loadChoices, trials, create, change, remove, test, confirm }
 }

@@ -98,7 +98,7 @@ def own_labels(policy: Policy) -> Rule:
 
 def _top(policy: Policy) -> dict[str, Rule]:
     return {
-        "Image": one_of(policy.image),
+        "Image": one_of(*policy.images),
         "Hostname": text(r"[a-z0-9-]*", 63),
         "User": one_of("1000:1000", "0:0"),
         "WorkingDir": _PATH,

@@ -63,10 +63,11 @@ async def info(ask: Ask) -> Plan:
 
 
 async def image(ask: Ask) -> Plan:
-    wanted = quote(ask.policy.image, safe="/:")
-    if ask.parts["ref"] != wanted:
-        raise Refused(f"only the image {ask.policy.image} may be looked at")
-    return Plan(order=ask.order("GET", f"/images/{wanted}/json"), shown=_pick("Id"))
+    allowed = {quote(image, safe="/:"): image for image in ask.policy.images}
+    wanted = ask.parts["ref"]
+    if wanted not in allowed:
+        raise Refused(f"only the images {', '.join(sorted(allowed.values()))} may be looked at")
+    return Plan(order=ask.order("GET", f"/images/{quote(allowed[wanted], safe='/:')}/json"), shown=_pick("Id"))
 
 
 async def events(ask: Ask) -> Plan:

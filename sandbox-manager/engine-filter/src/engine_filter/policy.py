@@ -30,7 +30,7 @@ class Policy:
     """What the judging functions are given."""
 
     stack: str
-    image: str
+    images: frozenset[str]
     seccomp: Json
     subnet_pool: ipaddress.IPv4Network
     endpoint_names: frozenset[str]
@@ -60,17 +60,46 @@ def read_policy(environ: Mapping[str, str]) -> Policy:
         raise SettingsError("SANDBOX_STACK: must be small letters, digits, - and _, at most 31.")
     parts = [one.strip().removeprefix("label:") for one in environ.get("SANDBOX_DOOR_CLIENTS", "").split(",")]
     labels = dict(one.split("=", 1) for one in parts if "=" in one)
+    sizes = _sizes(environ)
+    most_memory = [_number(environ, "SANDBOX_MEMORY_MB", 2048), *(memory for _, memory in sizes)]
+    most_cpus = [_number(environ, "SANDBOX_CPUS", 2.0), *(cpus for cpus, _ in sizes)]
     return Policy(
         stack=stack,
-        image=environ.get("SANDBOX_IMAGE") or "agent-sandbox:latest",
+        images=frozenset({environ.get("SANDBOX_IMAGE") or "agent-sandbox:latest", *_images(environ)}),
         seccomp=_seccomp(Path(environ.get("SANDBOX_SECCOMP_PROFILE") or "sandbox-image/seccomp.json")),
         subnet_pool=_pool(environ.get("SANDBOX_SUBNET_POOL") or "10.201.0.0/16"),
         endpoint_names=frozenset(one for one in parts if one and "=" not in one),
         endpoint_labels=labels,
-        memory_bytes=max(int(_number(environ, "SANDBOX_MEMORY_MB", 2048)) * _MIB, _LEAST_BYTES),
-        nano_cpus=int(_number(environ, "SANDBOX_CPUS", 2.0) * 1_000_000_000),
+        memory_bytes=max(int(max(most_memory)) * _MIB, _LEAST_BYTES),
+        nano_cpus=int(max(most_cpus) * 1_000_000_000),
         pids=max(int(_number(environ, "SANDBOX_PIDS", 512)), _LEAST_PIDS),
     )
+
+
+def _images(environ: Mapping[str, str]) -> list[str]:
+    """Those of `SANDBOX_IMAGES`, which the manager reads, too."""
+    return [image.strip() for _, _, image in _pairs(environ, "SANDBOX_IMAGES")]
+
+
+def _sizes(environ: Mapping[str, str]) -> list[tuple[float, float]]:
+    """Processors and memory in MB of those of `SANDBOX_SIZES`."""
+    found: list[tuple[float, float]] = []
+    for _, _, size in _pairs(environ, "SANDBOX_SIZES"):
+        try:
+            cpus, memory = (float(one) for one in size.split(":")[:2])
+        except ValueError as error:
+            raise SettingsError("SANDBOX_SIZES: must be of the form name=processors:memory in MB.") from error
+        if not (0 < cpus < 2**20 and 0 < memory < 2**31):
+            raise SettingsError("SANDBOX_SIZES: processors and memory must be above 0.")
+        found.append((cpus, memory))
+    return found
+
+
+def _pairs(environ: Mapping[str, str], name: str) -> list[tuple[str, str, str]]:
+    pairs = [one.partition("=") for one in environ.get(name, "").split(",") if one.strip()]
+    if any(not value.strip() for _, _, value in pairs):
+        raise SettingsError(f"{name}: must be of the form name=value,name=value.")
+    return pairs
 
 
 def _number(environ: Mapping[str, str], name: str, default: float) -> float:

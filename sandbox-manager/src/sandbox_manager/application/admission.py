@@ -74,13 +74,13 @@ class Admission:
             measures.POOL_CLAIMS.labels("claimed").inc()
         return next(iter(stored), None)
 
-    async def request(self, sandbox: Sandbox, *, has_files: bool) -> Sandbox | None:
+    async def request(self, sandbox: Sandbox, *, from_pool: bool) -> Sandbox | None:
         """Put a new sandbox in line and let in who may come; answers it as it stands then, None when its session's
-        place was taken meanwhile. One without files claims a sandbox of the pool where nobody waits: it is that one
-        then. Such a one must have the `fingerprint`.
+        place was taken meanwhile. With `from_pool`, which is for sessions without files, it claims a sandbox of the
+        pool where nobody waits, and is that one then. Such a one must have the `fingerprint`.
 
         Raises `UserQueueLimitError`, `TotalLimitError`."""
-        fingerprint = await self.fingerprint() if self.fingerprint and not has_files else ""
+        fingerprint = await self.fingerprint() if self.fingerprint and from_pool else ""
         stored = await self._admit(sandbox, fingerprint=fingerprint)
         session_id = sandbox.identity.session_id
         mine = next((one for one in stored if one.is_alive and one.identity.session_id == session_id), None)
@@ -180,7 +180,7 @@ class Admission:
         """A user with more who want to run than may gives up the one unused for the longest time, or a paused one where
         only how many they have in all is in the way, its workspace kept; nothing happens while all are used."""
         own = await self.registry.find(user_id=user_id, occupied=True)
-        chosen = spare(own, self.limits, self.clock.now(), coming=coming) or sleeper(own, self.limits)
+        chosen = spare(own, self.limits, self.clock.now(), coming=coming) or sleeper(own, self.limits, coming=coming)
         if chosen is not None:
             await self.give_up(chosen, RECLAIMED)
 

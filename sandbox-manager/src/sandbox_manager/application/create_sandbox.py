@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from sandbox_manager.application import measures
@@ -12,7 +12,14 @@ from sandbox_manager.application.admission import Admission
 from sandbox_manager.application.clean_sandbox import CleanSandbox
 from sandbox_manager.application.presence import Presence
 from sandbox_manager.application.renew_sandbox import RenewSandbox
-from sandbox_manager.domain.errors import ConflictError, DomainError, EngineUnavailableError, SandboxOverError
+from sandbox_manager.domain.configuration import Configuration, Configurations
+from sandbox_manager.domain.errors import (
+    ConflictError,
+    DomainError,
+    EngineUnavailableError,
+    ImageMissingError,
+    SandboxOverError,
+)
 from sandbox_manager.domain.ports import Clock, RuntimeHost, SandboxRecords
 from sandbox_manager.domain.sandbox import ANY_PLACE, Identity, Sandbox, Status
 
@@ -34,8 +41,9 @@ class CreateSandbox:
 
     Returns before the sandbox is ready; it is queued while there is no room, or while the user has as many running as
     allowed, and starts where the session's files are. `orphan_after` is how long that place may be without managers.
-    Raises `UserQueueLimitError`, `TotalLimitError`, `EngineUnavailableError`, `ConflictError` when the session belongs
-    to somebody else.
+    `image` and `size` are names of `configurations`, empty for the default; a living one stays as it was made.
+    Raises `ImageNotAllowedError`, `SizeNotAllowedError`, `ImageMissingError`, `UserQueueLimitError`,
+    `TotalLimitError`, `EngineUnavailableError`, `ConflictError` when the session belongs to somebody else.
     """
 
     registry: SandboxRecords
@@ -45,13 +53,14 @@ class CreateSandbox:
     renew: RenewSandbox
     admission: Admission
     presence: Presence
+    configurations: Configurations
     orphan_after: timedelta = timedelta(minutes=10)
     check_deadline_s: float = 5.0
 
-    async def __call__(self, session_id: str, user_id: str) -> Created:
+    async def __call__(self, session_id: str, user_id: str, *, image: str = "", size: str = "") -> Created:
         outcome = "failed"
         try:
-            created = await self._create(session_id, user_id)
+            created = await self._create(session_id, user_id, image, size)
             outcome = "new" if created.is_new else "known"
             return created
         except DomainError as error:
@@ -60,7 +69,7 @@ class CreateSandbox:
         finally:
             measures.CREATES.labels(outcome).inc()
 
-    async def _create(self, session_id: str, user_id: str) -> Created:
+    async def _create(self, session_id: str, user_id: str, image: str, size: str) -> Created:
         for _ in range(_ATTEMPTS):
             known = await self.registry.find(session_id=session_id)
             if any(one.identity.user_id != user_id for one in known):
@@ -75,12 +84,16 @@ class CreateSandbox:
                 await self.clean(holder)
                 continue
             generation = max((one.identity.generation for one in known), default=0) + 1
-            wanted = self._new_sandbox(session_id, user_id, generation, await self._home(known))
-            sandbox = await self.admission.claim(wanted) if not known else None
+            configuration = self.configurations.choose(image, size)
+            wanted = replace(
+                self._new_sandbox(session_id, user_id, generation, await self._home(known)), configuration=configuration
+            )
+            is_pools = not known and configuration.is_default
+            sandbox = await self.admission.claim(wanted) if is_pools else None
             if sandbox is None:
-                await self._check_engine()
-                await self.admission.make_room(user_id, coming=1)
-                sandbox = await self.admission.request(wanted, has_files=bool(known))
+                await self._check_engine(configuration)
+                await self.admission.make_room(user_id, coming=configuration.places)
+                sandbox = await self.admission.request(wanted, from_pool=is_pools)
             if sandbox is not None:
                 return Created(sandbox=await self._wait_until_awake(sandbox), is_new=True)
         raise EngineUnavailableError("The conversation's last computer is still being removed; try again in a moment.")
@@ -100,10 +113,13 @@ class CreateSandbox:
         except SandboxOverError:
             return None
 
-    async def _check_engine(self) -> None:
+    async def _check_engine(self, configuration: Configuration) -> None:
         try:
             async with asyncio.timeout(self.check_deadline_s):
                 await self.runtime.check()
+                trouble = configuration.image and await self.runtime.image_trouble(configuration.image)
+                if trouble:
+                    raise ImageMissingError(trouble)
         except TimeoutError as error:
             raise EngineUnavailableError(
                 "The engine that runs the computers does not answer; try again later."

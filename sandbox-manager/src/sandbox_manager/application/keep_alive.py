@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from sandbox_manager.application.change import change_sandbox
@@ -17,6 +17,7 @@ from sandbox_manager.domain.sandbox import Sandbox
 _log = logging.getLogger(__name__)
 
 _TOKEN = timedelta(seconds=60)
+_MIB = 1024 * 1024
 KEEP = "keep"
 
 
@@ -51,14 +52,16 @@ class KeepAlive:
 
     async def _with_fill(self, sandbox: Sandbox, report: Report) -> Sandbox:
         used, files = report.disk_bytes, report.disk_files or 0
-        if used is None or self.disk.fill(used, sandbox.fill, files) is sandbox.fill:
+        size = sandbox.configuration.size
+        disk = self.disk if size is None else replace(self.disk, limit_bytes=size.disk_mb * _MIB)
+        if used is None or disk.fill(used, sandbox.fill, files) is sandbox.fill:
             return sandbox
-        by_files = self.disk.is_by_files(used, files)
+        by_files = disk.is_by_files(used, files)
 
         def filled(now: Sandbox) -> Sandbox | None:
-            fill = self.disk.fill(used, now.fill, files)
-            notice = self.disk.notice(fill, is_by_files=by_files)
-            return now.filled(fill, notice, 0 if by_files else self.disk.limit_mb)
+            fill = disk.fill(used, now.fill, files)
+            notice = disk.notice(fill, is_by_files=by_files)
+            return now.filled(fill, notice, 0 if by_files else disk.limit_mb)
 
         return await change_sandbox(self.registry, sandbox.id, filled) or sandbox
 

@@ -142,7 +142,7 @@ class Launcher:
                 if started is not None:
                     phase_reached("claimed")
                 else:
-                    started = await self._begin(sandbox.identity)
+                    started = await self._begin(sandbox)
         except TimeoutError:
             if not limit.expired():
                 raise
@@ -162,10 +162,13 @@ class Launcher:
         _log.info("sandbox started", extra={**log_fields(sandbox.identity), "duration_ms": took})
         return None
 
-    async def _begin(self, identity: Identity) -> Started:
+    async def _begin(self, sandbox: Sandbox) -> Started:
         if self._files_ready is not None:
-            await self._files_ready(identity)
-        return await self._runtime.start_sandbox(SandboxSpec(identity=identity, public_key=self._keys.public_key))
+            await self._files_ready(sandbox.identity)
+        spec = SandboxSpec(
+            identity=sandbox.identity, public_key=self._keys.public_key, configuration=sandbox.configuration
+        )
+        return await self._runtime.start_sandbox(spec)
 
 
 def _still_wanted(sandbox: Sandbox) -> bool:

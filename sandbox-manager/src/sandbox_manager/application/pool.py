@@ -122,7 +122,7 @@ class Pool:
         wanted = within_user_limits(occupied, self._parts.limits)
         if any(one.status is Status.STARTING for one in occupied) or any(one.status is Status.QUEUED for one in wanted):
             return False
-        if sum(1 for one in occupied if one.holds_memory) >= self._parts.limits.max_total:
+        if sum(one.places for one in occupied if one.holds_memory) >= self._parts.limits.max_total:
             return False
         return (await self._parts.room()).fits(1)  # there must be memory left for one that somebody asks for
 

@@ -9,7 +9,7 @@ from fastapi import FastAPI
 
 from sandbox_manager.application import measures
 from sandbox_manager.domain.errors import ElsewhereError
-from sandbox_manager.interfaces.http import events, health, sandboxes, stats, workspaces
+from sandbox_manager.interfaces.http import choices, events, health, sandboxes, stats, workspaces
 from sandbox_manager.interfaces.http.use_cases import Wiring
 from service_kit.failures import DomainError
 from service_kit.problems import install_problems
@@ -40,7 +40,7 @@ def create_app(wiring: Wiring) -> FastAPI:
     app.add_middleware(RequestMiddleware, rules=REQUESTS)
     install_problems(app, own_headers=own_headers)
     app.include_router(health.router)
-    for router in (events.router, stats.router, sandboxes.router, workspaces.router):
+    for router in (events.router, choices.router, stats.router, sandboxes.router, workspaces.router):
         app.include_router(router)
     return app
 

@@ -20,6 +20,7 @@ from sandbox_manager.application.mint_token import MintToken
 from sandbox_manager.application.pause_sandbox import PauseSandbox, ResumeSandbox
 from sandbox_manager.application.pool import Pool, PoolIntervals, PoolParts
 from sandbox_manager.application.presence import Presence
+from sandbox_manager.application.read_choices import ReadChoices
 from sandbox_manager.application.read_stats import ReadStats
 from sandbox_manager.application.reconcile import Reconcile
 from sandbox_manager.application.remove_all import RemoveAll
@@ -29,6 +30,7 @@ from sandbox_manager.application.workspace_location import is_elsewhere
 from sandbox_manager.application.workspace_work import WorkspaceWork
 from sandbox_manager.domain.admission import Limits, Room
 from sandbox_manager.domain.clocks import Clocks
+from sandbox_manager.domain.configuration import Configurations, Size
 from sandbox_manager.domain.disk import DiskLimit
 from sandbox_manager.domain.ports import (
     Clock,
@@ -78,6 +80,9 @@ class Adapters:
     has_ended: Callable[[str], bool]
 
 
+DEFAULT_ONLY = Configurations(standard=Size(cpus=2, memory_mb=2048, disk_mb=10_240))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
     """How many sandboxes, for how long, and how long this manager waits; seconds where a name ends so."""
@@ -88,6 +93,7 @@ class Rules:
     room: Callable[[], Awaitable[Room]]
     pool_size: int
     pool_intervals: PoolIntervals = field(default_factory=PoolIntervals)
+    configurations: Configurations = DEFAULT_ONLY
     start_deadline_s: float = 60.0
     clean_deadline_s: float = 60.0
     clean_wait_s: float = 20.0
@@ -107,6 +113,7 @@ class Assembly:
     pool: Pool
     admission: Admission
     create: CreateSandbox
+    choices: ReadChoices
     get: GetSandbox
     list: ListSandboxes
     pause: PauseSandbox
@@ -212,8 +219,10 @@ def assemble(adapters: Adapters, rules: Rules, owner: str) -> Assembly:
             renew=renew,
             admission=admission,
             presence=presence,
+            configurations=rules.configurations,
             orphan_after=clocks.orphan,
         ),
+        choices=ReadChoices(configurations=rules.configurations, runtime=runtime),
         get=GetSandbox(registry, launcher, clock, limits),
         list=ListSandboxes(registry),
         pause=pause,

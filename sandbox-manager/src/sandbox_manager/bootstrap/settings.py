@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ipaddress
 import sys
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from sandbox_manager.domain.configuration import Configurations, Size, parse_images, parse_sizes
 
 _CONFIG = SettingsConfigDict(frozen=True, extra="ignore", populate_by_name=True, env_ignore_empty=True)
 _SECRET_CHARACTERS = 32
@@ -93,9 +95,18 @@ class InsideSettings(BaseSettings):
     max_upload_bytes: int = Field(default=10_485_760, ge=1, validation_alias="MAX_UPLOAD_BYTES")
     memory_mb: int = Field(default=2048, ge=64, validation_alias="SANDBOX_MEMORY_MB")
     cpus: float = Field(default=2.0, gt=0, validation_alias="SANDBOX_CPUS")
+    sizes: str = Field(default="", validation_alias="SANDBOX_SIZES")
     pids: int = Field(default=512, ge=16, validation_alias="SANDBOX_PIDS")
     disk_mb: int = Field(default=10_240, ge=0, validation_alias="SANDBOX_DISK_LIMIT_MB")
     max_files: int = Field(default=500_000, ge=0, validation_alias="SANDBOX_MAX_FILES")
+
+    @model_validator(mode="after")
+    def _sizes(self) -> Self:
+        try:
+            parse_sizes(self.sizes, disk_mb=self.disk_mb)
+        except ValueError as error:
+            raise ValueError(f"SANDBOX_SIZES: {error}") from error
+        return self
 
     @field_validator("blocked_subnets")
     @classmethod
@@ -110,9 +121,16 @@ class DockerSettings(BaseSettings):
     model_config = _CONFIG
 
     image: str = Field(default="agent-sandbox:latest", validation_alias="SANDBOX_IMAGE")
+    images: str = Field(default="", validation_alias="SANDBOX_IMAGES")
     seccomp_profile: str = Field(default="sandbox-image/seccomp.json", validation_alias="SANDBOX_SECCOMP_PROFILE")
     subnet_pool: str = Field(default="10.201.0.0/16", validation_alias="SANDBOX_SUBNET_POOL")
     endpoint_clients: str = Field(default="", validation_alias="SANDBOX_DOOR_CLIENTS")
+
+    @field_validator("images")
+    @classmethod
+    def _images(cls, given: str) -> str:
+        parse_images(given)
+        return given
 
 
 class ProcessSettings(BaseSettings):
@@ -144,3 +162,30 @@ class Settings:
                 f"{'.'.join(str(part) for part in one['loc'])}: {one['msg']}" for one in error.errors()
             )
             raise SettingsError(f"The sandbox manager can't start. {problems}") from error
+        self.configurations = self._configurations()
+        self._check_sizes()
+
+    def _configurations(self) -> Configurations:
+        inside = self.inside
+        return Configurations(
+            standard=Size(cpus=inside.cpus, memory_mb=inside.memory_mb, disk_mb=inside.disk_mb),
+            image=self.docker.image,
+            images=parse_images(self.docker.images),
+            sizes=parse_sizes(inside.sizes, disk_mb=inside.disk_mb),
+        )
+
+    def _check_sizes(self) -> None:
+        keeping = self.lifecycle
+        limits = {
+            "SANDBOX_MAX_PER_USER": keeping.max_per_user,
+            "SANDBOX_MAX_PER_USER_TOTAL": keeping.max_per_user_total,
+            "SANDBOX_MAX_TOTAL": keeping.max_total,
+        }
+        for name, size in self.configurations.sizes.items():
+            places = self.configurations.places(size)
+            for setting, most in limits.items():
+                if places > most:
+                    raise SettingsError(
+                        f"The sandbox manager can't start. SANDBOX_SIZES: by its memory '{name}' counts as {places} "
+                        f"sandboxes of the default size, and {setting} allows {most}: it could never start."
+                    )

@@ -74,6 +74,7 @@ async def at_work(settings: Settings, made: Assembly) -> AsyncGenerator[UseCases
     workspaces = workspace_cases(settings.workspaces, made.files, registry, made.delete, runtime)
     use_cases = UseCases(
         create=made.create,
+        choices=made.choices,
         get=made.get,
         list=made.list,
         renew=made.renew,
@@ -104,6 +105,7 @@ async def at_work(settings: Settings, made: Assembly) -> AsyncGenerator[UseCases
     )
     try:
         async with upkeep.running():
+            await made.choices.log_missing()
             yield use_cases
     finally:
         await made.launcher.close()
@@ -119,6 +121,7 @@ def rules_of(settings: Settings) -> Rules:
         disk=DiskLimit(settings.inside.disk_mb * _MIB, settings.inside.max_files),
         room=lambda: _room(keeping),
         pool_size=pool_size(settings),
+        configurations=settings.configurations,
         start_deadline_s=keeping.start_deadline_s,
     )
 

@@ -22,7 +22,8 @@ class Limits:
     """How many sandboxes may live, and for how long.
 
     Of a user's, `max_per_user` counts what runs, `max_per_user_total` what is paused too, `max_queued_per_user` what
-    waits to start; of all, `max_total` counts what takes up memory, `max_queued` what waits for that. One that nobody
+    waits to start; of all, `max_total` counts what takes up memory, `max_queued` what waits for that. Where that is
+    limited, one of a larger size counts as several, as its memory is. One that nobody
     used for `spare` gives its place to another session of the same user.
     """
 
@@ -54,8 +55,9 @@ class Room:
     need: int = 0
     reserve: int = 0
 
-    def fits(self, starting: int) -> bool:
-        return self.free is None or self.free - self.reserve - starting * self.need >= self.need
+    def fits(self, starting: int, places: int = 1) -> bool:
+        """For one that counts as so many, beside those that start."""
+        return self.free is None or self.free - self.reserve - starting * self.need >= places * self.need
 
     def wakes(self, starting: int) -> bool:
         """Whether a paused one may go on: it holds its memory already, and will want more."""
@@ -78,15 +80,18 @@ def within_user_limits(occupied: Sequence[Sandbox], limits: Limits) -> list[Sand
 
     One that is paused goes before its user's new ones: it may be in the middle of being woken, which its record shows
     only once it runs. It is among all that its user has already."""
-    running = Counter(one.identity.user_id for one in occupied if one.is_running or not one.is_alive)
-    held = Counter(one.identity.user_id for one in occupied if one.holds_memory)
+    running, held = Counter[str](), Counter[str]()
+    for one in occupied:
+        running[one.identity.user_id] += one.places if one.is_running or not one.is_alive else 0
+        held[one.identity.user_id] += one.places if one.holds_memory else 0
     waiting, allowed = line(occupied), set[str]()
     for one in sorted(waiting, key=lambda one: one.status is not Status.PAUSED):
         user_id, is_new = one.identity.user_id, one.status is Status.QUEUED
-        if running[user_id] >= limits.running or (is_new and held[user_id] >= limits.max_per_user_total):
+        over_total = is_new and held[user_id] + one.places > limits.max_per_user_total
+        if running[user_id] + one.places > limits.running or over_total:
             continue
-        running[user_id] += 1
-        held[user_id] += is_new
+        running[user_id] += one.places
+        held[user_id] += one.places if is_new else 0
         allowed.add(one.id)
     return [one for one in waiting if one.id in allowed]
 
@@ -135,20 +140,23 @@ def waking_after(occupied: Sequence[Sandbox], sandbox: Sandbox, now: datetime) -
 
 def spare(own: Sequence[Sandbox], limits: Limits, now: datetime, *, coming: int = 0) -> Sandbox | None:
     """The running one whose place another of a user's may have, as more run and wait than may run; None where all were
-    used of late. `coming` is how many more are about to wait. What ends already makes room by itself."""
-    if sum(1 for one in own if one.is_running or one.is_waiting) + coming <= limits.running:
+    used of late. `coming` is as how many the one counts that is about to wait. What ends already makes room by
+    itself."""
+    if sum(one.places for one in own if one.is_running or one.is_waiting) + coming <= limits.running:
         return None
     unused_since = now - limits.spare
     unused = [one for one in own if one.status is Status.READY and one.idle_expires_at - limits.idle <= unused_since]
     return min(unused, key=lambda one: one.idle_expires_at, default=None)
 
 
-def sleeper(own: Sequence[Sandbox], limits: Limits) -> Sandbox | None:
+def sleeper(own: Sequence[Sandbox], limits: Limits, *, coming: int = 0) -> Sandbox | None:
     """The paused one whose place a new one of the same user may have, as only how many they have in all is in its
-    way. What ends already makes room by itself."""
-    running = sum(1 for one in own if one.is_running or (one.holds_memory and one.is_waiting))
-    is_full = sum(1 for one in own if one.holds_memory) >= limits.max_per_user_total
-    if running >= limits.running or not is_full or any(not one.is_alive for one in own):
+    way. What ends already makes room by itself. `coming` is as how many the new one counts, where it is not among
+    those that wait."""
+    wanted = coming or min((one.places for one in own if one.status is Status.QUEUED), default=1)
+    running = sum(one.places for one in own if one.is_running or (one.holds_memory and one.is_waiting))
+    is_full = sum(one.places for one in own if one.holds_memory) + wanted > limits.max_per_user_total
+    if running + wanted > limits.running or not is_full or any(not one.is_alive for one in own):
         return None
     asleep = (one for one in own if one.status is Status.PAUSED and not one.is_waiting)
     return min(asleep, key=lambda one: one.idle_expires_at, default=None)
@@ -157,8 +165,8 @@ def sleeper(own: Sequence[Sandbox], limits: Limits) -> Sandbox | None:
 def admissible(occupied: Sequence[Sandbox], limits: Limits, room: Room, here: str) -> list[Sandbox]:
     """Those of the line for whom there is room now, at this place; a paused one takes up no new place, so it need not
     wait for those who do."""
-    taken = sum(1 for one in occupied if one.holds_memory)
-    starting = sum(1 for one in occupied if one.status is Status.STARTING)
+    taken = sum(one.places for one in occupied if one.holds_memory)
+    starting = sum(one.places for one in occupied if one.status is Status.STARTING)
     admitted: list[Sandbox] = []
     is_full = False
     for one in within_user_limits(occupied, limits):
@@ -168,12 +176,12 @@ def admissible(occupied: Sequence[Sandbox], limits: Limits, room: Room, here: st
             if room.wakes(starting):
                 admitted.append(one)
             continue
-        is_full = is_full or taken >= limits.max_total or not room.fits(starting)
+        is_full = is_full or taken + one.places > limits.max_total or not room.fits(starting, one.places)
         if is_full:
             continue
         admitted.append(one)
-        taken += 1
-        starting += 1
+        taken += one.places
+        starting += one.places
     return admitted
 
 
@@ -190,7 +198,7 @@ def given_up(
     elif _waiting_since(sandbox) + limits.queue <= now:
         stands = place_in_line(occupied, sandbox.id, limits)
         is_users = stands is not None and stands.reason == "user_limit"
-        reason = _limit_text(limits) if is_users else _timeout_text(sandbox, limits, room, here)
+        reason = _limit_text(sandbox, limits) if is_users else _timeout_text(sandbox, limits, room, here)
         over = sandbox.left_paused(reason) if is_paused else sandbox.failed(reason, retryable=True)
     else:
         return None
@@ -203,8 +211,13 @@ def _waiting_since(sandbox: Sandbox) -> datetime:
     return sandbox.waking_since or sandbox.created_at
 
 
-def _limit_text(limits: Limits) -> str:
+def _limit_text(sandbox: Sandbox, limits: Limits) -> str:
     count, one = limits.running, limits.running == 1
+    if sandbox.places > 1:
+        return (
+            f"This computer counts as {sandbox.places} of the {count} that you may have running, by its memory, and "
+            f"those you have were in use for {_minutes(limits.queue)}. Delete a conversation, or try again later."
+        )
     return (
         f"You already have {count} running {'computer' if one else 'computers'}, which is the maximum, and "
         f"{'it was' if one else 'all were'} in use for {_minutes(limits.queue)}. "
@@ -229,6 +242,6 @@ def _timeout_text(sandbox: Sandbox, limits: Limits, room: Room, here: str) -> st
         )
     if sandbox.status is Status.PAUSED:
         return f"There was not enough free memory to wake this computer within {waited}. Try again later."
-    if not room.fits(0):
+    if not room.fits(0, sandbox.places):
         return f"There was not enough free memory for another computer within {waited}. Try again later."
     return f"No computer became free within {waited}: all {limits.max_total} are in use. Try again later."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from service_kit.failures import (
     ConflictError,
     DomainError,
@@ -21,6 +23,8 @@ __all__ = [
     "ElsewhereError",
     "EngineUnavailableError",
     "ForbiddenError",
+    "ImageMissingError",
+    "ImageNotAllowedError",
     "InvalidError",
     "LimitError",
     "MarkLostError",
@@ -30,6 +34,7 @@ __all__ = [
     "SandboxNotFoundError",
     "SandboxNotReadyError",
     "SandboxOverError",
+    "SizeNotAllowedError",
     "StartFailedError",
     "TooLargeError",
     "TotalLimitError",
@@ -93,6 +98,41 @@ class EngineUnavailableError(UnavailableError):
     """The engine that runs sandboxes is missing, full or too slow."""
 
     code = "engine_unavailable"
+
+
+class ImageNotAllowedError(InvalidError):
+    """The deployment has no image of this name."""
+
+    code = "sandbox_image_not_allowed"
+
+    @classmethod
+    def of(cls, name: str, allowed: Iterable[str]) -> ImageNotAllowedError:
+        """With the names there are."""
+        reason = f"This server has no image '{name}' (SANDBOX_IMAGES). {_choices(allowed)}"
+        return cls(reason, field="body.image")
+
+
+class SizeNotAllowedError(InvalidError):
+    """The deployment has no size of this name."""
+
+    code = "sandbox_size_not_allowed"
+
+    @classmethod
+    def of(cls, name: str, allowed: Iterable[str]) -> SizeNotAllowedError:
+        """With the names there are."""
+        reason = f"This server has no size '{name}' (SANDBOX_SIZES). {_choices(allowed)}"
+        return cls(reason, field="body.size")
+
+
+def _choices(allowed: Iterable[str]) -> str:
+    names = ", ".join(sorted(allowed))
+    return f"Choose one of: {names}, or the default." if names else "There is the default only."
+
+
+class ImageMissingError(UnavailableError):
+    """No sandbox can be made from this image here; the detail says why, and what to do."""
+
+    code = "sandbox_image_missing"
 
 
 class RegistryUnavailableError(UnavailableError):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
+from sandbox_manager.domain.configuration import STANDARD, Configuration
 from sandbox_manager.domain.sandbox import Identity, Sandbox, Started
 
 _MOST_UNUSED_S = 1e9
@@ -110,6 +111,7 @@ class SandboxSpec:
 
     identity: Identity
     public_key: str
+    configuration: Configuration = STANDARD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +171,13 @@ class RuntimeHost(Protocol):
 
     async def check(self) -> None:
         """Raise `EngineUnavailableError` with what a person can do when no sandbox could be started."""
+        ...
+
+    async def image_trouble(self, image: str) -> str | None:
+        """Why no sandbox can be made from this image, and what to do; None where one can.
+
+        Raises `EngineUnavailableError`.
+        """
         ...
 
     async def fingerprint(self) -> str:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
+from sandbox_manager.domain.configuration import STANDARD, Configuration
 from sandbox_manager.domain.disk import Fill
 from sandbox_manager.domain.identifiers import (
     InvalidIdentifierError,
@@ -78,7 +79,8 @@ class Sandbox:
     Whoever works on it (starts, pauses, resumes or removes it) holds its lease. `notice` tells of an end that comes
     near; `asked_at` is when somebody last waited for a queued one. `fingerprint` identifies what one of the pool was
     made of; `endpoint` is known before it is ready for one that was claimed from there. `disk_notice`, told since
-    `disk_revision`, says that its files take up nearly all they may, which is `disk_limit_mb`.
+    `disk_revision`, says that its files take up nearly all they may, which is `disk_limit_mb`. `configuration` is what
+    it is made of, as it was chosen.
     """
 
     identity: Identity
@@ -106,12 +108,18 @@ class Sandbox:
     asked_at: datetime | None = None
     fingerprint: str | None = None
     waking_since: datetime | None = None
+    configuration: Configuration = STANDARD
     revision: int = 1
     version: int = 1
 
     @property
     def id(self) -> str:
         return self.identity.sandbox_id
+
+    @property
+    def places(self) -> int:
+        """How many it counts as."""
+        return self.configuration.places
 
     @property
     def is_alive(self) -> bool:

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import asyncssh
 import httpx
 import pytest
 
+from backend_api.sandboxes.domain.choices import (
+    USUAL,
+    ImageChoice,
+    SandboxChoices,
+    SandboxConfiguration,
+    SandboxSize,
+    SizeChoice,
+)
+from backend_api.sandboxes.domain.errors import SandboxUnavailableError
 from backend_api.targets.ssh.keys import AsyncsshKeys
 from support.gateway import Gateway, run_gateway
 from support.servers import Server
@@ -151,3 +161,110 @@ async def test_a_deployment_says_which_hosts_there_may_be(
             return
         trial = (await http.post(f"/api/targets/{made.json()['id']}/test", headers=anna)).json()
         assert (trial["code"], [step["name"] for step in trial["steps"]]) == (code, ["address"])
+
+
+LARGE = SizeChoice(name="large", size=SandboxSize(cpus=4, memory_mb=8192, disk_mb=0), counts_as=4)
+PY = ImageChoice(name="py", available=True, reason=None)
+GONE = ImageChoice(name="gone", available=False, reason="The image agent-sandbox:gone is missing.")
+
+
+@dataclass
+class Allowed:
+    """What the manager allows, which may change; None: it does not answer."""
+
+    choices: SandboxChoices | None
+
+    async def __call__(self) -> SandboxChoices:
+        if self.choices is None:
+            raise SandboxUnavailableError("The service that runs the computers can't be reached.")
+        return self.choices
+
+
+@pytest.fixture
+def allowed() -> Allowed:
+    usual = SandboxSize(cpus=2, memory_mb=2048, disk_mb=10_240)
+    return Allowed(SandboxChoices(default_size=usual, images=[PY, GONE], sizes=[LARGE]))
+
+
+@pytest.fixture
+async def choosing(
+    mongo_server: Server, redis_server: Server, mongo_database_name: str, allowed: Allowed
+) -> AsyncGenerator[Gateway]:
+    uri, redis = mongo_server.uri, redis_server.uri
+    async with run_gateway(uri, mongo_database_name, redis, sandbox_choices=allowed) as one:
+        yield one
+
+
+async def test_a_sandbox_of_another_image_and_size_is_added_tried_changed_and_chosen(choosing: Gateway) -> None:
+    http, anna = choosing.client, await choosing.user("anna")
+    offered = (await http.get("/api/targets/choices", headers=anna)).json()
+    assert [(one["name"], one["available"]) for one in offered["images"]] == [("py", True), ("gone", False)]
+    assert offered["sizes"] == [{"name": "large", "size": {"cpus": 4, "memory_mb": 8192, "disk_mb": 0}, "counts_as": 4}]
+
+    wanted = {"name": "Big", "kind": "sandbox", "image": "py", "size": "large"}
+    made = await http.post("/api/targets", json=wanted, headers=anna)
+    assert made.status_code == 201, made.text
+    target = made.json()
+    assert {name: target[name] for name in wanted} == wanted
+    path = f"/api/targets/{target['id']}"
+    trial = (await http.post(f"{path}/test", headers=anna)).json()
+    assert (trial["ok"], [step["name"] for step in trial["steps"]]) == (True, ["image", "size"])
+
+    session = (await http.post("/api/sessions", json={"target_id": target["id"]}, headers=anna)).json()
+    assert (session["target_id"], session["options"]) == (target["id"], {})
+    made_of = choosing.ports.modules.ports["sandbox_configurations"]
+    assert await made_of(session["id"]) == SandboxConfiguration(image="py", size="large")
+    usual = (await http.post("/api/sessions", json={}, headers=anna)).json()
+    assert await made_of(usual["id"]) == USUAL
+
+    changed = await http.patch(path, json={"name": "Plain", "image": None}, headers=anna)
+    assert (changed.json()["name"], changed.json()["image"], changed.json()["size"]) == ("Plain", None, "large")
+    assert await made_of(session["id"]) == SandboxConfiguration(size="large")
+    assert (await http.delete(path, headers=anna)).status_code == 204
+    assert await made_of(session["id"]) == USUAL
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"image": "other"}, "body.image"),
+        ({"size": "huge"}, "body.size"),
+        ({}, "body.image"),
+        ({"size": "large", "host": "build.example.org"}, "body.host"),
+    ],
+)
+async def test_what_can_be_no_sandbox_is_refused_at_its_field(
+    choosing: Gateway, wrong: dict[str, str], field: str
+) -> None:
+    http, anna = choosing.client, await choosing.user("anna")
+    refused = await http.post("/api/targets", json={"name": "Big", "kind": "sandbox"} | wrong, headers=anna)
+    assert_problem(refused, 422, "invalid")
+    assert refused.json()["errors"][0]["field"] == field
+    host = {"name": "Build", "host": "192.0.2.7", "username": "anna", "size": "large"}
+    assert_problem(await http.post("/api/targets", json=host, headers=anna), 422, "invalid")
+
+
+async def test_one_that_is_no_longer_allowed_says_so_at_its_test_and_for_new_conversations(
+    choosing: Gateway, allowed: Allowed
+) -> None:
+    http, anna = choosing.client, await choosing.user("anna")
+    wanted = {"name": "Big", "kind": "sandbox", "image": "gone", "size": "large"}
+    target = (await http.post("/api/targets", json=wanted, headers=anna)).json()
+    path = f"/api/targets/{target['id']}"
+    missing = (await http.post(f"{path}/test", headers=anna)).json()
+    assert (missing["ok"], missing["code"]) == (False, "computer_not_allowed")
+    assert [step["ok"] for step in missing["steps"]] == [False, True]
+    assert "missing" in missing["steps"][0]["detail"]
+
+    assert allowed.choices is not None
+    allowed.choices = replace(allowed.choices, sizes=[])
+    refused = (await http.post(f"{path}/test", headers=anna)).json()
+    assert "It has the default only." in refused["steps"][1]["detail"]
+    assert_problem(await http.post("/api/sessions", json={"target_id": target["id"]}, headers=anna), 422, "invalid")
+
+    allowed.choices = None
+    assert_problem(await http.get("/api/targets/choices", headers=anna), 503, "computer_unavailable")
+    unknown = (await http.post(f"{path}/test", headers=anna)).json()
+    assert (unknown["ok"], unknown["code"]) == (False, "computer_unavailable")
+    # Whether it can be made is found out once it is needed.
+    assert (await http.post("/api/sessions", json={"target_id": target["id"]}, headers=anna)).status_code == 201

@@ -11,8 +11,14 @@ from respx import MockRouter
 
 from backend_api.agent.events import SandboxUpdated
 from backend_api.kit.ids import SessionId
+from backend_api.sandboxes.domain.choices import USUAL, SandboxConfiguration
 from backend_api.sandboxes.domain.entity import Scope
-from backend_api.sandboxes.domain.errors import SandboxLimitError, SandboxQueuedError, SandboxUnavailableError
+from backend_api.sandboxes.domain.errors import (
+    SandboxLimitError,
+    SandboxNotAllowedError,
+    SandboxQueuedError,
+    SandboxUnavailableError,
+)
 from backend_api.sandboxes.manager.client import SandboxManagerClient
 from contracts.errors import Problem
 from contracts.sandboxes import EndpointToken, SandboxList
@@ -46,6 +52,7 @@ class Manager:
     def __init__(self, *statuses: WireStatus) -> None:
         self.statuses = list(statuses)
         self.calls: list[str] = []
+        self.bodies: list[bytes] = []
         self.token_expires = timedelta(seconds=300)
         self.refuse_tokens = False
         self.problem: Problem | None = None
@@ -60,6 +67,7 @@ class Manager:
 
     def answer(self, request: httpx.Request) -> httpx.Response:
         self.calls.append(f"{request.method} {request.url.path}")
+        self.bodies.append(request.content)
         if self.problem is not None:
             return httpx.Response(self.problem.status, content=self.problem.model_dump_json())
         if request.url.path.endswith("/tokens"):
@@ -99,6 +107,34 @@ async def test_a_starting_computer_is_waited_for_and_then_believed() -> None:
     manager.now = 21.0
     await client.ensure("s", "u")
     assert manager.calls[3:] == ["POST /sandboxes"]
+
+
+async def test_a_computer_is_asked_for_as_its_session_has_it_and_as_ever_where_nothing_is_chosen() -> None:
+    made_of = {"s": SandboxConfiguration(size="large"), "plain": USUAL}
+    manager = Manager(READY)
+
+    async def configuration_of(session_id: str) -> SandboxConfiguration:
+        return made_of[session_id]
+
+    client = manager.client(configuration_of=configuration_of)
+    await client.ensure("s", "u")
+    await client.ensure("plain", "u")
+    assert [json.loads(body) for body in manager.bodies] == [
+        {"session_id": "s", "user_id": "u", "size": "large"},
+        {"session_id": "plain", "user_id": "u"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [(422, "sandbox_image_not_allowed"), (422, "sandbox_size_not_allowed"), (503, "sandbox_image_missing")],
+)
+async def test_a_computer_that_is_not_allowed_any_more_is_told_with_what_to_do(status: int, code: str) -> None:
+    manager = Manager(READY)
+    manager.problem = Problem(title="No", status=status, detail="This server has no image 'py'.", code=code)
+    with pytest.raises(SandboxNotAllowedError, match=r"no image 'py'\. Under Settings, Computers, choose another"):
+        await manager.client().ensure("s", "u")
+    assert manager.calls == ["POST /sandboxes"]
 
 
 async def test_a_computer_that_stands_in_line_is_waited_for_step_by_step() -> None:

@@ -23,7 +23,7 @@ OPTIONS = docker_options("own", inside(), "agent-sandbox:latest")
 def policy() -> Policy:
     return Policy(
         stack="own",
-        image=OPTIONS.image,
+        images=frozenset({OPTIONS.image, "agent-sandbox:other"}),
         seccomp=json.loads(OPTIONS.seccomp_profile.read_text()),
         subnet_pool=ipaddress.IPv4Network("10.201.0.0/16"),
         endpoint_names=frozenset({"gateway-1"}),

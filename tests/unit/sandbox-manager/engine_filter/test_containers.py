@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from engine_filter.containers import judge_container
-from engine_filter.policy import Policy, read_policy
+from engine_filter.policy import Policy, SettingsError, read_policy
 from engine_filter.refusals import Refused
 from engine_filter.strict_json import dumps, loads
 from sandbox_manager.bootstrap.settings import DockerSettings, InsideSettings, LifecycleSettings
@@ -51,8 +51,29 @@ def test_the_defaults_of_its_limits_are_the_managers() -> None:
     assert read.nano_cpus == InsideSettings.model_fields["cpus"].default * 1e9
     assert read.pids == InsideSettings.model_fields["pids"].default
     assert str(read.subnet_pool) == DockerSettings.model_fields["subnet_pool"].default
-    assert read.image == DockerSettings.model_fields["image"].default
+    assert read.images == {DockerSettings.model_fields["image"].default}
     assert read.stack == LifecycleSettings.model_fields["stack"].default
+
+
+def test_it_allows_the_images_and_the_largest_of_the_sizes_that_the_manager_may_ask_for(policy: Policy) -> None:
+    read = read_policy(
+        {
+            "SANDBOX_SECCOMP_PROFILE": str(ROOT / "sandbox-image" / "seccomp.json"),
+            "SANDBOX_IMAGES": "py=agent-sandbox:py, full=registry.example/full@sha256:ab",
+            "SANDBOX_SIZES": "small=1:512,large=4:8192:1000",
+        }
+    )
+    assert read.images == {"agent-sandbox:latest", "agent-sandbox:py", "registry.example/full@sha256:ab"}
+    assert (read.memory_bytes, read.nano_cpus) == (8192 << 20, 4_000_000_000)
+    assert judge_container(policy, sandbox_body() | {"Image": "agent-sandbox:other"})
+    with pytest.raises(Refused):
+        judge_container(policy, sandbox_body() | {"Image": "agent-sandbox:third"})
+
+
+@pytest.mark.parametrize("value", ["large", "large=4", "large=a:b", "large=0:512"])
+def test_sizes_that_can_be_none_refuse_its_start(value: str) -> None:
+    with pytest.raises(SettingsError, match="SANDBOX_SIZES"):
+        read_policy({"SANDBOX_SECCOMP_PROFILE": str(ROOT / "sandbox-image" / "seccomp.json"), "SANDBOX_SIZES": value})
 
 
 HOST_CONFIG: dict[str, Any] = {

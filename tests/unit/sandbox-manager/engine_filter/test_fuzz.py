@@ -144,7 +144,7 @@ def test_no_body_that_is_forwarded_leads_out(policy: Policy, base: Any, top: Any
     assert 0 < config["Memory"] <= policy.memory_bytes
     assert 0 < config["PidsLimit"] <= policy.pids
     assert all(one["Type"] == "volume" and one["Source"].startswith("own-") for one in config.get("Mounts", ()))
-    assert made["Image"] == policy.image
+    assert made["Image"] in policy.images
     assert made["Labels"]["agent-sandbox.stack"] == "own"
     mode = config["NetworkMode"]
     if "NET_ADMIN" in config.get("CapAdd", ()):

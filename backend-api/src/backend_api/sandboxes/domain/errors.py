@@ -40,6 +40,20 @@ class SandboxQueuedError(SandboxUnavailableError):
         super().__init__(_AT_OWN_LIMIT if reason == "user_limit" else _NO_ROOM)
 
 
+class SandboxNotAllowedError(ConflictError, SandboxUnavailableError):
+    """The image or the size that was chosen for it is not allowed any more, or is not there."""
+
+    code = "computer_not_allowed"
+
+    @classmethod
+    def of(cls, reason: str) -> SandboxNotAllowedError:
+        """With what to do."""
+        return cls(
+            f"{reason} Under Settings, Computers, choose another image or size for the computer of this conversation, "
+            "or delete it there: the conversation then goes on with the usual computer, with its files."
+        )
+
+
 class SandboxLostError(UnavailableError):
     """The sandbox went away in the middle of a call; what the call did is unknown."""
 

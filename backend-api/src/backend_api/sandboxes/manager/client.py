@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 import httpx
 
 from backend_api.kit.ids import SessionId
+from backend_api.sandboxes.domain.choices import USUAL, SandboxConfiguration
 from backend_api.sandboxes.domain.entity import Sandbox, SandboxStatus, Scope
 from backend_api.sandboxes.domain.errors import SandboxQueuedError, SandboxUnavailableError
 from backend_api.sandboxes.manager.bounded_cache import make_room
@@ -26,6 +27,7 @@ from backend_api.sandboxes.manager.rest import (
     raise_for,
 )
 from backend_api.sandboxes.manager.start_announcer import Announce, StartAnnouncer, unannounced
+from backend_api.sandboxes.ports import ConfigurationOf
 from contracts.sandboxes import EndpointToken, SandboxList
 from contracts.sandboxes import Sandbox as WireSandbox
 from contracts.sandboxes import SandboxStatus as WireStatus
@@ -48,6 +50,12 @@ class _Believed:
     until: float
 
 
+async def always_usual(session_id: str) -> SandboxConfiguration:
+    """Where there is nothing to choose."""
+    del session_id
+    return USUAL
+
+
 class SandboxManagerClient:
     """The manager of this deployment. What it said is believed for a short while; `forget` ends that at once. A
     start, its place in the line, and its outcome are announced.
@@ -60,11 +68,13 @@ class SandboxManagerClient:
         http: httpx.AsyncClient,
         *,
         announce: Announce = unannounced,
+        configuration_of: ConfigurationOf = always_usual,
         clock: Callable[[], float] = time.monotonic,
         reach_for_s: float = REACH_FOR_S,
         look_s: float = LOOK_S,
     ) -> None:
         self._http = http
+        self._configuration_of = configuration_of
         self._clock = clock
         self._reach_for_s = reach_for_s
         self._look_s = look_s
@@ -221,7 +231,10 @@ class SandboxManagerClient:
     async def _start_once(self, session_id: str, user_id: str, queue_until: float | None) -> tuple[WireSandbox, bool]:
         """The sandbox once it no longer starts, and whether another start may help."""
         deadline = self._clock() + START_DEADLINE_S
-        body = {"session_id": session_id, "user_id": user_id}
+        chosen = await self._configuration_of(session_id)
+        names = {"image": chosen.image, "size": chosen.size}
+        # Managers that know of no choices are asked as ever.
+        body = {"session_id": session_id, "user_id": user_id} | {key: name for key, name in names.items() if name}
         asking = asyncio.create_task(self._send("POST", "/sandboxes", json=body))
         try:
             response = await asyncio.shield(asking)

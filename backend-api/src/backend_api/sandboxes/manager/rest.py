@@ -10,13 +10,14 @@ from pydantic import BaseModel, ValidationError
 
 from backend_api.kit.context_headers import add_context_headers
 from backend_api.kit.tls import trusted_certificates
-from backend_api.sandboxes.domain.errors import SandboxLimitError, SandboxUnavailableError
+from backend_api.sandboxes.domain.errors import SandboxLimitError, SandboxNotAllowedError, SandboxUnavailableError
 from contracts.errors import Problem
 
 LONG_POLL_MS = 10_000
 REACH_FOR_S = 15.0
 """A manager that is being replaced is back by then, or another one answers. Every call to it may be repeated."""
 RETRY_S = 60
+NOT_ALLOWED = frozenset({"sandbox_image_not_allowed", "sandbox_size_not_allowed", "sandbox_image_missing"})
 PASSING = frozenset({"registry_unavailable", "sandbox_busy"})
 UNREACHED = "The service that runs the computers can't be reached. Try again in a moment."
 UNUSABLE = (
@@ -68,10 +69,13 @@ def problem_of(response: httpx.Response) -> tuple[str, str]:
 
 
 def raise_for(response: httpx.Response) -> None:
-    """Raises `SandboxLimitError` or `SandboxUnavailableError` for an answer that is no success."""
+    """Raises `SandboxLimitError`, `SandboxNotAllowedError` or `SandboxUnavailableError` for an answer that is no
+    success."""
     if response.is_success:
         return
-    detail = problem_of(response)[1]
+    code, detail = problem_of(response)
+    if code in NOT_ALLOWED:
+        raise SandboxNotAllowedError.of(detail)
     if response.status_code == 429:
         after = response.headers.get("retry-after", "")
         raise SandboxLimitError(detail, retry_after_s=int(after) if after.isdecimal() and len(after) < 6 else RETRY_S)

@@ -15,11 +15,15 @@ from backend_api.identity.ports import RateLimiter
 from backend_api.kit.errors import InvalidError
 from backend_api.kit.ids import UserId
 from backend_api.kit.stored_time import to_millisecond
+from backend_api.sandboxes.domain.choices import SandboxConfiguration
 from backend_api.settings.domain.errors import SecretUnreadableError
 from backend_api.settings.ports import SecretBox
+from backend_api.targets.application.configurations import Configurations
 from backend_api.targets.domain import (
     HOST_PREFIX,
     MAX_TARGETS,
+    SANDBOX_PREFIX,
+    SandboxTarget,
     SshAccess,
     SshHost,
     Target,
@@ -82,11 +86,12 @@ class ChangeTargets:
     try_host: TryHost
     box: SecretBox
     rules: TargetRules
+    configurations: Configurations
     limiter: RateLimiter
     limits: Limits
     clock: Callable[[], float]
 
-    async def of(self, user_id: UserId) -> Sequence[Target]:
+    async def of(self, user_id: UserId) -> Sequence[Target | SandboxTarget]:
         """All of a user's."""
         return await self.targets.of(user_id)
 
@@ -101,11 +106,48 @@ class ChangeTargets:
         await self.targets.add(target, at_most=MAX_TARGETS)
         return target
 
-    async def change(self, user_id: UserId, target_id: TargetId, wanted: Mapping[str, Any], key: Key | None) -> Target:
-        """Another address is another machine: what was confirmed of the one before counts no more. Raises
-        `InvalidError`, `TargetNotFoundError`, `TargetChangedError`, `HostKeyUnconfirmedError`, `SecretsOffError`."""
+    async def add_sandbox(self, user_id: UserId, name: str, made_of: SandboxConfiguration) -> SandboxTarget:
+        """Raises `InvalidError` for what is not allowed, `TargetQuotaError`, `SandboxUnavailableError`."""
+        await self._hit(user_id)
+        await self.configurations.check(made_of)
+        now = self._now()
+        target_id = TargetId(f"{SANDBOX_PREFIX}{secrets.token_hex(12)}")
+        target = SandboxTarget(
+            id=target_id, user_id=user_id, name=name, made_of=made_of, created_at=now, updated_at=now
+        )
+        await self.targets.add(target, at_most=MAX_TARGETS)
+        return target
+
+    async def change(
+        self, user_id: UserId, target_id: TargetId, wanted: Mapping[str, Any], key: Key | None
+    ) -> Target | SandboxTarget:
+        """Raises `InvalidError`, `TargetNotFoundError`, `TargetChangedError`, `HostKeyUnconfirmedError`,
+        `SecretsOffError`, `SandboxUnavailableError`."""
         await self._hit(user_id)
         former = await self.targets.get(target_id, user_id)
+        if isinstance(former, SandboxTarget):
+            return await self._change_sandbox(former, wanted, key)
+        for name in ("image", "size"):
+            if name in wanted:
+                raise InvalidError("A remote host has no image and no size.", field=f"body.{name}")
+        return await self._change_host(former, wanted, key)
+
+    async def _change_sandbox(self, former: SandboxTarget, wanted: Mapping[str, Any], key: Key | None) -> SandboxTarget:
+        """Sandboxes that run stay as they are; the next ones of its conversations are made anew."""
+        other = next((name for name in wanted if name not in ("name", "image", "size")), "private_key" if key else None)
+        if other is not None:
+            raise InvalidError("This is of a remote host; a sandbox has an image and a size.", field=f"body.{other}")
+        chosen = {name: value for name, value in wanted.items() if name != "name"}
+        made_of = replace(former.made_of, **chosen)
+        if chosen:
+            await self.configurations.check(made_of)
+        name = wanted.get("name", former.name)
+        target = replace(former, name=name, made_of=made_of, version=former.version + 1, updated_at=self._now())
+        await self.targets.put(target)
+        return target
+
+    async def _change_host(self, former: Target, wanted: Mapping[str, Any], key: Key | None) -> Target:
+        """Another address is another machine: what was confirmed of the one before counts no more."""
         target = replace(
             former, version=former.version + 1, updated_at=self._now(), name=wanted.get("name", former.name)
         )
@@ -133,7 +175,8 @@ class ChangeTargets:
         return replace(host, host_key=host.seen_key)
 
     async def delete(self, user_id: UserId, target_id: TargetId) -> None:
-        """Conversations on it can't work on it any more. Raises `TargetNotFoundError`."""
+        """Conversations on a host can't work on it any more; those on a sandbox go on with the usual one.
+        Raises `TargetNotFoundError`."""
         await self.targets.delete(target_id, user_id)
 
     async def test(self, user_id: UserId, target_id: TargetId) -> Trial:
@@ -141,6 +184,8 @@ class ChangeTargets:
         `TargetNotFoundError`, `InvalidError`, `RemoteHostsOffError`."""
         await self.limiter.hit(f"target-tests:{user_id}", limit=self.limits.key_tests_per_minute, window_s=60)
         target = await self.targets.get(target_id, user_id)
+        if isinstance(target, SandboxTarget):
+            return await self.configurations.trial(target.made_of)
         self.rules.check(target.ssh)
         trial = await self.try_host(target, private_key(self.box, target))
         if trial.host_key is not None and trial.host_key != target.ssh.seen_key:

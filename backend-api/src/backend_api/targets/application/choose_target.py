@@ -9,7 +9,8 @@ from typing import Any
 from backend_api.kit.errors import InvalidError
 from backend_api.kit.ids import UserId
 from backend_api.targets.application.change_targets import TargetRules
-from backend_api.targets.domain import TargetId
+from backend_api.targets.application.configurations import Configurations
+from backend_api.targets.domain import SandboxTarget, TargetId
 from backend_api.targets.errors import TargetNotFoundError
 from backend_api.targets.ports import Targets
 
@@ -20,15 +21,20 @@ class ChooseTarget:
 
     targets: Targets
     rules: TargetRules
+    configurations: Configurations
 
     async def options(self, user_id: UserId, target_id: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A session on a remote host asks before it changes something, unless it is chosen that it does not."""
+        """One that is not allowed any more is refused. A session on a remote host asks before it changes
+        something, unless it is chosen that it does not."""
         try:
             target = await self.targets.get(TargetId(target_id), user_id)
         except TargetNotFoundError as error:
             raise InvalidError(
                 "You have no such computer. GET /api/targets lists them.", field="body.target_id"
             ) from error
+        if isinstance(target, SandboxTarget):
+            await self.configurations.check_if_known(target.made_of)
+            return options
         if self.rules.ssh == "off":
             reason = "This server does not work on remote hosts any more (SSH_TARGETS is off)."
             raise InvalidError(reason, field="body.target_id")

@@ -49,6 +49,8 @@ class SandboxDocument(Document):
     asked_at: datetime | None = None
     recipe: str | None = None
     waking_since: datetime | None = None
+    # None is the default one, which those have that were stored before there were others.
+    configuration: dict[str, Any] | None = None
     revision: int = 1
     version: int
 

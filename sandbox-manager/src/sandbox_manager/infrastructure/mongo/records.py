@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
+from sandbox_manager.domain.configuration import STANDARD, Configuration, Size
 from sandbox_manager.domain.sandbox import Identity, Sandbox
 from sandbox_manager.infrastructure.mongo.documents import SandboxDocument
 
@@ -41,6 +42,7 @@ def to_mongo(sandbox: Sandbox) -> dict[str, Any]:
         "asked_at": sandbox.asked_at,
         "recipe": sandbox.fingerprint,
         "waking_since": sandbox.waking_since,
+        "configuration": None if sandbox.configuration.is_default else asdict(sandbox.configuration),
         "revision": sandbox.revision,
         "version": sandbox.version,
     }
@@ -95,6 +97,20 @@ def to_sandbox(document: SandboxDocument) -> Sandbox:
         asked_at=document.asked_at,
         fingerprint=document.recipe,
         waking_since=document.waking_since,
+        configuration=_configuration(document.configuration),
         revision=document.revision,
         version=document.version,
+    )
+
+
+def _configuration(stored: dict[str, Any] | None) -> Configuration:
+    if stored is None:
+        return STANDARD
+    size = stored["size"]
+    return Configuration(
+        image_name=stored["image_name"],
+        size_name=stored["size_name"],
+        image=stored["image"],
+        size=Size(**size) if size else None,
+        places=stored["places"],
     )

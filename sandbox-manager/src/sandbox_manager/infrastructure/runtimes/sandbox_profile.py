@@ -5,17 +5,19 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import TypeAdapter
 
 from contracts.sandboxes import KeptAlive
+from sandbox_manager.domain.configuration import Configuration
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.domain.ports import Report, SandboxSpec
 from service_kit.bounded_json import MalformedJsonError, read_json
 
 READY_LINE = "tool-api: ready "
 KEPT_LINE = "tool-api: kept "
+_MIB = 1024 * 1024
 LONGEST_ANSWER = 64 * 1024
 """Of a line, or of a body, that a sandbox is asked for. Honest ones have a hundred bytes."""
 _KEPT_ALIVE = TypeAdapter(KeptAlive)
@@ -37,6 +39,13 @@ class SandboxProfile:
     orphan_s: int = 0
     disk_bytes: int = 0
     max_files: int = 0
+
+    def of(self, configuration: Configuration) -> SandboxProfile:
+        """With the limits of its size, where one was chosen."""
+        size = configuration.size
+        if size is None:
+            return self
+        return replace(self, memory_bytes=size.memory_mb * _MIB, cpus=size.cpus, disk_bytes=size.disk_mb * _MIB)
 
     def environment(self, spec: SandboxSpec, endpoint: str) -> dict[str, str]:
         """Environment of `python -m tool_api`; nothing in it is secret."""

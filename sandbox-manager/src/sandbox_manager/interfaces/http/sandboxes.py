@@ -25,8 +25,8 @@ router = APIRouter(prefix="/sandboxes", tags=["sandboxes"], dependencies=[Depend
 @router.post("", status_code=201, responses={200: {"model": Sandbox}})
 async def create(body: CreateSandbox, wired: Wired, response: Response) -> Sandbox:
     """Give a session its one sandbox; 200 when it already has one. It waits in line while there is no room, or
-    its user has as many running as allowed."""
-    created = await wired.create(body.session_id, body.user_id)
+    its user has as many running as allowed. An image or a size that is not one of GET /choices is refused."""
+    created = await wired.create(body.session_id, body.user_id, image=body.image or "", size=body.size or "")
     if not created.is_new:
         response.status_code = 200
     return to_wire(created.sandbox, await wired.get.place_in_line(created.sandbox))

@@ -17,6 +17,7 @@ from sandbox_manager.application.get_sandbox import GetSandbox
 from sandbox_manager.application.list_sandboxes import ListSandboxes
 from sandbox_manager.application.mint_token import MintToken
 from sandbox_manager.application.pause_sandbox import PauseSandbox, ResumeSandbox
+from sandbox_manager.application.read_choices import ReadChoices
 from sandbox_manager.application.read_stats import ReadStats
 from sandbox_manager.application.reconcile import Reconcile
 from sandbox_manager.application.remove_workspace import RemoveWorkspace
@@ -44,6 +45,7 @@ class UseCases:
     """Everything the manager can do, wired. `dependencies` are the checks `/readyz` names."""
 
     create: CreateSandbox
+    choices: ReadChoices
     get: GetSandbox
     list: ListSandboxes
     renew: RenewSandbox

@@ -7,7 +7,12 @@ from typing import Any
 
 from sandbox_manager.domain.ports import SandboxSpec
 from sandbox_manager.infrastructure.runtimes.docker.engine import Engine, dig
-from sandbox_manager.infrastructure.runtimes.docker.naming import labels_of, network_name, volume_name
+from sandbox_manager.infrastructure.runtimes.docker.naming import (
+    choice_labels,
+    labels_of,
+    network_name,
+    volume_name,
+)
 from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions
 
 _log = logging.getLogger(__name__)
@@ -21,16 +26,16 @@ _OWNED = "uid=1000,gid=1000"
 
 def container_config(options: DockerOptions, spec: SandboxSpec, seccomp: str) -> dict[str, Any]:
     """Body of the create call. No parameter of it can make a container privileged, of the host, or bound to it."""
-    inside = options.inside
+    inside = options.inside.of(spec.configuration)
     return {
-        "Image": options.image,
+        "Image": spec.configuration.image or options.image,
         "Hostname": "sandbox",
         "User": "1000:1000",
         "WorkingDir": "/",
         "Env": [
             f"{name}={value}" for name, value in inside.environment(spec, f"tcp://0.0.0.0:{ENDPOINT_PORT}").items()
         ],
-        "Labels": labels_of(spec.identity, options.stack),
+        "Labels": labels_of(spec.identity, options.stack) | choice_labels(spec.configuration),
         "AttachStdin": False,
         "OpenStdin": True,
         "Tty": False,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
+from sandbox_manager.domain.configuration import Configuration
 from sandbox_manager.domain.identifiers import InvalidIdentifierError, parse_generation
 from sandbox_manager.domain.sandbox import Identity, pool_session
 
@@ -16,6 +17,8 @@ SANDBOX = f"{_PREFIX}.id"
 SESSION = f"{_PREFIX}.session"
 USER = f"{_PREFIX}.user"
 GENERATION = f"{_PREFIX}.generation"
+IMAGE = f"{_PREFIX}.image"
+SIZE = f"{_PREFIX}.size"
 
 
 def labels_of(identity: Identity, stack: str) -> dict[str, str]:
@@ -26,6 +29,12 @@ def labels_of(identity: Identity, stack: str) -> dict[str, str]:
         USER: identity.user_id,
         GENERATION: str(identity.generation),
     }
+
+
+def choice_labels(configuration: Configuration) -> dict[str, str]:
+    """For whoever looks at the containers: the names by which its image and its size were chosen, if they were."""
+    names = {IMAGE: configuration.image_name, SIZE: configuration.size_name}
+    return {label: name for label, name in names.items() if name}
 
 
 def workspace_labels(identity: Identity, stack: str) -> dict[str, str]:

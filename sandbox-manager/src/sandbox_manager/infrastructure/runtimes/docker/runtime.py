@@ -238,6 +238,11 @@ class DockerRuntime:
             labels = naming.workspace_labels(identity, stack)
             await run(lambda: engine.name_volume(name, labels, same_as=pooled, folder=folder))
 
+    async def image_trouble(self, image: str) -> str | None:
+        if await self._threads.run_call(lambda: self._engine.has_image(image)):
+            return None
+        return f"The image {image} is missing on the Docker engine; build it there, or run docker pull {image}."
+
     async def fingerprint(self) -> str:
         image = await self._threads.run_call(lambda: self._engine.image_id(self._options.image))
         return fingerprint(image, self._options, self._seccomp())

@@ -14,9 +14,10 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
+from typing import Self
 
 import service_kit
 from sandbox_manager.infrastructure.runtimes.process import workspace_size
@@ -50,11 +51,13 @@ _PYTHON_PATH = ":".join(
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A running sandbox: the session whose workspace it has, and the process all others in it descend from."""
+    """A running sandbox: the session whose workspace it has, and the process all others in it descend from.
+    `limit_bytes` is that of its size, where it has one of its own."""
 
     session_id: str
     workspace: Path
     root: ProcessRef
+    limit_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +111,14 @@ class DiskWatch:
 
     def look(self) -> None:
         """Take the counts that are done, and begin those that are due. Raises `OSError`."""
-        if not (self.limit_bytes or self.limit_files):
+        running = self.running()
+        if not (self.limit_bytes or self.limit_files or any(one.limit_bytes for one in running.values())):
             return
         for sandbox_id, count in [*self._counts.items()]:
             if count.program.poll() is not None or time.monotonic() - count.began > _LONGEST_S:
                 del self._counts[sandbox_id]
                 self._take(sandbox_id, count)
         self._watch_free_space()
-        running = self.running()
         is_hurried = time.monotonic() < self._hurried_until
         most_s = max(_HURRIED_S, _HURRIED_EACH_S * len(running)) if is_hurried else _LOOK_S
         self._forget({one.session_id for one in running.values()})
@@ -153,11 +156,14 @@ class DiskWatch:
         size = count_of(count.program)
         if size is None:
             _log.warning("a workspace could not be counted", extra={"sandbox_id": sandbox_id})
-        elif (reason := self.verdict(known, size)) is not None and count.watched.root.is_alive:
+        elif (reason := self._of(count.watched).verdict(known, size)) is not None and count.watched.root.is_alive:
             try:
                 self.end(sandbox_id, reason)
             except Exception:  # noqa: BLE001 - one of many; the others go on
                 _log.exception("a sandbox could not be ended", extra={"sandbox_id": sandbox_id})
+
+    def _of(self, watched: Watched) -> Self:
+        return self if watched.limit_bytes is None else replace(self, limit_bytes=watched.limit_bytes)
 
     def verdict(self, known: _Known, size: Size) -> str | None:
         """Why the sandbox of a workspace of this size has to end, if it has to."""

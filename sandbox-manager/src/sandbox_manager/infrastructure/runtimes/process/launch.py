@@ -72,7 +72,7 @@ class Launch:
 
         Raises `DeadlineError`, `OSError`.
         """
-        live, uid = self.store.make(self.spec.identity)
+        live, uid = self.store.make(self.spec.identity, self.spec.configuration.size)
         name = self.spec.identity.sandbox_id
         groups = isolation.join(self.limits.group(name))
         prefix = [*groups, *self.limits.scope(name), *self.limits.prlimit()]

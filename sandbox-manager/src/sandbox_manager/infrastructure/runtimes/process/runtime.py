@@ -9,9 +9,11 @@ import os
 import shutil
 import subprocess
 from collections.abc import AsyncGenerator, Generator
+from dataclasses import replace
 from pathlib import Path
 
 from sandbox_manager.application.watched_start import phase_reached
+from sandbox_manager.domain.configuration import Configuration, Size
 from sandbox_manager.domain.errors import EngineUnavailableError, StartFailedError
 from sandbox_manager.domain.ports import Found, Report, SandboxSpec, Usage
 from sandbox_manager.domain.sandbox import Identity, Started
@@ -30,7 +32,7 @@ from sandbox_manager.infrastructure.runtimes.process.spawn import DeadlineError
 from sandbox_manager.infrastructure.runtimes.process.store import Live, State, Store
 from sandbox_manager.infrastructure.runtimes.process.terminals import bound_terminals
 from sandbox_manager.infrastructure.runtimes.process.watching import Watch, watching
-from sandbox_manager.infrastructure.runtimes.sandbox_profile import desktop_of, fingerprint
+from sandbox_manager.infrastructure.runtimes.sandbox_profile import SandboxProfile, desktop_of, fingerprint
 from sandbox_manager.infrastructure.runtimes.threads import Pools, pools
 
 _log = logging.getLogger(__name__)
@@ -81,7 +83,9 @@ class ProcessRuntime:
         for identity in self._store.identities():
             state, session_id = self._store.state(identity.sandbox_id), self._store.session_of(identity)
             if state is not None and state.root.is_alive:
-                found[identity.sandbox_id] = Watched(session_id, self._store.workspace(session_id), state.root)
+                workspace, size = self._store.workspace(session_id), self._store.size(identity.sandbox_id)
+                limit_bytes = None if size is None else self._profile(size).disk_bytes
+                found[identity.sandbox_id] = Watched(session_id, workspace, state.root, limit_bytes)
         return found
 
     def _end(self, sandbox_id: str, reason: str) -> None:
@@ -128,9 +132,10 @@ class ProcessRuntime:
         )
 
     def _launch(self, spec: SandboxSpec) -> tuple[Live, ProcessRef, Log]:
+        inside = self._options.inside.of(spec.configuration)
         launch = Launch(
-            options=self._options,
-            limits=self._limits,
+            options=replace(self._options, inside=inside),
+            limits=replace(self._limits, inside=inside),
             store=self._store,
             spec=spec,
             rules=self._rules.wanted() if self._has_network else None,
@@ -172,7 +177,11 @@ class ProcessRuntime:
         state = self._store.state(identity.sandbox_id)
         if state is None or not state.is_alive:
             return None
-        return monitoring.usage(self._limits, identity.sandbox_id, self._options.inside.memory_bytes)
+        size = self._store.size(identity.sandbox_id)
+        return monitoring.usage(self._limits, identity.sandbox_id, self._profile(size).memory_bytes)
+
+    def _profile(self, size: Size | None) -> SandboxProfile:
+        return self._options.inside.of(Configuration(size=size))
 
     def endings(self) -> AsyncGenerator[str]:
         return monitoring.endings(self._running_ids)
@@ -240,6 +249,12 @@ class ProcessRuntime:
         except OSError as error:
             reason = f"The sandbox's workspace could not be assigned: {error.strerror}."
             raise EngineUnavailableError(reason) from error
+
+    async def image_trouble(self, image: str) -> str | None:
+        return (
+            f"Computers of this server are processes (SANDBOX_RUNTIME), which have no images: {image} can't be used. "
+            "Use the default image."
+        )
 
     async def fingerprint(self) -> str:
         return await self._threads.run_call(self._fingerprint)

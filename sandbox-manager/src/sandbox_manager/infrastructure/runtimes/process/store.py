@@ -4,7 +4,8 @@ folder/workspaces/<session id>      the workspace, owned by a uid of its own on 
 folder/archives/<session id>/       its snapshots
 folder/uids/<uid>                   is given to a workspace
 folder/gone/                        what is being removed
-folder/live/<sandbox id>/           identity.json, state.json, session, verdict, logs, etc/, door/ with its socket;
+folder/live/<sandbox id>/           identity.json, size.json, state.json, session, verdict, logs, etc/, door/ with its
+                                    socket;
                                     all of it the manager's own
 """
 
@@ -21,6 +22,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from sandbox_manager.domain.configuration import Size
 from sandbox_manager.domain.errors import StartFailedError, WorkspaceExistsError
 from sandbox_manager.domain.identifiers import (
     InvalidIdentifierError,
@@ -140,11 +142,14 @@ class Store:
         """Raises `InvalidIdentifierError`."""
         return self._folder / "archives" / parse_session_id(session_id)
 
-    def make(self, identity: Identity) -> tuple[Live, int | None]:
-        """Folders of a new sandbox and its session's uid (None: the manager's own)."""
+    def make(self, identity: Identity, size: Size | None = None) -> tuple[Live, int | None]:
+        """Folders of a new sandbox and its session's uid (None: the manager's own). Its size is kept, unless it is the
+        default."""
         live = self.live(identity.sandbox_id)
         live.folder.mkdir(mode=0o700)
         _write(live.folder / "identity.json", {"stack": self._stack, **asdict(identity)})
+        if size is not None:
+            _write(live.folder / "size.json", asdict(size))
         live.etc.mkdir(mode=0o755)
         live.endpoint.mkdir(mode=0o700)
         return live, self.make_workspace(identity.session_id)
@@ -193,6 +198,14 @@ class Store:
             if identity.sandbox_id == folder.name:
                 found.append(identity)
         return found
+
+    def size(self, sandbox_id: str) -> Size | None:
+        """None for the default one, and where nothing that can be one is kept."""
+        known = _read(self.live(sandbox_id).folder / "size.json")
+        try:
+            return Size(**known) if known else None
+        except TypeError:
+            return None
 
     def is_live(self, sandbox_id: str) -> bool:
         """Whether there is a folder for it, which is made before any process of its is and goes after the last."""

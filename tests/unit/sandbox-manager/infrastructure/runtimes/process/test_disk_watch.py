@@ -34,6 +34,7 @@ class Scene:
     names: list[str] = field(default_factory=lambda: ["one"])
     ended: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     fails_for: str = ""
+    own_limit_bytes: int | None = None
 
     def __post_init__(self) -> None:
         root = reference(os.getpid())
@@ -42,7 +43,8 @@ class Scene:
         self.watch = DiskWatch(self.folder, self.limit_bytes, self.limit_files, self.running, self._end)
 
     def running(self) -> dict[str, Watched]:
-        return {name: Watched(f"session-{name}", self.folder / name, self.root) for name in self.names}
+        limit = self.own_limit_bytes
+        return {name: Watched(f"session-{name}", self.folder / name, self.root, limit) for name in self.names}
 
     def _end(self, sandbox_id: str, reason: str) -> None:
         if sandbox_id == self.fails_for:
@@ -86,6 +88,16 @@ def test_a_workspace_that_grows_beyond_its_limit_ends_its_sandbox_at_the_second_
     assert scene.ended == []
     scene.has(205)
     assert scene.reasons == [module._OVER]
+
+
+def test_one_of_another_size_has_the_limit_of_its_size(scene: Scene) -> None:
+    scene.own_limit_bytes = 300 * MIB
+    scene.has(150)
+    scene.has(250)
+    assert scene.reasons == []
+    scene.has(400)
+    scene.has(450)
+    assert len(scene.reasons) == 1
 
 
 def test_one_that_stays_over_its_limit_or_shrinks_goes_on_until_it_grows_again(scene: Scene) -> None:
