@@ -36,6 +36,8 @@ export type {
   MissedBody as MissedTimes,
   ModelBody as ModelInfo,
   ListedModelsBody as ListedModels,
+  QueueBody as MessageQueue,
+  QueuedMessageBody as QueuedMessage,
   OpenedPortBody as OpenPort,
   OpenedPortsBody as OpenPorts,
   OptionsBody,
@@ -125,7 +127,7 @@ export interface ActiveRun {
   started_at: string | null
 }
 export type SessionState = Pick<StateBody, 'last_seq'> &
-  Partial<Pick<StateBody, 'plan' | 'tasks' | 'todos' | 'background' | 'resources'>> & {
+  Partial<Pick<StateBody, 'plan' | 'tasks' | 'todos' | 'background' | 'resources' | 'queue'>> & {
     session: Session
     sandbox: SandboxState | null
     run?: ActiveRun | null

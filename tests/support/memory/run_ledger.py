@@ -36,7 +36,7 @@ from backend_api.conversations.domain.errors import (
     MessageDiffersError,
     NothingToCompactError,
     NothingToResumeError,
-    SessionBusyError,
+    NotAloneError,
     TasksEditedError,
 )
 from backend_api.kit.ids import SessionId, UserId
@@ -69,7 +69,7 @@ class MemoryRunLedger(RunEndings):
                 return replace(first, duplicate=True, events=(), lease=None)
             active = row.session.active_run_id
             if alone and active is not None:
-                raise SessionBusyError("The agent is at work. Send it once that run has ended.")
+                raise NotAloneError("The agent is at work. Send it once that run has ended.")
             run_id = active or RunId(uuid.uuid4().hex)
             events = self._store.store(row, run_id, [message])
             row.last_user_seq, row.last_user_message_id = len(row.events), message.message_id

@@ -781,8 +781,8 @@ class ResourcesUpdated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueUpdated:
-    """The messages that a person has waiting for the end of the run changed: there are so many now. What they say stands
-    in `GET .../queue` alone, so that one that was taken away was never said."""
+    """What waits for the end of the run changed: it is so many messages now. What they say stands in `GET .../queue`
+    alone, so that one that was taken away was never said."""
 
     type: Literal["queue.updated"] = "queue.updated"
     count: int

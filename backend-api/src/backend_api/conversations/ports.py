@@ -185,7 +185,7 @@ class RunLedger(Protocol):
         redirect in the inbox of a run at work, and ends all that a run waits for, which is queued again; any other one
         leaves a run waiting, and is read once that goes on.
 
-        One that is `alone` begins a run of its own or is not stored: `SessionBusyError` where a run is active.
+        One that is `alone` begins a run of its own or is not stored: `NotAloneError` where a run is active.
 
         A run queued here is leased to the `claimant`, if there is one, and run.started recorded with it.
 

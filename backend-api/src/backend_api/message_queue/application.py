@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from backend_api.conversations.application.check_attachments import CheckAttachments
 from backend_api.conversations.application.send_message import Message, SendMessage
 from backend_api.conversations.domain.entity import Accepted
-from backend_api.conversations.domain.errors import SessionBusyError
+from backend_api.conversations.domain.errors import NotAloneError
 from backend_api.conversations.ports import SessionRepository, SessionStream
 from backend_api.identity.application.limits import Limits
 from backend_api.identity.ports import RateLimiter
@@ -150,7 +150,7 @@ class SendQueued:
             return None
         try:
             return await self._send(claimed, interrupt=False)
-        except SessionBusyError:
+        except NotAloneError:
             return None
 
     async def _send(self, claimed: Claimed, *, interrupt: bool) -> Accepted:
@@ -168,7 +168,7 @@ class SendQueued:
             # It may be stored: the claim lapses, and who looks then knows.
             raise
         except DomainError as error:
-            passes = interrupt or isinstance(error, SessionBusyError | LimitError | UnavailableError)
+            passes = interrupt or isinstance(error, NotAloneError | LimitError | UnavailableError)
             problem = None if passes else Problem(code=error.code, detail=error.detail)
             await self.stream.append(session_id, await self.store.release(claimed, problem))
             raise

@@ -43,8 +43,8 @@ class QueuedMessageBody(AnswerBody):
 class QueueBody(AnswerBody):
     items: list[QueuedMessageBody]
     held: Held | None = Field(
-        description="How the last run ended where that holds the queue: it goes on after a message that is sent now, or "
-        "any other one, was answered."
+        description="How the last run ended where that holds the queue: it goes on once a message that is sent now, "
+        "or any other one, was answered."
     )
 
     @classmethod

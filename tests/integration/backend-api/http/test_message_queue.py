@@ -200,7 +200,7 @@ async def test_a_message_of_the_person_goes_first(talk: Talk) -> None:
     refused = await asyncio.gather(
         talk.gateway.port("send_message", SendMessage)(talk.id, talk.user_id, message), return_exceptions=True
     )
-    assert [getattr(one, "code", None) for one in refused] == ["session_busy"]
+    assert [getattr(one, "code", None) for one in refused] == ["not_alone"]
     assert await talk.send.send_due(talk.id) is None
     assert (await talk.said(), await talk.waiting()) == (["go", "in between"], ["second"])
 

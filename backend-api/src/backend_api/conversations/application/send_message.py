@@ -28,7 +28,7 @@ class Message:
     client_message_id: str | None = None
     interrupt: bool = False
     alone: bool = False
-    """Only as the beginning of a run: `SessionBusyError` where one is active."""
+    """Only as the beginning of a run: `NotAloneError` where one is active."""
 
 
 @dataclass(frozen=True, slots=True)

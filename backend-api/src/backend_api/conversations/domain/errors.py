@@ -40,10 +40,10 @@ class MessageDiffersError(ConflictError):
             raise cls("Another message was sent under this client_message_id. Send each message under one of its own.")
 
 
-class SessionBusyError(ConflictError):
+class NotAloneError(ConflictError):
     """A run is active, and the message was to begin one of its own; nothing was stored."""
 
-    code = "session_busy"
+    code = "not_alone"
 
 
 class LeaseLostError(ConflictError):

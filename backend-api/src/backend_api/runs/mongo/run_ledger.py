@@ -36,7 +36,7 @@ from backend_api.conversations.domain.entity import (
 from backend_api.conversations.domain.errors import (
     LeaseLostError,
     MessageDiffersError,
-    SessionBusyError,
+    NotAloneError,
     SessionNotFoundError,
     TasksEditedError,
     TooManyWaitingError,
@@ -180,7 +180,7 @@ class MongoRunLedger(RunEndings):
             if not is_repeated_message(error):
                 raise
             first = await message_sent_before(self._database, session_id, message.client_message_id)
-        except SessionBusyError:
+        except NotAloneError:
             # It may be the one that keeps the session busy.
             async with store_errors():
                 again = message.client_message_id
@@ -196,7 +196,7 @@ class MongoRunLedger(RunEndings):
     async def _check_busy(self, transaction: AsyncClientSession, session_id: SessionId, user_id: UserId) -> None:
         wanted = {"_id": session_id, "user_id": user_id}
         if await self._sessions.find_one(wanted, projection={"_id": 1}, session=transaction):
-            raise SessionBusyError("The agent is at work. Send it once that run has ended.")
+            raise NotAloneError("The agent is at work. Send it once that run has ended.")
 
     async def _end_waits(self, transaction: AsyncClientSession, run_id: str, message: MessageUser) -> list[Event]:
         """A message that interrupts ends all that the run waits for."""
