@@ -1029,8 +1029,8 @@ export interface KeptResource {
   version: number
 }
 /**
- * The messages that a person has waiting for the end of the run changed: there are so many now. What they say stands
- * in `GET .../queue` alone, so that one that was taken away was never said.
+ * What waits for the end of the run changed: it is so many messages now. What they say stands in `GET .../queue`
+ * alone, so that one that was taken away was never said.
  */
 export interface QueueUpdatedEvent {
   seq: number

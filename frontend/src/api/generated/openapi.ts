@@ -1651,7 +1651,7 @@ export interface ProjectPageBody {
 export interface QueueBody {
   items: QueuedMessageBody[]
   /**
-   * How the last run ended where that holds the queue: it goes on after a message that is sent now, or any other one, was answered.
+   * How the last run ended where that holds the queue: it goes on once a message that is sent now, or any other one, was answered.
    */
   held: ('failed' | 'stopped' | 'interrupted') | null
 }
