@@ -44,6 +44,8 @@ export type {
   MissedBody as MissedTimes,
   ModelBody as ModelInfo,
   ListedModelsBody as ListedModels,
+  QueueBody as MessageQueue,
+  QueuedMessageBody as QueuedMessage,
   OpenedPortBody as OpenPort,
   OpenedPortsBody as OpenPorts,
   OptionsBody,
@@ -138,7 +140,7 @@ export interface ActiveRun {
   started_at: string | null
 }
 export type SessionState = Pick<StateBody, 'last_seq'> &
-  Partial<Pick<StateBody, 'plan' | 'tasks' | 'todos' | 'background' | 'resources'>> & {
+  Partial<Pick<StateBody, 'plan' | 'tasks' | 'todos' | 'background' | 'resources' | 'queue'>> & {
     session: Session
     sandbox: SandboxState | null
     run?: ActiveRun | null

@@ -476,6 +476,8 @@ export default {
     later: 'Send without interrupting',
     laterHint: 'Send now; the agent reads it when the present step is done ({key})',
     afterHint: 'Send now; the agent reads it once you have decided or answered ({key})',
+    queue: 'Queue',
+    queueHint: 'Send after the present run, and what is queued already ({key})',
     send: 'Send',
     stop: 'Stop',
     stopHint: 'Stop (Esc in the message box)',
@@ -1165,7 +1167,12 @@ export default {
     gone: 'deleted computer',
   },
   settings: {
-    enter: { label: 'Enter while the agent works', cutsIn: 'Interrupts it', waits: 'Waits for the step' },
+    enter: {
+      label: 'Enter while the agent works',
+      interrupts: 'Interrupts it',
+      waits: 'Waits for the step',
+      queues: 'Queues',
+    },
     title: 'Settings',
     page: {
       appearance: 'Appearance',

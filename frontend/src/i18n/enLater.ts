@@ -24,6 +24,28 @@ export default {
     sure: 'Delete {name}? Its conversations go on with the usual computer and keep their files.',
     test: 'Test whether it can be had',
   },
+  queue: {
+    label: 'Queued messages',
+    next: 'Each is sent once the run before it has ended.',
+    held: {
+      stopped: 'You stopped the agent, so these wait. Send one now, or write a new message, and the rest follow.',
+      failed: 'The last run failed, so these wait. Send one now, or write a new message, and the rest follow.',
+      interrupted:
+        'The last run was interrupted, so these wait. Send one now, or write a new message, and the rest follow.',
+    },
+    files: '1 file | {count} files',
+    text: 'Text of the queued message',
+    up: 'Move “{text}” up',
+    down: 'Move “{text}” down',
+    edit: 'Edit “{text}”',
+    send: 'Send “{text}” now',
+    take: 'Take “{text}” away',
+    save: 'Save',
+    changed:
+      'It was edited elsewhere, and reads now: “{text}”. Your text is still here: save again to have that instead.',
+    notSent: 'Not sent: {reason} It is tried again once you edit it or send it now.',
+    moved: 'Now number {position} of {count}',
+  },
   schedules: {
     heading: 'Schedules',
     text: 'Messages that are sent to the agent by themselves, once or again and again, also while no page is open.',

@@ -94,6 +94,7 @@ class House:
             "port_id": "none",
             "resource_id": "none",
             "task_id": "none",
+            "queued_id": "none",
             "category": "appearance",
             "key": "theme",
             "name": "none",

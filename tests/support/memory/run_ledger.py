@@ -34,6 +34,7 @@ from backend_api.conversations.domain.entity import (
 from backend_api.conversations.domain.errors import (
     LeaseLostError,
     MessageDiffersError,
+    NotAloneError,
     NothingToCompactError,
     NothingToResumeError,
     TasksEditedError,
@@ -57,6 +58,7 @@ class MemoryRunLedger(RunEndings):
         *,
         claimant: Claimant | None = None,
         interrupt: bool = False,
+        alone: bool = False,
     ) -> Accepted:
         """Under the lock."""
         async with self._store.lock:
@@ -66,6 +68,8 @@ class MemoryRunLedger(RunEndings):
                 MessageDiffersError.unless_same(cast("MessageUser", first.events[0].payload), message)
                 return replace(first, duplicate=True, events=(), lease=None)
             active = row.session.active_run_id
+            if alone and active is not None:
+                raise NotAloneError("The agent is at work. Send it once that run has ended.")
             run_id = active or RunId(uuid.uuid4().hex)
             events = self._store.store(row, run_id, [message])
             row.last_user_seq, row.last_user_message_id = len(row.events), message.message_id

@@ -779,6 +779,15 @@ class ResourcesUpdated:
     resources: list[PortResource | KeptResource]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueUpdated:
+    """What waits for the end of the run changed: it is so many messages now. What they say stands in `GET .../queue`
+    alone, so that one that was taken away was never said."""
+
+    type: Literal["queue.updated"] = "queue.updated"
+    count: int
+
+
 BackgroundEnd = Literal["ended", "timed_out", "stopped", "lost"]
 """By itself, at its time-out, by a person or the agent, or with the sandbox it ran on: then nobody knows how far it
 came."""
@@ -1011,6 +1020,7 @@ StoredPayload = (
     | PortOpened
     | PortClosed
     | ResourcesUpdated
+    | QueueUpdated
     | SessionUpdated
     | SandboxUpdated
     | ControlTaken

@@ -18,6 +18,7 @@ BESIDE_PATHS: frozenset[str] = frozenset(
         "port.opened",
         "port.closed",
         "resources.updated",
+        "queue.updated",
         "mcp.updated",
         "llm.request",
         "llm.response",

@@ -179,10 +179,13 @@ class RunLedger(Protocol):
         *,
         claimant: Claimant | None = None,
         interrupt: bool = False,
+        alone: bool = False,
     ) -> Accepted:
         """Store a message; queue a run unless one is active, which then answers it too. One that interrupts leaves a
         redirect in the inbox of a run at work, and ends all that a run waits for, which is queued again; any other one
         leaves a run waiting, and is read once that goes on.
+
+        One that is `alone` begins a run of its own or is not stored: `NotAloneError` where a run is active.
 
         A run queued here is leased to the `claimant`, if there is one, and run.started recorded with it.
 

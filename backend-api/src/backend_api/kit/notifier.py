@@ -18,6 +18,9 @@ class Topic(StrEnum):
     """What a worker of its own process has room for, each second: `FreeSlots`. Else its runs are queued."""
     RUN_INBOX = "run.inbox"
     """Something lies in the inbox of a run at work: the run's id. The worker that holds it looks at each heartbeat."""
+    QUEUE_DUE = "queue.due"
+    """A queued message of a session may be due, as a run was completed: the session's id. Whoever sends them looks
+    every ten seconds."""
     SCHEDULE_CHANGED = "schedule.changed"
     """A schedule may be due sooner than was known. Whoever sends their messages looks every fifteen seconds."""
     PORT_CLOSED = "port.closed"

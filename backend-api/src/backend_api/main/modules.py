@@ -12,6 +12,7 @@ from backend_api.folders.module import FOLDERS
 from backend_api.main.core import AGENT_OF_ALL, CORE
 from backend_api.mcp.module import MCP
 from backend_api.memories.module import MEMORIES
+from backend_api.message_queue.module import MESSAGE_QUEUE
 from backend_api.module import Module
 from backend_api.previews.module import PREVIEWS
 from backend_api.research.module import RESEARCH
@@ -26,7 +27,7 @@ from backend_api.terminal.module import TERMINAL
 from backend_api.web.module import WEB
 from backend_api.writing.module import WRITING
 
-OPTIONAL: tuple[Module, ...] = (
+_BEFORE_AGENT: tuple[Module, ...] = (
     WEB,
     AGENTS,
     SKILLS,
@@ -46,6 +47,7 @@ OPTIONAL: tuple[Module, ...] = (
     BACKGROUND,
     PREVIEWS,
     MCP,
-    SESSION_STATE,
 )
-MODULES: tuple[Module, ...] = (*CORE, *OPTIONAL, *AGENT_OF_ALL)
+_AFTER_MESSAGES: tuple[Module, ...] = (MESSAGE_QUEUE, SESSION_STATE)
+OPTIONAL: tuple[Module, ...] = (*_BEFORE_AGENT, *_AFTER_MESSAGES)
+MODULES: tuple[Module, ...] = (*CORE, *_BEFORE_AGENT, *AGENT_OF_ALL, *_AFTER_MESSAGES)

@@ -11,6 +11,7 @@ from backend_api.conversations.domain.entity import Run, Session
 from backend_api.conversations.ports import RunLedger, SessionRepository, Transcripts
 from backend_api.kit.errors import UnavailableError
 from backend_api.kit.ids import SessionId, UserId
+from backend_api.message_queue.domain import Queue
 from backend_api.previews.domain.entity import OpenedPort
 from backend_api.resources.domain import Resource
 from backend_api.sandboxes.domain.entity import SandboxStatus
@@ -37,6 +38,7 @@ class State:
     """Those that run."""
     ports: list[OpenedPort]
     resources: list[Resource]
+    queue: Queue
     usage: Usage
     sandbox: SandboxStatus
 
@@ -65,6 +67,23 @@ class ResourcesOfSession(Protocol):
         ...
 
 
+class QueueOfSession(Protocol):
+    """What waits for the end of the run at work."""
+
+    async def of_session(self, session_id: SessionId) -> Queue:
+        """The next one first."""
+        ...
+
+
+class _NoQueue:
+    async def of_session(self, session_id: SessionId) -> Queue:
+        del session_id
+        return Queue(items=[], held=None)
+
+
+NO_QUEUE = _NoQueue()
+
+
 class _None:
     async def of_session(self, session_id: SessionId, *, ended: int = 0) -> list[Any]:
         del session_id, ended
@@ -86,6 +105,7 @@ class ReadState:
     commands: CommandsOfSession
     ports: PortsOfSession
     resources: ResourcesOfSession
+    queue: QueueOfSession
 
     async def __call__(self, session_id: SessionId, user_id: UserId) -> State:
         session = await self.sessions.get(session_id, user_id)
@@ -99,6 +119,7 @@ class ReadState:
         background = await self.commands.of_session(session_id, ended=0)
         ports = await self.ports.of_session(session_id)
         resources = await self.resources.of_session(session_id)
+        queue = await self.queue.of_session(session_id)
         run = await self.ledger.get(session.active_run_id) if session.active_run_id else None
         try:
             sandbox = await self.sandboxes.status(session_id)
@@ -115,6 +136,7 @@ class ReadState:
             background=background,
             ports=ports,
             resources=resources,
+            queue=queue,
             usage=usage,
             sandbox=sandbox,
         )

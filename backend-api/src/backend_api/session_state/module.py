@@ -8,7 +8,15 @@ from contextlib import asynccontextmanager
 from backend_api.conversations.ports import RunLedger, SessionRepository, Transcripts
 from backend_api.module import Module, Parts
 from backend_api.sandboxes.ports import Sandboxes
-from backend_api.session_state.application import NONE, CommandsOfSession, PortsOfSession, ReadState, ResourcesOfSession
+from backend_api.session_state.application import (
+    NO_QUEUE,
+    NONE,
+    CommandsOfSession,
+    PortsOfSession,
+    QueueOfSession,
+    ReadState,
+    ResourcesOfSession,
+)
 from backend_api.session_state.http.session_state import router
 
 
@@ -22,9 +30,19 @@ async def open_session_state(
     background_commands: CommandsOfSession = NONE,
     opened_ports: PortsOfSession = NONE,
     kept_resources: ResourcesOfSession = NONE,
+    queued_messages: QueueOfSession = NO_QUEUE,
 ) -> AsyncGenerator[Parts]:
     """Its port is `read_state`."""
-    read = ReadState(sessions, transcripts, ledger, sandboxes, background_commands, opened_ports, kept_resources)
+    read = ReadState(
+        sessions,
+        transcripts,
+        ledger,
+        sandboxes,
+        background_commands,
+        opened_ports,
+        kept_resources,
+        queued_messages,
+    )
     yield Parts(ports={"read_state": read})
 
 

@@ -41,6 +41,7 @@ export type WireEvent =
   | PortOpenedEvent
   | PortClosedEvent
   | ResourcesUpdatedEvent
+  | QueueUpdatedEvent
   | SessionUpdatedEvent
   | SandboxUpdatedEvent
   | ControlTakenEvent
@@ -1026,6 +1027,18 @@ export interface KeptResource {
   added_by: 'agent' | 'person'
   updated_at: string
   version: number
+}
+/**
+ * What waits for the end of the run changed: it is so many messages now. What they say stands in `GET .../queue`
+ * alone, so that one that was taken away was never said.
+ */
+export interface QueueUpdatedEvent {
+  seq: number
+  type: 'queue.updated'
+  at: string
+  session_id: string
+  run_id: string | null
+  count: number
 }
 /**
  * Only what changed is there. `options` are all there are then, and `changed_options` names those that changed.

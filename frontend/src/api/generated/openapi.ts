@@ -763,6 +763,18 @@ export interface EditBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "EditQueuedBody".
+ */
+export interface EditQueuedBody {
+  /**
+   * The one it was read as: 409 where it is another.
+   */
+  version: number
+  text?: string | null
+  attachments?: string[] | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "EventPageBody".
  */
 export interface EventPageBody {
@@ -1668,6 +1680,201 @@ export interface ProjectPageBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "QueueBody".
+ */
+export interface QueueBody {
+  items: QueuedMessageBody[]
+  /**
+   * How the last run ended where that holds the queue: it goes on once a message that is sent now, or any other one, was answered.
+   */
+  held: ('failed' | 'stopped' | 'interrupted') | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "QueuedMessageBody".
+ */
+export interface QueuedMessageBody {
+  id: string
+  text: string
+  attachments: string[]
+  /**
+   * 0 is sent next.
+   */
+  position: number
+  added_at: string
+  edited_at: string | null
+  version: number
+  problem: QueueProblemBody | null
+}
+/**
+ * Why it could not be sent when it was its turn. It is tried again once it is edited, or at the person's wish.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "QueueProblemBody".
+ */
+export interface QueueProblemBody {
+  code: string
+  detail: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "QueueMessageBody".
+ */
+export interface QueueMessageBody {
+  text?: string
+  /**
+   * @maxItems 50
+   */
+  attachments?: string[]
+  /**
+   * A name of the client's own for this message, unique in the session: queued again under it the message waits once. It is its id, and its `client_message_id` when it is sent.
+   */
+  client_id?: string | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "QueueOrderBody".
+ */
+export interface QueueOrderBody {
+  /**
+   * @maxItems 20
+   */
+  ids:
+    | []
+    | [string]
+    | [string, string]
+    | [string, string, string]
+    | [string, string, string, string]
+    | [string, string, string, string, string]
+    | [string, string, string, string, string, string]
+    | [string, string, string, string, string, string, string]
+    | [string, string, string, string, string, string, string, string]
+    | [string, string, string, string, string, string, string, string, string]
+    | [string, string, string, string, string, string, string, string, string, string]
+    | [string, string, string, string, string, string, string, string, string, string, string]
+    | [string, string, string, string, string, string, string, string, string, string, string, string]
+    | [string, string, string, string, string, string, string, string, string, string, string, string, string]
+    | [string, string, string, string, string, string, string, string, string, string, string, string, string, string]
+    | [
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string
+      ]
+    | [
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string
+      ]
+    | [
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string
+      ]
+    | [
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string
+      ]
+    | [
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string
+      ]
+    | [
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string
+      ]
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "ReadBody".
  */
 export interface ReadBody {
@@ -2242,6 +2449,7 @@ export interface StateBody {
   todos: TodoBody[]
   background: BackgroundCommandBody[]
   resources: (KeptResourceBody | PortResourceBody)[]
+  queue: QueueBody
   usage: UsageBody
   sandbox: SandboxBody
   last_seq: number

@@ -4,7 +4,7 @@ import { cleanup, fireEvent, screen, within } from '@testing-library/vue'
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { nextTick } from 'vue'
-import { enterCutsIn, usePresets } from '@/features/settings'
+import { enterMeans, usePresets } from '@/features/settings'
 import { json, startFakeServer } from '@/shared/testing/fakeServer'
 import { aPreset } from '@/shared/testing/presets'
 import { field, show } from './composerTesting'
@@ -26,7 +26,7 @@ beforeEach(() => {
 })
 afterEach(() => {
   cleanup()
-  enterCutsIn.value = true
+  enterMeans.value = 'interrupts'
   vi.unstubAllGlobals()
 })
 const options = (): string[] => screen.queryAllByRole('option').map((one) => one.textContent?.trim() ?? '')
@@ -95,7 +95,7 @@ it('neither sends nor chooses while an input method composes', async () => {
   expect([emitted()['command'], emitted()['send'], value()]).toEqual([undefined, undefined, '/ne'])
 })
 it('means by Enter what the person chose, and by Alt+Enter the other', async () => {
-  enterCutsIn.value = false
+  enterMeans.value = 'waits'
   expect(localStorage.getItem('enter')).toBe('waits')
   const { emitted } = show({ sessionId: 's5', isRunning: true })
   await userEvent.type(field(), 'one{Enter}')
@@ -103,6 +103,25 @@ it('means by Enter what the person chose, and by Alt+Enter the other', async () 
   expect(emitted()['send']).toEqual([
     ['one', [], false],
     ['two', [], true],
+  ])
+})
+it('queues by Enter for who chose that, and cuts in by Alt+Enter', async () => {
+  enterMeans.value = 'queues'
+  expect(localStorage.getItem('enter')).toBe('queues')
+  const { emitted, rerender } = show({ sessionId: 's9', isRunning: true })
+  await userEvent.type(field(), 'one{Enter}')
+  await userEvent.type(field(), 'two{Alt>}{Enter}{/Alt}')
+  await userEvent.type(field(), 'three')
+  await userEvent.click(screen.getByRole('button', { name: 'Queue' }))
+  await rerender({ isRunning: false })
+  await userEvent.type(field(), 'four{Enter}')
+  expect(emitted()['queue']).toEqual([
+    ['one', []],
+    ['three', []],
+  ])
+  expect(emitted()['send']).toEqual([
+    ['two', [], true],
+    ['four', [], false],
   ])
 })
 describe('files that are dropped', () => {

@@ -231,14 +231,16 @@ export const useConversation = defineStore('conversation', () => {
   }
 
   /** With `interrupt` a running answer is cut, or what is waited for denied, and the run goes on with this; else this
-   * waits until it is its turn. */
+   * waits until it is its turn; `queued` for the end of the run. */
   async function send(
     text: string,
     attachments: readonly string[] = [],
     interrupt = false,
     to = sessionId.value,
+    queued = false,
   ): Promise<void> {
-    const entry: Pending = { clientMessageId: createId(), text, attachments, interrupt, state: 'sending' }
+    const way = queued ? { queued } : { interrupt }
+    const entry: Pending = { clientMessageId: createId(), text, attachments, ...way, state: 'sending' }
     if (to) await outboxes.add(to, [entry])
   }
   async function sendAgain(entry: Pending): Promise<void> {

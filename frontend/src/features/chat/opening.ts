@@ -12,7 +12,7 @@ type Told = Pick<SessionState, 'run'>
 export function seedOf(opened: SessionState | null, events: readonly WireEvent[]): Transcript {
   const first = events[0]?.seq ?? 1
   if (opened === null || first === 1) return emptyTranscript
-  const { session, sandbox, plan, tasks = [], todos = [], background = [], resources = [] } = opened
+  const { session, sandbox, plan, tasks = [], todos = [], background = [], resources = [], queue } = opened
   return {
     ...emptyTranscript,
     lastSeq: first - 1,
@@ -30,6 +30,7 @@ export function seedOf(opened: SessionState | null, events: readonly WireEvent[]
     })),
     ports: resources.filter((one) => 'port' in one),
     kept: keptOf(resources),
+    queue: { count: queue?.items.length ?? 0, seq: 0 },
     title: session.title,
     model: session.model,
   }

@@ -10,6 +10,8 @@ export interface Pending {
   readonly attachments: readonly string[]
   /** Sent to cut a running answer, or instead of a decision. Kept over resends, as the id is. */
   readonly interrupt?: boolean
+  /** It waits at the server for the end of the run. */
+  readonly queued?: boolean
   readonly state: 'sending' | 'failed'
   /** Code of what went wrong, and the server's own words for it. */
   readonly problem?: string
@@ -69,8 +71,14 @@ export function keepOutbox(box: Box, pending: readonly Pending[]): void {
   remember(key(box), pending.length > 0 ? JSON.stringify(pending) : null)
 }
 
-export async function post(sessionId: string, entry: Pending): Promise<MessageAnswer> {
+/** The number of the event that tells of it; 0 where it is queued, and told apart from what is said. */
+export async function post(sessionId: string, entry: Pending): Promise<Pick<MessageAnswer, 'seq'>> {
   const { text, attachments, clientMessageId, interrupt } = entry
+  if (entry.queued) {
+    const body = { text, attachments, client_id: clientMessageId }
+    await call('POST', `/sessions/${sessionId}/queue`, { body, signal: AbortSignal.timeout(POST_MS) })
+    return { seq: 0 }
+  }
   const body = { text, attachments, client_message_id: clientMessageId, interrupt: interrupt ?? false }
   return await call<MessageAnswer>('POST', `/sessions/${sessionId}/messages`, {
     body,

@@ -172,3 +172,18 @@ describe('outboxes', () => {
     expect(got).toEqual(['a: private'])
   })
 })
+it('queues at the server, under the same id over failed tries', async () => {
+  const asked: unknown[] = []
+  startFakeServer({
+    'POST /sessions/a/queue': ({ body }) => {
+      asked.push(body)
+      return asked.length === 1 ? problem(503, 'unavailable') : json({ items: [], held: null }, 201)
+    },
+  })
+  await outboxes.add('a', [{ ...written('later'), queued: true }])
+  expect(recallOutbox(A)).toMatchObject([{ queued: true, state: 'failed' }])
+  await vi.advanceTimersByTimeAsync(LATER_MS)
+  await vi.waitFor(() => expect(outboxes.of('a')).toEqual([]))
+  const body = { text: 'later', attachments: [], client_id: 'id-later' }
+  expect(asked).toEqual([body, body])
+})

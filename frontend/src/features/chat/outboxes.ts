@@ -147,6 +147,7 @@ export function createOutboxes({ account, mayRetry, isHeldUp, onStored }: Surrou
   }
 }
 
-function asSending({ clientMessageId, text, attachments, interrupt }: Pending): Pending {
-  return { clientMessageId, text, attachments, ...(interrupt === undefined ? {} : { interrupt }), state: 'sending' }
+function asSending({ clientMessageId, text, attachments, interrupt, queued }: Pending): Pending {
+  const asked = { ...(interrupt === undefined ? {} : { interrupt }), ...(queued ? { queued } : {}) }
+  return { clientMessageId, text, attachments, ...asked, state: 'sending' }
 }

@@ -147,6 +147,8 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
       return { ...state, background: withBackground(state.background, event) }
     case 'background.finished':
       return append({ ...state, background: withBackground(state.background, event) }, backgroundNote(key, event))
+    case 'queue.updated':
+      return { ...state, queue: { count: event.count, seq: event.seq } }
     case 'files.changed':
       return { ...state, filesVersion: state.filesVersion + 1 }
     case 'session.updated':

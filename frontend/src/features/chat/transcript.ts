@@ -222,6 +222,8 @@ export interface Transcript {
   readonly ports: readonly OpenPort[]
   /** What agent and person keep with the conversation. */
   readonly kept: readonly KeptResource[]
+  /** How many messages wait for the end of the run, and the event that told so last. */
+  readonly queue: { readonly count: number; readonly seq: number }
   readonly usage: Usage | null
   /** Where the conversation wants them stored. */
   readonly modelCalls: readonly ModelCall[]
@@ -277,6 +279,7 @@ export const emptyTranscript: Transcript = {
   background: [],
   ports: [],
   kept: [],
+  queue: { count: 0, seq: 0 },
   modelCalls: [],
   contextTokens: null,
   retry: null,

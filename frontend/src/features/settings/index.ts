@@ -1,4 +1,4 @@
-export { enterCutsIn } from './enterMeaning'
+export { enterMeans } from './enterMeaning'
 export { useModels } from './models'
 export { offeredPages, settingsPageNamed } from './pages'
 export { showNotification } from './notifications'

@@ -5,16 +5,16 @@ import { afterEach, expect, it, vi } from 'vitest'
 import { defineComponent, h } from 'vue'
 import { i18n } from '@/i18n'
 import { json, startFakeServer } from '@/shared/testing/fakeServer'
-import { enterCutsIn } from './enterMeaning'
+import { enterMeans } from './enterMeaning'
 import { useAppearance } from './useAppearance'
 
 afterEach(() => {
   vi.unstubAllGlobals()
-  enterCutsIn.value = true
+  enterMeans.value = 'interrupts'
 })
 
-it('what Enter means follows the person, and is told to the server', async () => {
-  const own = { category: 'appearance', key: 'enter', source: 'user', value: 'waits' }
+it.each(['waits', 'queues'] as const)('that Enter %s follows the person, and is told to the server', async (taken) => {
+  const own = { category: 'appearance', key: 'enter', source: 'user', value: taken }
   const { calls } = startFakeServer({
     'GET /settings': () => json([own]),
     'PUT /settings/appearance/enter': () => json({ ...own, value: 'interrupts' }),
@@ -22,10 +22,11 @@ it('what Enter means follows the person, and is told to the server', async () =>
   const pinia = createPinia()
   setActivePinia(pinia)
   const page = defineComponent({ setup: () => (useAppearance(), () => h('p')) })
-  mount(page, { global: { plugins: [i18n, pinia] } })
+  const mounted = mount(page, { global: { plugins: [i18n, pinia] } })
   await flushPromises()
-  expect(enterCutsIn.value).toBe(false)
-  enterCutsIn.value = true
+  expect(enterMeans.value).toBe(taken)
+  enterMeans.value = 'interrupts'
   await flushPromises()
   expect(calls.filter(({ method }) => method === 'PUT')).toMatchObject([{ body: { value: 'interrupts' } }])
+  mounted.unmount()
 })

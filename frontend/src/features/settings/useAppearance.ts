@@ -3,7 +3,7 @@ import { useI18n } from 'vue-i18n'
 import { setLanguage } from '@/i18n'
 import { face, type Face } from '@/shared/lib/face'
 import { themeChoice, type ThemeChoice } from '@/shared/lib/theme'
-import { enterCutsIn } from './enterMeaning'
+import { enterMeans, meaningOf } from './enterMeaning'
 import { useUserSettings } from './userSettings'
 
 /** Theme, language, face and what Enter means follow the person into every browser: what was chosen in another one is taken over when the page
@@ -20,14 +20,14 @@ export function useAppearance(): void {
   }
   watch(themeChoice, (theme) => keep('appearance/theme', theme))
   watch(face, (shown) => keep('appearance/face', shown))
-  watch(enterCutsIn, (cutsIn) => keep('appearance/enter', cutsIn ? 'interrupts' : 'waits'))
+  watch(enterMeans, (means) => keep('appearance/enter', means))
   watch(locale, (language) => keep('appearance/language', language))
   settings
     .load()
     .then(() => {
       const names = ['theme', 'language', 'face', 'enter']
       const [theme, language, shown, enter] = names.map((name) => own(`appearance/${name}`))
-      if (enter) enterCutsIn.value = enter !== 'waits'
+      if (enter) enterMeans.value = meaningOf(enter)
       if (shown) face.value = shown as Face
       if (theme) themeChoice.value = theme as ThemeChoice
       if (typeof language === 'string') setLanguage(language)

@@ -27,6 +27,8 @@ class Message:
     attachments: tuple[str, ...] = ()
     client_message_id: str | None = None
     interrupt: bool = False
+    alone: bool = False
+    """Only as the beginning of a run: `NotAloneError` where one is active."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ class SendMessage:
             attachments=list(message.attachments),
             client_message_id=message.client_message_id,
         )
-        accepted = await self._accept(session_id, user_id, said, interrupt=message.interrupt)
+        accepted = await self._accept(session_id, user_id, said, message)
         if accepted.duplicate:
             return accepted
         if accepted.lease is not None:
@@ -78,16 +80,20 @@ class SendMessage:
         await self.stream.append(session_id, accepted.events)
         return accepted
 
-    async def _accept(self, session_id: SessionId, user_id: UserId, said: MessageUser, *, interrupt: bool) -> Accepted:
+    async def _accept(self, session_id: SessionId, user_id: UserId, said: MessageUser, message: Message) -> Accepted:
         """A free worker of this process gets the run at once; else it is queued for whoever is free."""
         slot = self.slots.reserve(session_id) if self.slots else None
-        if slot is None:
-            return await self.ledger.accept(session_id, user_id, said, interrupt=interrupt)
+        claimant = slot.claimant if slot else None
         try:
-            accepted = await self.ledger.accept(session_id, user_id, said, claimant=slot.claimant, interrupt=interrupt)
+            accepted = await self.ledger.accept(
+                session_id, user_id, said, claimant=claimant, interrupt=message.interrupt, alone=message.alone
+            )
         except BaseException:
-            slot.release()
+            if slot is not None:
+                slot.release()
             raise
+        if slot is None:
+            return accepted
         if accepted.lease is None:
             slot.release()
         else:

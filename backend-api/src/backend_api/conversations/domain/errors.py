@@ -40,6 +40,12 @@ class MessageDiffersError(ConflictError):
             raise cls("Another message was sent under this client_message_id. Send each message under one of its own.")
 
 
+class NotAloneError(ConflictError):
+    """A run is active, and the message was to begin one of its own; nothing was stored."""
+
+    code = "not_alone"
+
+
 class LeaseLostError(ConflictError):
     """Another worker took the run over, or it ended; nothing was written."""
 

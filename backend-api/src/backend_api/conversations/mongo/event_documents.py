@@ -150,6 +150,14 @@ async def message_sent_before(database: Database, session_id: str, client_messag
     return events[0]
 
 
+async def is_sent(
+    database: Database, session_id: str, client_message_id: str, transaction: AsyncClientSession | None = None
+) -> bool:
+    """Whether a message was sent under this id."""
+    sent = {"session_id": session_id, "client_message_id": client_message_id}
+    return await database["events"].find_one(sent, {"_id": 1}, session=transaction) is not None
+
+
 async def read_up_to(cursor: AsyncCursor[Document], most: int | None) -> tuple[list[Document], bool]:
     """Documents of events until those of more than `most` bytes, but at least one, and whether there were more."""
     if most is None:

@@ -295,6 +295,8 @@ class RunActor:
         if has_ended and ending.status != "completed":
             # A message it has not read may have got a run of its own.
             await self._services.notifier.notify(Topic.RUN_QUEUED)
+        elif has_ended:
+            await self._services.notifier.notify(Topic.QUEUE_DUE, run.session_id)
         return has_ended
 
     async def give_back(self) -> None:

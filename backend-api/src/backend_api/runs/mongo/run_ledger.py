@@ -36,6 +36,7 @@ from backend_api.conversations.domain.entity import (
 from backend_api.conversations.domain.errors import (
     LeaseLostError,
     MessageDiffersError,
+    NotAloneError,
     SessionNotFoundError,
     TasksEditedError,
     TooManyWaitingError,
@@ -44,6 +45,7 @@ from backend_api.conversations.mongo.event_documents import (
     insert_events,
     insert_recorded,
     is_repeated_message,
+    is_sent,
     message_sent_before,
     number,
 )
@@ -107,6 +109,7 @@ class MongoRunLedger(RunEndings):
         *,
         claimant: Claimant | None = None,
         interrupt: bool = False,
+        alone: bool = False,
     ) -> Accepted:
         """Session, events, run: three writes and a commit that waits for the journal."""
         new_run = uuid.uuid4().hex
@@ -117,7 +120,7 @@ class MongoRunLedger(RunEndings):
 
         async def work(transaction: AsyncClientSession) -> Accepted:
             session = await self._sessions.find_one_and_update(
-                {"_id": session_id, "user_id": user_id},
+                {"_id": session_id, "user_id": user_id} | ({"active_run_id": None} if alone else {}),
                 [
                     {
                         "$set": {
@@ -139,6 +142,8 @@ class MongoRunLedger(RunEndings):
                 session=transaction,
             )
             if session is None:
+                if alone:
+                    await self._check_busy(transaction, session_id, user_id)
                 raise SessionNotFoundError("There is no such session.")
             run_id, at, seq = session["active_run_id"], session["updated_at"], session["last_user_seq"]
             payloads: list[StoredPayload] = [message]
@@ -175,11 +180,23 @@ class MongoRunLedger(RunEndings):
             if not is_repeated_message(error):
                 raise
             first = await message_sent_before(self._database, session_id, message.client_message_id)
+        except NotAloneError:
+            # It may be the one that keeps the session busy.
+            async with store_errors():
+                again = message.client_message_id
+                if again is None or not await is_sent(self._database, session_id, again):
+                    raise
+            first = await message_sent_before(self._database, session_id, message.client_message_id)
         sent = cast("MessageUser", first.payload)
         MessageDiffersError.unless_same(sent, message)
         return Accepted(
             message_id=sent.message_id, run_id=RunId(first.run_id or ""), seq=first.seq or 0, duplicate=True
         )
+
+    async def _check_busy(self, transaction: AsyncClientSession, session_id: SessionId, user_id: UserId) -> None:
+        wanted = {"_id": session_id, "user_id": user_id}
+        if await self._sessions.find_one(wanted, projection={"_id": 1}, session=transaction):
+            raise NotAloneError("The agent is at work. Send it once that run has ended.")
 
     async def _end_waits(self, transaction: AsyncClientSession, run_id: str, message: MessageUser) -> list[Event]:
         """A message that interrupts ends all that the run waits for."""

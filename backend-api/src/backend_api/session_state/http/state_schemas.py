@@ -9,6 +9,7 @@ from backend_api.background.http.background_schemas import BackgroundCommandBody
 from backend_api.conversations.http.run_schemas import UsageBody, message_fields, run_fields
 from backend_api.conversations.http.session_schemas import SessionBody
 from backend_api.kit.http.schemas import AnswerBody
+from backend_api.message_queue.http import QueueBody
 from backend_api.previews.http.port_schemas import OpenedPortBody
 from backend_api.resources.http import KeptResourceBody
 from backend_api.resources.task_bodies import TaskBody
@@ -55,6 +56,8 @@ class StateBody(AnswerBody):
     resources: list[KeptResourceBody | PortResourceBody]
     """What agent and person keep with it, then what is open of its sandbox to the person's browser, as
     `resources.updated` tells with each change; the one opened last comes last."""
+    queue: QueueBody
+    """What waits for the end of the run at work; `queue.updated` tells that it is another one."""
     usage: UsageBody
     sandbox: SandboxBody
     last_seq: int
@@ -75,6 +78,7 @@ class StateBody(AnswerBody):
                 *(KeptResourceBody.of(one) for one in state.resources),
                 *(PortResourceBody.model_validate(port) for port in state.ports),
             ],
+            queue=QueueBody.of(state.queue),
             usage=UsageBody.model_validate(state.usage),
             sandbox=SandboxBody.of(state.sandbox, seq=state.session.last_seq),
             last_seq=state.session.last_seq,

@@ -96,7 +96,7 @@ RESEARCH_CONTACT = Setting(category="research", key="contact", check=values.mail
 THEME = Setting(category="appearance", key="theme", check=values.one_of("system", "light", "dark"))
 LANGUAGE = Setting(category="appearance", key="language", check=values.one_of("en", "zh"))
 FACE = Setting(category="appearance", key="face", check=values.one_of("user", "developer"))
-ENTER = Setting(category="appearance", key="enter", check=values.one_of("interrupts", "waits"))
+ENTER = Setting(category="appearance", key="enter", check=values.one_of("interrupts", "waits", "queues"))
 """What Enter does with a message while the agent works."""
 NOTIFY_WAITING = Setting(category="notifications", key="waiting", check=values.flag)
 NOTIFY_FINISHED = Setting(category="notifications", key="finished", check=values.flag)

@@ -1,0 +1,1 @@
+"""Messages that wait in a session for the end of the run at work."""

@@ -1,0 +1,176 @@
+"""Keep messages for after the run at work, and send each when it is its turn."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from backend_api.conversations.application.check_attachments import CheckAttachments
+from backend_api.conversations.application.send_message import Message, SendMessage
+from backend_api.conversations.domain.entity import Accepted
+from backend_api.conversations.domain.errors import NotAloneError
+from backend_api.conversations.ports import SessionRepository, SessionStream
+from backend_api.identity.application.limits import Limits
+from backend_api.identity.ports import RateLimiter
+from backend_api.kit.errors import DomainError, LimitError, StoreUnavailableError, UnavailableError
+from backend_api.kit.ids import SessionId, UserId
+from backend_api.kit.notifier import Notifier, Topic
+from backend_api.message_queue.domain import Claimed, Problem, Queue, Queued, check
+from backend_api.message_queue.errors import QueuedMessageChangedError
+from backend_api.message_queue.ports import QueuedMessages
+
+logger = logging.getLogger(__name__)
+
+SWEEP_S = 10.0
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeepQueue:
+    """Whose session it is not, does not find it: `SessionNotFoundError`."""
+
+    sessions: SessionRepository
+    store: QueuedMessages
+    stream: SessionStream
+    notifier: Notifier
+    limiter: RateLimiter
+    limits: Limits
+    check_attachments: CheckAttachments
+    clock: Callable[[], datetime] = _now
+
+    async def read(self, session_id: SessionId, user_id: UserId) -> Queue:
+        """The whole queue."""
+        await self.sessions.get(session_id, user_id)
+        return await self.store.of_session(session_id)
+
+    async def add(
+        self, session_id: SessionId, user_id: UserId, text: str, attachments: Sequence[str], client_id: str | None
+    ) -> Queued | None:
+        """One at the end, once under each id of the client's; None where it was sent already. Raises `InvalidError`,
+        `MessageTooLongError`, `LimitError`, `QueueFullError`, and what `CheckAttachments` raises."""
+        await self.sessions.get(session_id, user_id)
+        files = tuple(attachments)
+        check(text, files)
+        await self._check_files(session_id, user_id, files)
+        message = Queued(id=client_id or uuid.uuid4().hex, text=text, attachments=files, added_at=self.clock())
+        kept, events = await self.store.add(session_id, user_id, message)
+        await self.stream.append(session_id, events)
+        await self.notifier.notify(Topic.QUEUE_DUE, session_id)
+        return kept
+
+    async def edit(
+        self,
+        session_id: SessionId,
+        user_id: UserId,
+        message_id: str,
+        *,
+        version: int,
+        text: str | None,
+        attachments: Sequence[str] | None,
+    ) -> Queued:
+        """What was read as this version. Raises `QueuedMessageNotFoundError`, `QueuedMessageChangedError`,
+        `QueuedMessageLeavingError`, and what `add` raises of a text and files."""
+        await self.sessions.get(session_id, user_id)
+        files = None if attachments is None else tuple(attachments)
+        await self._check_files(session_id, user_id, files or ())
+
+        def change(present: Queued) -> Queued:
+            if present.version != version:
+                raise QueuedMessageChangedError("It was edited since you read it. Read it again, then edit it.")
+            return present.edited(text, files)
+
+        changed, events = await self.store.change(session_id, user_id, message_id, change)
+        await self.stream.append(session_id, events)
+        await self.notifier.notify(Topic.QUEUE_DUE, session_id)
+        return changed
+
+    async def order(self, session_id: SessionId, user_id: UserId, message_ids: Sequence[str]) -> Queue:
+        """All of them, in the order in which they are to be sent. Raises `QueueChangedError`."""
+        await self.stream.append(session_id, await self.store.order(session_id, user_id, message_ids))
+        await self.notifier.notify(Topic.QUEUE_DUE, session_id)
+        return await self.store.of_session(session_id)
+
+    async def remove(self, session_id: SessionId, user_id: UserId, message_id: str) -> None:
+        """Raises `QueuedMessageNotFoundError`, `QueuedMessageLeavingError`."""
+        await self.stream.append(session_id, await self.store.remove(session_id, user_id, message_id))
+        await self.notifier.notify(Topic.QUEUE_DUE, session_id)
+
+    async def _check_files(self, session_id: SessionId, user_id: UserId, files: tuple[str, ...]) -> None:
+        await self.limiter.hit(f"queue:{user_id}", limit=self.limits.messages_per_minute, window_s=60)
+        await self.check_attachments(session_id, user_id, files)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SendQueued:
+    """Sends what waits: at the person's wish at once, else one after the other, each once the run before was completed.
+    A message is claimed before, sent under its own id, and gone from the queue after: whoever comes upon one that was
+    left between sends none twice, as the session takes an id once."""
+
+    store: QueuedMessages
+    stream: SessionStream
+    notifier: Notifier
+    send: SendMessage
+    sweep_s: float = SWEEP_S
+
+    async def now(self, session_id: SessionId, user_id: UserId, message_id: str) -> Accepted:
+        """It cuts the turn of a run at work. Raises `SessionNotFoundError`, `QueuedMessageNotFoundError`,
+        `QueuedMessageLeavingError`, and what `SendMessage` raises."""
+        return await self._send(await self.store.claim(session_id, user_id, message_id), interrupt=True)
+
+    async def send_until_cancelled(self) -> None:
+        """For ever, over all faults."""
+        async with self.notifier.subscribe(Topic.QUEUE_DUE) as due:
+            while True:
+                told = await due.next(self.sweep_s)
+                try:
+                    for session_id in [SessionId(told)] if told else await self.store.sessions():
+                        await self._try(session_id)
+                except Exception:
+                    logger.exception("queued messages could not be looked at")
+
+    async def _try(self, session_id: SessionId) -> None:
+        try:
+            await self.send_due(session_id)
+        except Exception as error:
+            code = error.code if isinstance(error, DomainError) else "internal"
+            extra = {"session_id": session_id, "code": code}
+            logger.warning("a queued message was not sent", extra=extra, exc_info=not isinstance(error, DomainError))
+
+    async def send_due(self, session_id: SessionId) -> Accepted | None:
+        """The first one of a session, if it is its turn; None where it is not, or could not be sent now."""
+        await self.stream.append(session_id, await self.store.settle_lapsed(session_id))
+        claimed = await self.store.claim_due(session_id)
+        if claimed is None:
+            return None
+        try:
+            return await self._send(claimed, interrupt=False)
+        except NotAloneError:
+            return None
+
+    async def _send(self, claimed: Claimed, *, interrupt: bool) -> Accepted:
+        message = Message(
+            text=claimed.message.text,
+            attachments=claimed.message.attachments,
+            client_message_id=claimed.message.id,
+            interrupt=interrupt,
+            alone=not interrupt,
+        )
+        session_id = claimed.session_id
+        try:
+            accepted = await self.send(session_id, claimed.user_id, message)
+        except StoreUnavailableError:
+            # It may be stored: the claim lapses, and who looks then knows.
+            raise
+        except DomainError as error:
+            passes = interrupt or isinstance(error, NotAloneError | LimitError | UnavailableError)
+            problem = None if passes else Problem(code=error.code, detail=error.detail)
+            await self.stream.append(session_id, await self.store.release(claimed, problem))
+            raise
+        await self.stream.append(session_id, await self.store.settle(claimed))
+        return accepted
