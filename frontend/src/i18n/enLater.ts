@@ -1,5 +1,23 @@
 /** Texts of panels, pages and settings, which come after the first paint: their code waits for them. */
 export default {
+  agentRow: {
+    list: 'Agents at work',
+    thinks: 'Thinking: {line}',
+    begins: 'Beginning…',
+    state: {
+      working: 'At work',
+      waiting: 'Waits for you',
+      resting: 'Resting',
+      done: 'Done',
+      failed: 'Failed',
+      stopped: 'Stopped',
+    },
+    steps: '1 step | {count} steps',
+    board: 'Who has which task',
+    nobody: 'Nobody yet',
+    tasks: 'no task | 1 task | {count} tasks',
+    task: { pending: 'To do', in_progress: 'At work on it', completed: 'Done' },
+  },
   schedules: {
     heading: 'Schedules',
     text: 'Messages that are sent to the agent by themselves, once or again and again, also while no page is open.',
