@@ -73,7 +73,7 @@ it('shows all of its work in place by the keyboard, also what is being written',
   await userEvent.keyboard('{Enter}')
   expect(row().getAttribute('aria-expanded')).toBe('true')
   const work = screen.getByRole('list', { name: 'What the sub-agent does' })
-  expect(work.textContent).toMatch(/I look\..*It is new/)
+  expect(work.textContent).toMatch(/I look\.\s*It is new/)
   expect(screen.queryByText('Of another')).toBeNull()
 })
 

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -206,7 +206,7 @@ class RunStream:
             item = self._waiting.popleft()
             if isinstance(item, list):
                 self._stored_waiting -= 1
-                await self._deliver_stored(item, publishing)
+                await self._deliver(self._stream.append(self._session_id, item), publishing)
                 continue
             # What several agents write has one turn together: none of them waits for the others.
             pieces = [item]
@@ -215,7 +215,8 @@ class RunStream:
                     break
                 pieces.append(following)
                 self._waiting.popleft()
-            await self._deliver_pieces(pieces, publishing)
+            if self._may_show():
+                await self._deliver(self._show(pieces), publishing)
             self.has_shown.set()
             now = time.monotonic()
             turn = [self._throttle.next_turn(now) for _ in pieces][-1]
@@ -282,33 +283,22 @@ class RunStream:
         finally:
             over.cancel()
 
-    async def _deliver_stored(self, events: list[Event], publishing: WaitLimit) -> None:
+    async def _deliver(self, delivery: Awaitable[None], publishing: WaitLimit) -> None:
         try:
             with publishing:
-                await self._stream.append(self._session_id, events)
+                await delivery
         except Exception:
-            self._tell_failure()
+            # The live channel may be lost at any moment; readers repair from the log.
+            logger.exception("live delivery failed", extra={"run_id": self._run_id, "session_id": self._session_id})
 
-    async def _deliver_pieces(self, pieces: Sequence[_Piece], publishing: WaitLimit) -> None:
-        if not self._may_show():
-            return
-        try:
-            with publishing:
-                if len(pieces) == 1:
-                    await self._show(pieces[0])
-                else:
-                    await asyncio.gather(*map(self._show, pieces))
-        except Exception:
-            self._tell_failure()
-
-    async def _show(self, piece: _Piece) -> None:
-        payload = piece.payload()
-        measures.DELTAS.labels(payload.type).inc()
-        await self._stream.show(self._session_id, self._run_id, payload)
-
-    def _tell_failure(self) -> None:
-        """The live channel may be lost at any moment; readers repair from the log."""
-        logger.exception("live delivery failed", extra={"run_id": self._run_id, "session_id": self._session_id})
+    async def _show(self, pieces: Sequence[_Piece]) -> None:
+        payloads = [piece.payload() for piece in pieces]
+        for payload in payloads:
+            measures.DELTAS.labels(payload.type).inc()
+        if len(payloads) == 1:
+            await self._stream.show(self._session_id, self._run_id, payloads[0])
+        else:
+            await asyncio.gather(*(self._stream.show(self._session_id, self._run_id, one) for one in payloads))
 
 
 class AgentOutput:

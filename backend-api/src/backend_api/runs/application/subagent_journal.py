@@ -34,8 +34,8 @@ T = TypeVar("T", bound=StoredPayload)
 
 
 class SubagentJournal:
-    """`Journal` that marks what it stores and shows as this agent's. Its answer is shown while it is written; of one that
-    is cut nothing is kept, as nobody but the agent it works for was to have it."""
+    """`Journal` that marks what it stores and shows as this agent's. Its answer is shown while it is written; of one
+    that is cut nothing is kept, as it is said to the agent it works for."""
 
     def __init__(self, run: RunJournal, call_id: str, agent_id: str | None = None) -> None:
         """Without an `agent_id` it is that of the agent which works on the call."""
