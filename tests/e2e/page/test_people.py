@@ -1,4 +1,4 @@
-"""Agents that work for the agent are rows of their own: what each writes is there as it comes, and who has which task."""
+"""Agents that work for the agent are rows: what each writes is there as it comes, and the panel has who has which task."""
 
 from __future__ import annotations
 

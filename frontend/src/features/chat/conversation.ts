@@ -258,8 +258,7 @@ export const useConversation = defineStore('conversation', () => {
   return {
     sessionId,
     transcript,
-    live,
-    agentTexts,
+    ...{ live, agentTexts },
     hasEarlier,
     loadEarlier,
     phase,
