@@ -664,8 +664,6 @@ export default {
     earlier: 'The call before',
     later: 'The next call',
     callOf: '{at} of {count}: {phrase}',
-    agent: { working: 'At work', resting: 'Resting', done: 'Done', failed: 'Failed', stopped: 'Stopped' },
-    steps: '1 call | {count} calls',
     none: 'No computer yet',
     noneText: 'It starts when the agent first needs it, or now if you like.',
     start: 'Start it',

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from backend_api.agent.options import AgentMode, ThinkingLevel
 
-VOCABULARY_VERSION = 29
+VOCABULARY_VERSION = 30
 MAX_PREVIEW_CHARACTERS = 2_000
 """Of a call's output, or of what an agent said last, in the event itself."""
 
@@ -169,6 +169,21 @@ class ThinkingDelta:
     offset: int
     text: str
     seen_seq: int = 0
+
+
+AgentTextKind = Literal["text", "thinking"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentDelta(AgentEvent):
+    """A piece of what a sub-agent or a teammate writes: of its answer, or of its thinking. It is no `message.delta`, so
+    that who knows of the main agent alone never takes it for that one's."""
+
+    type: Literal["agent.delta"] = "agent.delta"
+    message_id: str
+    kind: AgentTextKind
+    offset: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1033,7 +1048,7 @@ StoredPayload = (
     | Notice
     | ErrorEvent
 )
-LivePayload = MessageDelta | ThinkingDelta | ToolOutput | ContextUsage | ModelRetry
+LivePayload = MessageDelta | ThinkingDelta | AgentDelta | ToolOutput | ContextUsage | ModelRetry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1047,7 +1062,9 @@ class NewerEvent(AgentEvent):
 
 Payload = StoredPayload | LivePayload | NewerEvent
 
-LIVE_TYPES: frozenset[str] = frozenset({"message.delta", "thinking.delta", "tool.output", "context.usage", "llm.retry"})
+LIVE_TYPES: frozenset[str] = frozenset(
+    {"message.delta", "thinking.delta", "agent.delta", "tool.output", "context.usage", "llm.retry"}
+)
 CHANGE_TYPES: frozenset[str] = frozenset({"session.updated"})
 """Of these only the fields that changed are told."""
 FIELDS_OF_AGENTS: frozenset[str] = frozenset({"agent_id", "agent_usage"})

@@ -18,7 +18,7 @@ import { createOutboxes } from './outboxes'
 import { reduce } from './reducer'
 import { createRunStop } from './runStop'
 import { useCutOff } from './useCutOff'
-import { emptyTranscript, isActive, type LiveItem, type Transcript } from './transcript'
+import { emptyTranscript, isActive, type AgentText, type LiveItem, type Transcript } from './transcript'
 
 /** The session on screen: its transcript, its stream, and what is on its way to it. */
 export const useConversation = defineStore('conversation', () => {
@@ -28,6 +28,8 @@ export const useConversation = defineStore('conversation', () => {
   /** What is written grows in `live` alone: its text here is the one it had when something else came last. */
   const transcript = shallowRef<Transcript>(emptyTranscript)
   const live = shallowRef<readonly LiveItem[]>([])
+  /** The same of its other agents. */
+  const agentTexts = shallowRef<readonly AgentText[]>([])
   const history = createHistory()
   /** Older events are there that are not shown yet. */
   const hasEarlier = ref(false)
@@ -87,6 +89,7 @@ export const useConversation = defineStore('conversation', () => {
   const show = createPaintSoon(showNow)
   function showNow(): void {
     live.value = state.live
+    agentTexts.value = state.agentTexts
     if (!differsInTextAlone(transcript.value, state)) transcript.value = state
   }
 
@@ -257,7 +260,7 @@ export const useConversation = defineStore('conversation', () => {
   return {
     sessionId,
     transcript,
-    live,
+    ...{ live, agentTexts },
     hasEarlier,
     loadEarlier,
     phase,

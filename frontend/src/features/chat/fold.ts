@@ -1,3 +1,4 @@
+import { isOfAgent } from './agents'
 import { isAskedPicture } from './order'
 import type { AssistantItem, Item, TeamItem, ThinkingItem, ToolItem } from './transcript'
 import { openWaits } from './waits'
@@ -11,8 +12,14 @@ export interface WorkItem {
   /** Null while there is no end of it to be known. */
   readonly durationMs: number | null
 }
+/** The agents that a turn gave work to, each with a line of its own. */
+export interface AgentsItem {
+  readonly kind: 'agents'
+  readonly key: string
+  readonly agents: readonly ToolItem[]
+}
 /** What stands as one row in the conversation. */
-export type Row = Item | WorkItem
+export type Row = Item | WorkItem | AgentsItem
 
 /** Words of this length before a call say what it is for. */
 const NARRATION = 280
@@ -30,6 +37,7 @@ export function folded(items: readonly Item[]): Row[] {
   const rows: Row[] = []
   let steps: Step[] = []
   let kept: Item[] = []
+  let agents: ToolItem[] = []
   let words: AssistantItem[] = []
   /** How many rows of work this turn has so far: the time of a run is that of its only one. */
   let parts = 0
@@ -38,7 +46,10 @@ export function folded(items: readonly Item[]): Row[] {
     if (hasCalls) rows.push(work(steps, parts === 0 ? next : undefined))
     else rows.push(...steps)
     parts = next?.kind === 'user' ? 0 : parts + Number(hasCalls)
+    const [first] = agents
+    if (first) rows.push(agentsRow(first, agents))
     rows.push(...kept, ...words)
+    agents = []
     steps = []
     kept = []
     words = []
@@ -51,9 +62,11 @@ export function folded(items: readonly Item[]): Row[] {
       if (!words.every(isNarration)) close(undefined)
       else steps.push(...words)
       words = []
-      if (item.kind === 'tool' && staysOut(item, items, index)) kept.push(item)
+      if (item.kind !== 'tool') steps.push(item)
+      else if (isOfAgent(item)) agents.push(item)
+      else if (staysOut(item, items, index)) kept.push(item)
       else steps.push(item)
-    } else if (item.kind === 'note' && words.length === 0 && steps.length > 0) {
+    } else if (item.kind === 'note' && words.length === 0 && steps.length + agents.length > 0) {
       kept.push(item)
     } else {
       close(item)
@@ -88,6 +101,16 @@ function work(steps: readonly Step[], end: Item | undefined): WorkItem {
   return made
 }
 
+const knownAgents = new WeakMap<Item, AgentsItem>()
+
+function agentsRow(first: ToolItem, agents: readonly ToolItem[]): AgentsItem {
+  const before = knownAgents.get(first)
+  if (before?.agents.length === agents.length && before.agents.every((one, at) => one === agents[at])) return before
+  const made: AgentsItem = { kind: 'agents', key: `agents:${first.key}`, agents }
+  knownAgents.set(first, made)
+  return made
+}
+
 /** Of the run where it ended with this, else from its first call to the end of its last one. */
 function durationOf(steps: readonly Step[], end: Item | undefined): number | null {
   if (end?.kind === 'end' && end.durationMs > 0) return end.durationMs
@@ -105,7 +128,9 @@ export function callsOf(steps: readonly Step[]): ToolItem[] {
 
 /** The items that stand in these rows. */
 export function itemsIn(rows: readonly Row[]): Item[] {
-  return rows.flatMap((row): readonly Item[] => (row.kind === 'work' ? row.steps : [row]))
+  return rows.flatMap((row): readonly Item[] =>
+    row.kind === 'work' ? row.steps : row.kind === 'agents' ? row.agents : [row],
+  )
 }
 
 /** The row whose work goes on: the last one since the last end. */

@@ -25,7 +25,7 @@ export function layDelta(state: Transcript, event: Delta, kind: LiveItem['kind']
 }
 
 export function dropLive(state: Transcript): Transcript {
-  return state.live.length === 0 ? state : { ...state, live: [] }
+  return state.live.length + state.agentTexts.length === 0 ? state : { ...state, live: [], agentTexts: [] }
 }
 
 export function withoutLive(state: Transcript, kind: LiveItem['kind'], messageId: string): Transcript {
@@ -56,11 +56,12 @@ function liveItem(kind: LiveItem['kind'], { message_id: messageId, text, at }: D
 
 /** Of what is being written there is more, and nothing else is new. */
 export function differsInTextAlone(shown: Transcript, next: Transcript): boolean {
-  if (next.live.length === 0 || next.live.length !== shown.live.length) return false
+  if (next.live.length + next.agentTexts.length === 0 || next.live.length !== shown.live.length) return false
   const isSame = next.live.every(
     ({ key, complete }, at) => shown.live[at]?.key === key && shown.live[at].complete === complete,
   )
+  const isText = (name: keyof Transcript): boolean => name === 'live' || name === 'agentTexts'
   return (
-    isSame && (Object.keys(next) as (keyof Transcript)[]).every((name) => name === 'live' || next[name] === shown[name])
+    isSame && (Object.keys(next) as (keyof Transcript)[]).every((name) => isText(name) || next[name] === shown[name])
   )
 }

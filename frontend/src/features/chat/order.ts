@@ -1,4 +1,4 @@
-import type { WorkItem } from './fold'
+import { itemsIn, type Row } from './fold'
 import type { Item, ToolItem, Transcript } from './transcript'
 
 /** Whether the person said it after event `seq`. */
@@ -44,8 +44,8 @@ function withApproved<T extends Item>(item: T, approved: ReadonlySet<string>): T
 }
 
 /** Where in `items` the work at hand begins; what the person says after it waits for its turn. */
-export function activeFrom(rows: readonly (Item | WorkItem)[]): number {
-  const at = rows.findIndex((row) => (row.kind === 'work' ? row.steps : [row]).some(isUnderWay))
+export function activeFrom(rows: readonly Row[]): number {
+  const at = rows.findIndex((row) => itemsIn([row]).some(isUnderWay))
   return at < 0 ? rows.length : at
 }
 

@@ -4,6 +4,7 @@ import { withPort } from '@/features/ports'
 import { withKept } from '@/features/resources'
 import { withModelCall } from '@/features/traces'
 import { nameInText } from '@/shared/lib/unseen'
+import { layAgentDelta, withoutAgentOf, withoutStored } from './agentTexts'
 import { backgroundNote } from './backgroundNote'
 import { asking, cutOutcome, finished, started, toolItem, withOutput } from './calls'
 import { isAwaited, isMissing, withSandboxEvent } from './computerState'
@@ -40,7 +41,9 @@ export function reduce(state: Transcript, event: WireEvent): Transcript {
 }
 
 /** What an agent that works for the main one did. Its tokens are the run's. */
-function reduceOfAgent(state: Transcript, event: StoredEvent): Transcript {
+function reduceOfAgent(before: Transcript, event: StoredEvent): Transcript {
+  const agentTexts = withoutStored(before.agentTexts, event)
+  const state = agentTexts === before.agentTexts ? before : { ...before, agentTexts }
   if (event.type === 'usage.updated') return { ...state, usage: event.usage }
   if (event.type === 'teammate.updated') return { ...state, items: withTeammate(state.items, event) }
   const next = { ...state, items: reduceInner(state.items, event, isMissing(state.computer)) }
@@ -53,6 +56,8 @@ function reduceLive(state: Transcript, event: LiveEvent): Transcript {
       return layDelta(answered(state), event, 'assistant')
     case 'thinking.delta':
       return layDelta(answered(state), event, 'thinking')
+    case 'agent.delta':
+      return layAgentDelta(state, event)
     case 'tool.output':
       return changeTool(state, event.call_id, (item) => withOutput(item, event))
     case 'context.usage':
@@ -113,7 +118,7 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
     case 'tool.started':
       return changeTool(state, event.call_id, (item) => started(item, event, isMissing(state.computer)))
     case 'tool.finished':
-      return changeTool(state, event.call_id, (item) =>
+      return changeTool({ ...state, agentTexts: withoutAgentOf(state, event.call_id) }, event.call_id, (item) =>
         finished(item, event, outcomeByPerson(state.items, event.call_id)),
       )
     case 'subagent.started':

@@ -28,6 +28,11 @@ function withEvent(inner: Inner, event: WireEvent, waits: boolean): Inner {
       if (text === '') return inner
       return [...inner, { kind: 'assistant', key: `assistant:${messageId}`, messageId, text, partial, complete: true }]
     }
+    case 'thinking.completed': {
+      const { message_id: messageId, text, duration_ms: durationMs } = event
+      if (text === '') return inner
+      return [...inner, { kind: 'thinking', key: `thinking:${messageId}`, messageId, text, durationMs, complete: true }]
+    }
     case 'tool.called':
       return [...inner, toolItem(event, waits)]
     case 'tool.started':

@@ -62,7 +62,7 @@ describe('a team', () => {
   it('stands in the call that began each of it, with what it is at', () => {
     const { items } = play(...begun, called('w', 'dig', AMY), done('w', AMY), amy('idle'))
     expect(items).toHaveLength(1)
-    expect(card(items).teammate).toEqual({ name: 'amy', role: 'digs', status: 'idle', reason: null })
+    expect(card(items).teammate).toMatchObject({ name: 'amy', role: 'digs', status: 'idle', reason: null })
     expect(card(items).inner.map((one) => one.kind === 'tool' && one.callId)).toEqual(['w'])
     expect(titleOf(card(items))).toBe('amy')
     const left = play(...begun, amy('left', { reason: 'failed' }))

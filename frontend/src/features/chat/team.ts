@@ -13,7 +13,7 @@ export function withTeammate(items: readonly Item[], event: TeammateUpdatedEvent
     (item) => ({
       ...item,
       agentId: event.agent_id ?? null,
-      teammate: { name, role, status, reason },
+      teammate: { name, role, status, reason, since: item.teammate?.since ?? event.at, at: event.at },
     }),
   )
 }

@@ -65,7 +65,7 @@ export interface ToolItem {
   readonly agentKind: string | null
   /** Who that is in the team, if it is a teammate. */
   readonly teammate: Teammate | null
-  readonly inner: readonly (ToolItem | AssistantItem | ApprovalItem | TeamItem)[]
+  readonly inner: readonly (ToolItem | AssistantItem | ThinkingItem | ApprovalItem | TeamItem)[]
   readonly key: string
   readonly callId: string
   readonly name: string
@@ -83,8 +83,20 @@ export interface ToolItem {
   readonly display: Display | null
   readonly body: (BodyReference & { readonly seq: number }) | null
 }
-/** `reason` says why one left. */
-export type Teammate = Pick<TeammateUpdatedEvent, 'name' | 'role' | 'status' | 'reason'>
+/** `reason` says why one left; it began at `since`, and is at this since `at`. */
+export type Teammate = Pick<TeammateUpdatedEvent, 'name' | 'role' | 'status' | 'reason'> & {
+  readonly since?: string
+  readonly at?: string
+}
+/** What an agent that works for the main one is writing. */
+export interface AgentText {
+  readonly key: string
+  readonly agentId: string
+  readonly messageId: string
+  readonly kind: LiveItem['kind']
+  readonly text: string
+  readonly points: number
+}
 /** What agents of a team tell each other. */
 export interface TeamItem {
   readonly kind: 'team'
@@ -208,6 +220,8 @@ export interface Transcript {
   readonly readSeq: number
   readonly items: readonly Item[]
   readonly live: readonly LiveItem[]
+  /** What its other agents are writing. */
+  readonly agentTexts: readonly AgentText[]
   readonly run: RunView | null
   readonly computer: ComputerView
   /** Of the work at hand, as the agent told them last. */
@@ -262,6 +276,7 @@ export const emptyTranscript: Transcript = {
   readSeq: 0,
   items: [],
   live: [],
+  agentTexts: [],
   run: null,
   computer: {
     seq: 0,

@@ -1,6 +1,6 @@
 import { computed, onScopeDispose, ref, watch, type Ref } from 'vue'
 import { useConversation } from './conversation'
-import type { Row } from './fold'
+import { itemsIn, type Row } from './fold'
 import type { Item } from './transcript'
 
 const AGAIN_MS = 250
@@ -48,7 +48,7 @@ export function useFind(items: Ref<readonly Row[]>, jump: (index: number) => voi
   async function reach(messageId: string): Promise<void> {
     const isIt = (item: Item): boolean => 'messageId' in item && item.messageId === messageId
     while (!isOver) {
-      const index = items.value.findIndex((row) => (row.kind === 'work' ? row.steps.some(isIt) : isIt(row)))
+      const index = items.value.findIndex((row) => itemsIn([row]).some(isIt))
       if (index >= 0) return show(index)
       if (!conversation.hasEarlier) return
       await loadMore()
@@ -95,6 +95,7 @@ function textOf(item: Row): string {
 }
 function partsOf(item: Row): readonly string[] {
   if (item.kind === 'work') return item.steps.flatMap(partsOf)
+  if (item.kind === 'agents') return item.agents.flatMap(partsOf)
   if (item.kind === 'tool')
     return [item.phrase, ...Object.values(item.arguments).map(String), item.preview, ...item.inner.flatMap(partsOf)]
   if (item.kind === 'plan') return [item.plan]

@@ -31,14 +31,14 @@ export function useMessageActions(rows: Ref<readonly Row[]>) {
   }
   return (row: Row, index: number): RowActions | null => {
     if (row.kind === 'user') {
-      const isLast = rows.value.slice(index + 1).every(({ kind }) => kind !== 'assistant' && kind !== 'work')
+      const isLast = rows.value.slice(index + 1).every(({ kind }) => !['assistant', 'work', 'agents'].includes(kind))
       return { isLast, fork: branches.byChild.get(row.messageId) ?? null }
     }
     if (row.kind !== 'assistant' || !row.complete) return null
     for (let at = index + 1; at < rows.value.length; at += 1) {
       const { kind } = rows.value[at] as Row
       if (kind === 'user') return { isLast: false, fork: forkOfAnswer(index) }
-      if (kind === 'assistant' || kind === 'work') return null
+      if (kind === 'assistant' || kind === 'work' || kind === 'agents') return null
     }
     return conversation.isRunning ? null : { isLast: false, fork: forkOfAnswer(index) }
   }

@@ -1,6 +1,7 @@
 import type { Component } from 'vue'
 import { AppWindow, FilePen } from '@lucide/vue'
 import type { KeptResource, OpenPort, TaskInfo } from '@/api/types'
+import { AgentsPanel } from '@/features/chat'
 import { BackgroundPanel } from '@/features/background'
 import { FilesPanel } from '@/features/files'
 import { PortsPanel } from '@/features/ports'
@@ -10,7 +11,6 @@ import { TerminalPanel } from '@/features/terminal'
 import type { ToolCard } from '@/features/tools'
 import { EventsPanel, ModelCallsPanel, type ModelCall } from '@/features/traces'
 import { DraftPanel } from '@/features/writing'
-import AgentsView from './AgentsView.vue'
 import DesktopView from './DesktopView.vue'
 import type { Offering, PanelId } from './panels'
 import StageView from './StageView.vue'
@@ -76,7 +76,7 @@ export const panelParts: Readonly<Record<PanelId, Part>> = {
     isComputerReady: computer.status === 'ready',
   })),
   editor: part(StageView, ({ sessionId, cards }) => ({ sessionId, cards, place: 'editor' as const, icon: FilePen })),
-  agents: part(AgentsView, ({ agents }) => ({ agents })),
+  agents: part(AgentsPanel, ({ sessionId }) => ({ sessionId })),
   background: part(BackgroundPanel, ({ sessionId, background }) => ({ sessionId, commands: background })),
   draft: part(DraftPanel, ({ sessionId, written = 0 }) => ({ sessionId, version: written })),
   papers: part(PapersPanel, ({ sessionId, keptPapers = 0 }) => ({ sessionId, version: keptPapers })),

@@ -17,7 +17,6 @@ import type { Component } from 'vue'
 import type { BackgroundCommand } from '@/features/background'
 import type en from '@/i18n/en'
 import { face } from '@/shared/lib/face'
-import type { AgentAtWork } from './agents'
 import type { Computer } from './computer'
 
 /** What decides which panels there are. */
@@ -28,7 +27,7 @@ export interface Offering {
   /** What runs in the background, and ran there. */
   readonly background: readonly BackgroundCommand[]
   /** Those that work, or worked, for the one the person talks to. */
-  readonly agents: readonly AgentAtWork[]
+  readonly agents: readonly { readonly key: string }[]
   /** How often an agent of the conversation has changed a project of writing. */
   readonly written?: number
   /** How often an agent of the conversation has changed the papers that are kept. */

@@ -11,7 +11,7 @@ from typing import cast
 
 import pytest
 
-from backend_api.agent.events import ContextUsage, Event, LivePayload, MessageDelta, MessageUser, ModelRetry
+from backend_api.agent.events import AgentDelta, ContextUsage, Event, LivePayload, MessageDelta, MessageUser, ModelRetry
 from backend_api.agent.model import ModelRateLimitError, NextAttempt
 from backend_api.conversations.domain.entity import RunId
 from backend_api.conversations.domain.live_text import MESSAGE, THINKING
@@ -40,7 +40,7 @@ async def stream_of(recording: RecordingStream, name: str, throttle: Throttle) -
 
 
 def shown(recording: RecordingStream, identifier: str) -> list[tuple[int, str]]:
-    deltas = [cast("MessageDelta", payload) for _, payload in recording.deltas]
+    deltas = [cast("MessageDelta", one) for _, one in recording.deltas if not isinstance(one, AgentDelta)]
     return [(delta.offset, delta.text) for delta in deltas if delta.message_id == identifier]
 
 
@@ -204,3 +204,38 @@ async def test_a_channel_that_hangs_holds_up_no_later_text(monkeypatch: pytest.M
         await recording.hung.wait()
         stream.show_text("one", " told")
         await until(lambda: shown(recording, "one") == [(4, " told")])
+
+
+async def test_agents_that_write_at_once_have_one_turn_together_and_one_piece_each() -> None:
+    recording = RecordingStream()
+    names = [f"agent_{number}" for number in range(8)]
+    async with stream_of(recording, "run", Throttle()) as stream:
+        outputs = [stream.of_agent(name) for name in names]
+        stream.show_text("m", "The ")
+        await until(lambda: len(recording.deltas) == 1)
+        for word in ("a", "b", "c", "d"):
+            for name, output in zip(names, outputs, strict=True):
+                output.show_text(f"of_{name}", word)
+            stream.show_text("m", word)
+        await stream.drain(10.0)
+    own = [payload for _, payload in recording.deltas if isinstance(payload, AgentDelta)]
+    assert {(one.agent_id, one.kind, one.offset, one.text) for one in own} == {
+        (name, "text", 0, "abcd") for name in names
+    }
+    assert shown(recording, "m") == [(0, "The "), (4, "abcd")]
+    at = [at for at, payload in recording.deltas if isinstance(payload, AgentDelta)]
+    assert max(at) - min(at) < MERGE_WINDOW_S
+
+
+async def test_what_an_agent_took_back_is_its_thinking_and_what_it_left_is_forgotten() -> None:
+    recording = RecordingStream()
+    async with stream_of(recording, "run", Throttle()) as stream:
+        output = stream.of_agent("agent_1")
+        output.show_text("m", "Hm.")
+        output.show_as_thinking("m", 0, "t")
+        output.show_text("m", "So")
+        await stream.drain(10.0)
+        output.open_message()
+        assert not stream.open_texts("a:") | stream.open_texts("b:")
+    said = [(one.message_id, one.kind, one.text) for _, one in recording.deltas if isinstance(one, AgentDelta)]
+    assert said == [("m", "text", "Hm."), ("t", "thinking", "Hm.")]

@@ -12,6 +12,7 @@ import pytest
 
 from backend_api.agent.capability import Capabilities, Setup
 from backend_api.agent.events import (
+    AgentDelta,
     ContextOpened,
     MessageCompleted,
     MessageDelta,
@@ -97,6 +98,19 @@ async def test_nothing_it_says_is_shown_or_counted_as_said_to_the_person() -> No
     shown = "".join(delta.text for _, delta in stage.stream.deltas if isinstance(delta, MessageDelta))
     assert shown == "All done."
     assert stage.store.sessions[session].session.unread == 1
+
+
+async def test_what_it_says_is_shown_as_its_own_while_it_is_written_and_once_it_is_stored_no_more() -> None:
+    stage, model = Stage(), Acting(hand_on("it"), look_and_tell)
+    session, _ = await play(stage, model)
+    own = [delta for _, delta in stage.stream.deltas if isinstance(delta, AgentDelta)]
+    (started,) = stage.payloads(session, SubagentStarted)
+    said = [one for one in stage.payloads(session, MessageCompleted) if one.agent_id == started.subagent_id]
+    assert {one.agent_id for one in own} == {started.subagent_id}
+    for message in said:
+        assert "".join(one.text for one in own if one.message_id == message.message_id) == message.text
+    assert "found." in "".join(one.text for one in own)
+    assert not await stage.stream.texts(session)
 
 
 async def test_several_work_at_once_and_never_read_each_other() -> None:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,7 +14,18 @@ from datetime import UTC, datetime
 from backend_api.agent.events import ContextUsage, Event, LivePayload, ModelRetry, StoredPayload
 from backend_api.agent.model import ModelError, NextAttempt
 from backend_api.conversations.domain.entity import RunId
-from backend_api.conversations.domain.live_text import MESSAGE, OUTPUT, THINKING, TextKey, ended_text, live_text
+from backend_api.conversations.domain.live_text import (
+    AGENT_MESSAGE,
+    AGENT_THINKING,
+    MESSAGE,
+    OUTPUT,
+    THINKING,
+    TextKey,
+    agent_text,
+    ended_text,
+    live_text,
+    writer_of,
+)
 from backend_api.conversations.ports import SessionStream
 from backend_api.kit import measures
 from backend_api.kit.ids import SessionId
@@ -123,12 +134,27 @@ class RunStream:
         self._append_text(THINKING + message_id, text)
 
     def show_as_thinking(self, message_id: str, since: int, thinking_id: str | None) -> None:
-        key = MESSAGE + message_id
+        self.take_back(MESSAGE + message_id, since, None if thinking_id is None else THINKING + thinking_id)
+
+    def of_agent(self, agent_id: str) -> AgentOutput:
+        """Where an agent beside the main one writes."""
+        return AgentOutput(self, agent_id)
+
+    def append(self, key: TextKey, text: str) -> None:
+        """More of a text, whoever writes it."""
+        self._append_text(key, text)
+
+    def take_back(self, key: TextKey, since: int, thought: TextKey | None) -> None:
+        """As `show_as_thinking`, whoever writes it."""
         text = "".join(self._open.get(key, ()))
         self._open[key] = [text[:since]]
         self._unshown.add(key)
-        if thinking_id is not None:
-            self._append_text(THINKING + thinking_id, text[since:])
+        if thought is not None:
+            self._append_text(thought, text[since:])
+
+    def leave(self, writer: str) -> None:
+        """Another message of an agent beside the main one begins: what it wrote before is stored, or given up."""
+        self._open = {key: texts for key, texts in self._open.items() if writer_of(key) != writer}
 
     def show_output(self, call_id: str, text: str) -> None:
         key = OUTPUT + call_id
@@ -147,7 +173,7 @@ class RunStream:
     def open_message(self, seen_seq: int) -> None:
         """Another one begins; the model has read what the user said up to `seen_seq`."""
         self._seen_seq = seen_seq
-        self._open = {key: texts for key, texts in self._open.items() if key.startswith(OUTPUT)}
+        self._open = {key: texts for key, texts in self._open.items() if writer_of(key)}
 
     def open_texts(self, kind: str) -> dict[str, str]:
         """What is not stored of those of a kind that are being written, by id; of a call's output its end."""
@@ -180,11 +206,21 @@ class RunStream:
             item = self._waiting.popleft()
             if isinstance(item, list):
                 self._stored_waiting -= 1
-            await self._deliver(item, publishing)
-            if isinstance(item, _Piece):
-                self.has_shown.set()
-                now = time.monotonic()
-                next_text_at = max(now + MERGE_WINDOW_S, self._throttle.next_turn(now))
+                await self._deliver(self._stream.append(self._session_id, item), publishing)
+                continue
+            # What several agents write has one turn together: none of them waits for the others.
+            pieces = [item]
+            while self._waiting and isinstance(following := self._waiting[0], _Piece):
+                if any(piece.key == following.key for piece in pieces):
+                    break
+                pieces.append(following)
+                self._waiting.popleft()
+            if self._may_show():
+                await self._deliver(self._show(pieces), publishing)
+            self.has_shown.set()
+            now = time.monotonic()
+            turn = [self._throttle.next_turn(now) for _ in pieces][-1]
+            next_text_at = max(now + MERGE_WINDOW_S, turn)
 
     async def drain(self, deadline_s: float) -> None:
         """Wait until all is delivered, or the deadline."""
@@ -203,11 +239,23 @@ class RunStream:
         self._offsets[key] = offset + len(text)
         if offset + len(text) > MAX_LIVE_CHARACTERS:
             return
-        last = self._waiting[-1] if self._waiting else None
-        if isinstance(last, _Piece) and last.key == key:
-            last.texts.append(text)
+        if (waiting := self._waiting_piece(key)) is not None:
+            waiting.texts.append(text)
         else:
             self._enqueue(_Piece(key, offset, self._seen_seq, [text]))
+
+    def _waiting_piece(self, key: TextKey) -> _Piece | None:
+        """The one that more of this text joins: whoever else writes may do so after it, and the same writer may not."""
+        writer = ""
+        for item in reversed(self._waiting):
+            if isinstance(item, list):
+                return None
+            if item.key == key:
+                return item
+            writer = writer or writer_of(key)
+            if writer_of(item.key) == writer:
+                return None
+        return None
 
     def _live_event(self, payload: LivePayload) -> Event:
         at = datetime.now(UTC)
@@ -235,17 +283,47 @@ class RunStream:
         finally:
             over.cancel()
 
-    async def _deliver(self, item: _Piece | list[Event], publishing: WaitLimit) -> None:
-        if not isinstance(item, list) and not self._may_show():
-            return
+    async def _deliver(self, delivery: Awaitable[None], publishing: WaitLimit) -> None:
         try:
             with publishing:
-                if isinstance(item, list):
-                    await self._stream.append(self._session_id, item)
-                else:
-                    payload = item.payload()
-                    measures.DELTAS.labels(payload.type).inc()
-                    await self._stream.show(self._session_id, self._run_id, payload)
+                await delivery
         except Exception:
             # The live channel may be lost at any moment; readers repair from the log.
             logger.exception("live delivery failed", extra={"run_id": self._run_id, "session_id": self._session_id})
+
+    async def _show(self, pieces: Sequence[_Piece]) -> None:
+        payloads = [piece.payload() for piece in pieces]
+        for payload in payloads:
+            measures.DELTAS.labels(payload.type).inc()
+        if len(payloads) == 1:
+            await self._stream.show(self._session_id, self._run_id, payloads[0])
+        else:
+            await asyncio.gather(*(self._stream.show(self._session_id, self._run_id, one) for one in payloads))
+
+
+class AgentOutput:
+    """`LiveOutput` of an agent beside the main one: what it writes and thinks, and nothing that is the run's."""
+
+    def __init__(self, stream: RunStream, agent_id: str) -> None:
+        self._stream = stream
+        self._agent_id = agent_id
+
+    def open_message(self) -> None:
+        """Another one of its messages begins."""
+        self._stream.leave(self._agent_id)
+
+    def show_text(self, message_id: str, text: str) -> None:
+        self._stream.append(agent_text(AGENT_MESSAGE, message_id, self._agent_id), text)
+
+    def show_thinking(self, message_id: str, text: str) -> None:
+        self._stream.append(agent_text(AGENT_THINKING, message_id, self._agent_id), text)
+
+    def show_as_thinking(self, message_id: str, since: int, thinking_id: str | None) -> None:
+        thought = None if thinking_id is None else agent_text(AGENT_THINKING, thinking_id, self._agent_id)
+        self._stream.take_back(agent_text(AGENT_MESSAGE, message_id, self._agent_id), since, thought)
+
+    def show_context(self, used: int, size: int) -> None:
+        del used, size
+
+    def show_retry(self, error: ModelError, following: NextAttempt) -> None:
+        del error, following

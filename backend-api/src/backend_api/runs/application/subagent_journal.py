@@ -23,7 +23,6 @@ from backend_api.agent.events import (
     Usage,
     UsageUpdated,
 )
-from backend_api.agent.model import ModelError, NextAttempt
 from backend_api.agent.recorded import Recorded
 from backend_api.agent.threads import subagent_of
 from backend_api.agent.tool import Delegate, Done, OpenCall, ToolCall
@@ -34,34 +33,14 @@ from backend_api.runs.application.run_journal import RunJournal, is_said_by
 T = TypeVar("T", bound=StoredPayload)
 
 
-class Unshown:
-    """`LiveOutput` of an agent whose answer is read when it is stored."""
-
-    def show_text(self, message_id: str, text: str) -> None:
-        del message_id, text
-
-    def show_thinking(self, message_id: str, text: str) -> None:
-        del message_id, text
-
-    def show_as_thinking(self, message_id: str, since: int, thinking_id: str | None) -> None:
-        del message_id, since, thinking_id
-
-    def show_context(self, used: int, size: int) -> None:
-        del used, size
-
-    def show_retry(self, error: ModelError, following: NextAttempt) -> None:
-        del error, following
-
-
 class SubagentJournal:
-    """`Journal` that marks what it stores as this agent's. Nothing of its answer is shown before it is stored, so that
-    of one that is cut nothing has to be kept."""
-
-    live = Unshown()
+    """`Journal` that marks what it stores and shows as this agent's. Its answer is shown while it is written; of one
+    that is cut nothing is kept, as it is said to the agent it works for."""
 
     def __init__(self, run: RunJournal, call_id: str, agent_id: str | None = None) -> None:
         """Without an `agent_id` it is that of the agent which works on the call."""
         self.agent_id = agent_id or subagent_of(call_id)
+        self.live = run.live.of_agent(self.agent_id)
         self.usage = NO_USAGE
         """What the agent used so far."""
         self.waits: Sequence[Wait] = ()
@@ -146,6 +125,7 @@ class SubagentJournal:
 
     def open_message(self, message: MessageCompleted, preface: Sequence[Recorded] = ()) -> None:
         del message
+        self.live.open_message()
         self._preface = [replace(item, payload=self._with_agent_id(item.payload)) for item in preface]
 
     def _own_approval(self, wait: Wait) -> Approval:
