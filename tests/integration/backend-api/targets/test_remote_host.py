@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from backend_api.sandboxes.domain.errors import SandboxLostError
+from backend_api.targets.domain import SshHost
 from backend_api.targets.errors import HostKeyChangedError, HostUnreachableError, SignInRefusedError
+from backend_api.targets.ssh.connecting import open_socket, sign_in
 from backend_api.targets.ssh.hosts import HostTools
 from backend_api.targets.ssh.keys import AsyncsshKeys
 from support.relay import relay_to
@@ -184,6 +186,26 @@ async def test_a_command_under_way_is_lost_with_the_network_and_the_next_one_run
         back = await host.call("shell_exec", command="pwd")
         assert back.success
         await host.call("shell_exec", command="pkill -f 'sleep 30'; true")
+
+
+async def test_a_host_that_takes_the_connection_and_never_answers_is_told_of_in_time() -> None:
+    taken = asyncio.Event()
+
+    async def listens(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        taken.set()
+        while await reader.read(1024):
+            pass
+        writer.close()
+
+    silent = await asyncio.start_server(listens, "127.0.0.1", 0)
+    async with silent, asyncio.timeout(20):
+        port = silent.sockets[0].getsockname()[1]
+        host = SshHost(host="127.0.0.1", port=port, username="anna")
+        sock = await open_socket(["127.0.0.1"], host)
+        with pytest.raises(HostUnreachableError, match="did not finish the sign-in within 1 s"):
+            await sign_in(host, sock, None, within_s=1.0)
+        assert taken.is_set()
+        assert sock.fileno() == -1
 
 
 async def test_a_host_that_says_nothing_or_anything_else_is_told_of_in_time(host: Host) -> None:

@@ -119,14 +119,19 @@ class _Client(asyncssh.SSHClient):
 
 
 async def sign_in(
-    host: SshHost, sock: socket.socket, private_key: str | None, *, keepalive_s: float = KEEPALIVE_S
+    host: SshHost,
+    sock: socket.socket,
+    private_key: str | None,
+    *,
+    keepalive_s: float = KEEPALIVE_S,
+    within_s: float = SIGN_IN_S,
 ) -> asyncssh.SSHClientConnection:
     """Over a socket that is then the connection's. Raises `HostKeyUnconfirmedError`, `HostKeyChangedError`,
     `SignInRefusedError`, `HostUnreachableError`; the first two carry the key that the host showed as `seen`."""
     client = _Client(host.host_key)
     try:
         keys = None if private_key is None else [asyncssh.import_private_key(private_key)]
-        async with asyncio.timeout(SIGN_IN_S):
+        async with asyncio.timeout(within_s):
             connection, _ = await asyncssh.create_connection(
                 lambda: client,
                 host.host,
@@ -144,7 +149,7 @@ async def sign_in(
                 preferred_auth="publickey",
                 keepalive_interval=keepalive_s,
                 keepalive_count_max=KEEPALIVES,
-                login_timeout=SIGN_IN_S,
+                login_timeout=within_s + 1,
             )
     except asyncssh.HostKeyNotVerifiable as error:
         raise wrong_key(host, client.seen) from error
@@ -157,7 +162,8 @@ async def sign_in(
         raise HostUnreachableError(_unlike(host, f"no common algorithms ({_short(error.reason)})")) from error
     except TimeoutError as error:
         raise HostUnreachableError(
-            f"{host.host} port {host.port} took the connection and did not finish the sign-in within {SIGN_IN_S:.0f} s."
+            f"{host.host} port {host.port} took the connection and did not finish the sign-in within {within_s:.0f} s. "
+            "Is it an SSH server, and is the machine overloaded?"
         ) from error
     except (asyncssh.Error, OSError, ValueError) as error:
         raise HostUnreachableError(_unlike(host, _reason(error))) from error
