@@ -24,7 +24,7 @@ _GATEWAY = "backend-api/src/backend_api"
 _CORE = re.compile(
     r"backend_api\.(?!kit\.)(?:agent(?!\.(?:http|mongo|presets|tools)\b)|[a-z_]+\.(?:domain|application|ports)"
     r"|memories\.(?:errors|listing|paths)|research\.(?:bibliography|corpus|errors|findings|identity|keys|matching|papers)"
-    r"|(?:sharing|folders|resources|targets)\.errors"
+    r"|(?:sharing|folders|message_queue|resources|targets)\.errors"
     r"|writing\.(?:checking|citations|errors|exporting|figures|projects|styles))\b"
     r"|backend_api\.kit\.(?:errors|http_address|ids|masking|measures|notifier|stored_time|unseen)\b"
 )

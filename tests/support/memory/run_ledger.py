@@ -34,9 +34,9 @@ from backend_api.conversations.domain.entity import (
 from backend_api.conversations.domain.errors import (
     LeaseLostError,
     MessageDiffersError,
+    NotAloneError,
     NothingToCompactError,
     NothingToResumeError,
-    NotAloneError,
     TasksEditedError,
 )
 from backend_api.kit.ids import SessionId, UserId

@@ -100,7 +100,7 @@ class MongoQueuedMessages:
                 "claimed_until": None,
             }
             await self._queued.insert_one(document, session=transaction)
-            return _queued(document), await self._tell(transaction, session)
+            return _queued(document), await self._record_event(transaction, session)
 
         try:
             return await in_transaction(self._database, work)
@@ -122,7 +122,7 @@ class MongoQueuedMessages:
                 "edited_at": session["updated_at"],
             }
             await self._queued.update_one({"_id": found["_id"]}, {"$set": fields}, session=transaction)
-            return _queued(found | fields), await self._tell(transaction, session)
+            return _queued(found | fields), await self._record_event(transaction, session)
 
         return await in_transaction(self._database, work)
 
@@ -136,7 +136,7 @@ class MongoQueuedMessages:
                 await self._queued.update_one(
                     {"_id": _key(session_id, message_id)}, {"$set": {"position": position}}, session=transaction
                 )
-            return await self._tell(transaction, session)
+            return await self._record_event(transaction, session)
 
         return await in_transaction(self._database, work)
 
@@ -145,7 +145,7 @@ class MongoQueuedMessages:
             session = await self._take_number(transaction, session_id, user_id)
             found = await self._unclaimed(session_id, message_id, transaction)
             await self._queued.delete_one({"_id": found["_id"]}, session=transaction)
-            return await self._tell(transaction, session)
+            return await self._record_event(transaction, session)
 
         return await in_transaction(self._database, work)
 
@@ -187,7 +187,7 @@ class MongoQueuedMessages:
             session = await self._take_number(transaction, claimed.session_id, claimed.user_id)
             change = {"$set": {"claim": None, "claimed_until": None, "problem": told}}
             await self._queued.update_one(_of_claim(claimed), change, session=transaction)
-            return await self._tell(transaction, session)
+            return await self._record_event(transaction, session)
 
         return await in_transaction(self._database, work)
 
@@ -213,7 +213,7 @@ class MongoQueuedMessages:
             session = await self._take_number(transaction, session_id, user_id)
             if not (await self._queued.delete_one({"_id": key}, session=transaction)).deleted_count:
                 raise _KnownError(None)
-            return await self._tell(transaction, session)
+            return await self._record_event(transaction, session)
 
         try:
             return await in_transaction(self._database, work)
@@ -280,7 +280,7 @@ class MongoQueuedMessages:
             raise SessionNotFoundError("There is no such session.")
         return session
 
-    async def _tell(self, transaction: AsyncClientSession, session: Document) -> list[Event]:
+    async def _record_event(self, transaction: AsyncClientSession, session: Document) -> list[Event]:
         count = await self._queued.count_documents({"session_id": session["_id"]}, session=transaction)
         run_id = session.get("active_run_id")
         told = [QueueUpdated(count=count)]
