@@ -1,4 +1,4 @@
-"""Agents that work for the agent are rows: what each writes is there as it comes, and the panel has who has which task."""
+"""Agents that work for the agent are rows: what each writes is there as it comes, and the panel has their tasks."""
 
 from __future__ import annotations
 
@@ -99,10 +99,13 @@ async def test_a_team_of_three_is_four_rows_and_the_panel_says_who_has_which_tas
     tmp_path: Path, name: str, viewport: ViewportSize, is_dark: bool
 ) -> None:
     async with ModelServer() as model:
-        digs = calls(call("task_create", subject="Dig the bed", owner="amy"))
+        digs = [
+            calls(call("task_create", subject="Dig the bed")),
+            calls(call("task_update", taskId="1", owner="amy")),
+        ]
         plays(
             model,
-            lead=[digs, spawn(*NAMES), says("They are at it."), *[says("All is done.")] * 8],
+            lead=[*digs, spawn(*NAMES), says("They are at it."), *[says("All is done.")] * 8],
             **{one: [says(f"I am {one}.")] for one in NAMES},
         )
         async with (
@@ -130,7 +133,7 @@ async def test_a_team_of_three_is_four_rows_and_the_panel_says_who_has_which_tas
             await opens_board(page)
             board = page.get_by_role("region", name="Who has which task")
             await expect(board).to_contain_text("Dig the bed")
-            await expect(board.locator("div").filter(has_text="amy")).to_contain_text("Dig the bed")
+            await expect(board.locator("dl > div").filter(has_text="amy")).to_contain_text("Dig the bed")
             await picture(page, f"{name}-board")
 
 
