@@ -180,6 +180,6 @@ async def test_a_call_that_is_cut_is_told_as_a_terminal_shows_what_it_wrote() ->
         call.mark_begun(True)
         for done in range(1, 101):
             await call.on_output(f"\r\x1b[K\x1b[32m{done} %\x1b[0m")
-        await journal.cut("Stopped.", handled=0)
+        await journal.writes.cut("Stopped.", handled=0)
     (finished,) = stage.payloads(session, ToolFinished)
     assert finished.preview.startswith("100 %\nStopped.")

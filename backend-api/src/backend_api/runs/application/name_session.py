@@ -16,13 +16,13 @@ TITLE_CHARACTERS = 60
 async def name_session(journal: RunJournal, sessions: SessionRepository) -> None:
     """Name a session without a name by the first line of its first message; the run does not depend on it."""
     await journal.loaded.wait()
-    await journal.has_begun.wait()
+    await journal.writes.has_begun.wait()
     run = journal.lease.run
     try:
         if title := title_of(journal.first_message()):
             named = await sessions.name(run.session_id, run.user_id, title)
             if named.events:
-                journal.add_stored(named.events)
+                journal.writes.add_stored(named.events)
     except DomainError as error:
         logger.info("session was not named", extra={"run_id": run.id, "code": error.code})
     finally:

@@ -8,6 +8,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
+from backend_api.agent.changed_files import changed_by
 from backend_api.agent.events import MAX_PREVIEW_CHARACTERS, AttachmentRead, StoredPayload, ToolCalled, ToolFinished
 from backend_api.agent.recorded import Body, Recorded
 from backend_api.agent.run_progress import RunProgress
@@ -124,7 +125,7 @@ class OpenCalls:
             has_begun=has_begun,
             agent_id=called.agent_id,
         )
-        return result_of(finished, output)
+        return _result(finished, output)
 
     def _interrupted_output(self, call_id: str, reason: str) -> str:
         """What is told of a call that was cut while it ran."""
@@ -134,7 +135,18 @@ class OpenCalls:
         )
 
 
-def result_of(finished: ToolFinished, output: str, body: Body | None = None, read: str | None = None) -> Recorded:
+def items_of(finished: ToolFinished, outcome: Done) -> list[Recorded]:
+    """What is recorded of a call that ended: its result, the files it changed, and what else it tells."""
+    body = None
+    if outcome.body is not None:
+        body = Body(content=outcome.body, media_type=outcome.body_media_type, parts=outcome.body_parts)
+    changed = changed_by(outcome)
+    told = [*([] if changed is None else [changed]), *outcome.events]
+    result = _result(finished, outcome.output, body, outcome.read)
+    return [result, *(Recorded(payload=payload) for payload in told)]
+
+
+def _result(finished: ToolFinished, output: str, body: Body | None = None, read: str | None = None) -> Recorded:
     """The result of a call, its output beside it where the preview does not hold all of it."""
     if body is None and len(output) > MAX_PREVIEW_CHARACTERS:
         body = Body(content=output.encode("utf-8", "replace"), media_type="text/plain")

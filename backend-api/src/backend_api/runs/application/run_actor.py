@@ -20,9 +20,9 @@ from backend_api.runs.application.agent_loops import agent_loop
 from backend_api.runs.application.histories import History
 from backend_api.runs.application.lease_keeper import LeaseKeeper
 from backend_api.runs.application.name_session import name_session
-from backend_api.runs.application.run_journal import DrainedError
 from backend_api.runs.application.run_services import RunServices
 from backend_api.runs.application.run_stream import RunStream
+from backend_api.runs.application.run_waits import DrainedError
 from backend_api.runs.application.sandbox_keeper import keep_sandbox_until_cancelled
 from service_kit.observation.context import working_for
 from service_kit.observation.spans import span
@@ -76,24 +76,24 @@ class RunActor:
         """Work until the run ends, is stopped, or is lost. When `draining` is set it is given back after its present
         step, and when cancelled at once."""
         run, journal = self._lease.run, self._journal
-        journal.draining = draining
+        journal.waits.draining = draining
         fields = {"run_id": run.id, "session_id": run.session_id, "attempt": run.attempt}
         with _observed(self._lease), self._forgotten_unless_ended():
             logger.info("run claimed", extra=fields)
             async with asyncio.TaskGroup() as group:
                 self._begin(group, self._stream.deliver())
-                if journal.traces.is_on:
-                    self._begin(group, journal.traces.deliver())
+                if journal.writes.traces.is_on:
+                    self._begin(group, journal.writes.traces.deliver())
                 naming = None
                 if not journal.is_named.is_set():
                     naming = self._begin(group, name_session(journal, self._services.sessions))
                 self._begin(group, self._keep_sandbox())
                 try:
                     await self._supervise(group)
-                    if journal.has_ended:
+                    if journal.writes.has_ended:
                         # The next message may come once the end is told.
                         self._services.histories.keep(self._history)
-                    if naming is not None and journal.has_begun.is_set() and journal.loaded.is_set():
+                    if naming is not None and journal.writes.has_begun.is_set() and journal.loaded.is_set():
                         # A run that waits for the person may do so before its conversation has a name.
                         await asyncio.wait({naming}, timeout=NAME_S)
                     await self._stream.drain(DELIVER_S)
@@ -106,7 +106,7 @@ class RunActor:
                 finally:
                     for task in self._tasks:
                         task.cancel()
-            if not journal.has_ended:
+            if not journal.writes.has_ended:
                 self._services.histories.keep(self._history)
             logger.info("run left", extra=fields)
 
@@ -115,7 +115,7 @@ class RunActor:
         try:
             yield
         finally:
-            if not self._journal.has_ended:
+            if not self._journal.writes.has_ended:
                 self._stream.forget()
 
     def _begin(self, group: asyncio.TaskGroup, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
@@ -126,7 +126,7 @@ class RunActor:
 
     async def _keep_sandbox(self) -> None:
         services, session_id = self._services, self._lease.run.session_id
-        every_s, uses_sandbox = services.keep_sandbox_every_s, self._journal.uses_sandbox
+        every_s, uses_sandbox = services.keep_sandbox_every_s, self._journal.writes.uses_sandbox
         await keep_sandbox_until_cancelled(services.keep_sandbox, session_id, uses_sandbox, every_s)
 
     async def _supervise(self, group: asyncio.TaskGroup) -> None:
@@ -148,10 +148,10 @@ class RunActor:
                         work = self._begin(group, self._work())
                     inbox = self._begin(group, keeper.next_messages())
             # A heartbeat may find the run ended before the news of its end is out.
-            await journal.written()
-            if not work.done() and not journal.has_ended:
+            await journal.writes.written()
+            if not work.done() and not journal.writes.has_ended:
                 journal.lose()
-            if self._is_drained and work.done() and not journal.has_ended:
+            if self._is_drained and work.done() and not journal.writes.has_ended:
                 await self._leave_to_others(renewing)
         except LeaseLostError:
             journal.lose()
@@ -181,16 +181,16 @@ class RunActor:
                     stopped_up_to = max(stopped_up_to, message.seq)
                 case "redirect":
                     # The model may read that message already, or have read it.
-                    is_redirected = is_redirected or message.seq > journal.read_seq
+                    is_redirected = is_redirected or message.seq > journal.writes.read_seq
                 case _:
                     assert_never(message.kind)
         if not stopped_up_to and not is_redirected:
-            await journal.record([], handled=handled)
+            await journal.writes.record([], handled=handled)
             return False
         if work is not None:
             work.cancel()
             await asyncio.wait({work}, timeout=STOP_GRACE_S)
-        if journal.has_ended:
+        if journal.writes.has_ended:
             return False
         if stopped_up_to:
             await self._stop(stopped_up_to)
@@ -201,13 +201,13 @@ class RunActor:
     async def _redirect(self, handled: int, work: asyncio.Task[None] | None) -> None:
         """Store what was cut as far as it came; the work that begins anew reads the new message."""
         journal = self._journal
-        await journal.cut(REDIRECTED, handled=handled)
+        await journal.writes.cut(REDIRECTED, handled=handled)
         if work is not None and not work.done():
             await asyncio.wait({work}, timeout=STOP_GRACE_S)
             await _cancel_tasks([work], UNWIND_S)
             if not work.done():
                 raise _UnwindError
-        journal.is_cut = False
+        journal.writes.is_cut = False
         logger.info("run redirected", extra={"run_id": self._lease.run.id})
 
     async def _stop(self, covered: int) -> None:
@@ -268,8 +268,8 @@ class RunActor:
     async def _end(self, ending: Ending) -> bool:
         """False where a message nobody read stands in the way of the end."""
         run, journal = self._lease.run, self._journal
-        journal.has_begun.set()
-        journal.store_with_end(ending.said)
+        journal.writes.has_begun.set()
+        journal.writes.store_with_end(ending.said)
         if not journal.is_named.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(TITLE_GRACE_S):
@@ -278,7 +278,7 @@ class RunActor:
             reason = STOPPED if ending.status == "stopped" else f"Not finished: {ending.reason}"
             error = ErrorEvent(text=ending.reason or "", code=ending.code or "", retryable=ending.retryable)
             extra = [error] if ending.code else []
-            await journal.close_open(reason, *extra, cancelled=ending.status == "stopped")
+            await journal.writes.close_open(reason, *extra, cancelled=ending.status == "stopped")
         if ending.status == "stopped":
             await self._services.request_end_of_commands(run.session_id)
         since = run.started_at or run.created_at
@@ -288,10 +288,10 @@ class RunActor:
             reason=ending.reason,
             retryable=ending.retryable,
             usage=journal.usage,
-            files=list(journal.files),
+            files=list(journal.writes.files),
             duration_ms=max(round((self._services.clock() - since).total_seconds() * 1000), 0),
         )
-        self._is_over = has_ended = await journal.finish(finished, seen_seq=journal.seen_seq)
+        self._is_over = has_ended = await journal.writes.finish(finished, seen_seq=journal.seen_seq)
         if has_ended and ending.status != "completed":
             # A message it has not read may have got a run of its own.
             await self._services.notifier.notify(Topic.RUN_QUEUED)

@@ -28,7 +28,8 @@ from backend_api.agent.threads import subagent_of
 from backend_api.agent.tool import Delegate, Done, OpenCall, ToolCall
 from backend_api.agent.usage import combine
 from backend_api.agent.waits import Wait
-from backend_api.runs.application.run_journal import RunJournal, is_said_by
+from backend_api.runs.application.open_answer import is_said_by
+from backend_api.runs.application.run_journal import RunJournal
 
 T = TypeVar("T", bound=StoredPayload)
 
@@ -76,7 +77,7 @@ class SubagentJournal:
 
     async def begin(self, started: SubagentStarted) -> None:
         """Record its task and its kind."""
-        await self._run.record([started])
+        await self._run.writes.record([started])
 
     async def record(self, payloads: Sequence[StoredPayload]) -> None:
         await self.record_items([Recorded(payload=payload) for payload in payloads])
@@ -85,11 +86,11 @@ class SubagentJournal:
         items = [replace(item, payload=self._with_agent_id(item.payload)) for item in items]
         if any(is_said_by(item.payload, self.agent_id) for item in items):
             items, self._preface = [*self._preface, *items], []
-        await self._run.record_items(items)
+        await self._run.writes.record_items(items)
 
     async def record_result(self, finished: ToolFinished, outcome: Done) -> None:
         events = [self._with_agent_id(payload) for payload in outcome.events]
-        await self._run.record_result(self._with_agent_id(finished), replace(outcome, events=events))
+        await self._run.writes.record_result(self._with_agent_id(finished), replace(outcome, events=events))
 
     async def wait(self, waits: Sequence[Wait]) -> bool:
         """The run waits once all of its agents that can work have."""
@@ -97,7 +98,7 @@ class SubagentJournal:
         return True
 
     def traced(self, model: ResolvedModel, role: ModelRole) -> ResolvedModel:
-        return self._run.traces.traced(model, role, self.agent_id)
+        return self._run.writes.traces.traced(model, role, self.agent_id)
 
     def counted(self, used: Usage, *, context: int = 0) -> UsageUpdated:
         self.usage = combine(self.usage, used)
@@ -118,7 +119,7 @@ class SubagentJournal:
 
     async def cut_open_calls(self, reason: str) -> None:
         """Store the end of what it has at work."""
-        await self._run.cut_calls_of(self.agent_id, reason)
+        await self._run.writes.cut_calls_of(self.agent_id, reason)
 
     def tool_call(self, called: ToolCalled, delegate: Delegate | None = None) -> AbstractContextManager[ToolCall]:
         return self._run.calls.tool_call(replace(called, agent_id=self.agent_id), delegate)

@@ -21,7 +21,8 @@ from backend_api.agent.model import AssistantTurn, ModelError
 from backend_api.agent.shortening import shorten
 from backend_api.agent.subagent_kinds import BUILT_IN, SubagentKind, find_kind, is_built_in
 from backend_api.agent.tool import Assignment, Done, ToolCall, Waits
-from backend_api.runs.application.run_journal import DrainedError, RunJournal
+from backend_api.runs.application.run_journal import RunJournal
+from backend_api.runs.application.run_waits import DrainedError
 from backend_api.runs.application.subagent_journal import SubagentJournal
 from service_kit.amounts import duration_text
 

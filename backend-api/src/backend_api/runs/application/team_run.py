@@ -17,7 +17,8 @@ from backend_api.agent.shortening import shorten
 from backend_api.agent.tasks import TaskChange, TasksRefusedError, free_task, with_change
 from backend_api.agent.team import LEAD, MAX_CONTENT_CHARACTERS, TASKS, Team, Teammate, updated
 from backend_api.agent.waits import Wait
-from backend_api.runs.application.run_journal import DrainedError, RunJournal
+from backend_api.runs.application.run_journal import RunJournal
+from backend_api.runs.application.run_waits import DrainedError
 from backend_api.runs.application.subagent_journal import SubagentJournal
 
 RUN_ENDED = "The run ended."
@@ -85,7 +86,7 @@ class TeamRun:
         """As `AgentLoop.run_turns`."""
         # Whoever began to work before is known from here on.
         await self._journal.conversation()
-        self._journal.running_team = self
+        self._journal.waits.running_team = self
         try:
             async with asyncio.TaskGroup() as group:
                 beginning = group.create_task(self._begin_members(group))
@@ -100,7 +101,7 @@ class TeamRun:
                 else:
                     # What is being written then is written to its end, as it must not come after the last one.
                     self._is_over = True
-                    self._journal.changed.notify()
+                    self._journal.writes.changed.notify()
                 finally:
                     for task in (beginning, *self._tasks, *([] if self._is_over else [mirroring])):
                         task.cancel()
@@ -108,21 +109,21 @@ class TeamRun:
             # The actor knows plain errors only; the first of several that came together stands for all.
             raise errors.exceptions[0] from errors
         finally:
-            self._journal.running_team = None
+            self._journal.waits.running_team = None
         if ending is not None:
-            await self._journal.cut_calls_of_others(RUN_ENDED)
+            await self._journal.writes.cut_calls_of_others(RUN_ENDED)
             await self._write_mirror(is_over=True)
         return ending
 
     async def wait_until_idle(self) -> Sequence[Wait]:
         """See `RunningTeam`."""
         while True:
-            changed = self._journal.changed.next
+            changed = self._journal.writes.changed.next
             if self._can_rest():
                 self._rests = True
                 return [wait for one in self._waiting() for wait in one.journal.waits]
             await self._await_change(changed, self._timing.poll_s)
-            if self._journal.draining.is_set():
+            if self._journal.waits.draining.is_set():
                 raise DrainedError
 
     def resume(self) -> None:
@@ -130,7 +131,7 @@ class TeamRun:
         self._rests = False
         for one in self._waiting():
             one.phase = _Phase.WORKING
-        self._journal.changed.notify()
+        self._journal.writes.changed.notify()
 
     async def _run_lead(self) -> Ending | None:
         while True:
@@ -151,7 +152,7 @@ class TeamRun:
     async def _has_to_read(self) -> bool:
         """Whether something is said to the main agent before all others rest."""
         while True:
-            changed = self._journal.changed.next
+            changed = self._journal.writes.changed.next
             if not (await self._journal.conversation()).is_answered:
                 return True
             if self._can_rest():
@@ -180,7 +181,7 @@ class TeamRun:
 
     async def _begin_members(self, group: asyncio.TaskGroup) -> None:
         while True:
-            changed = self._journal.changed.next
+            changed = self._journal.writes.changed.next
             for teammate in self._journal.team.present():
                 if teammate.agent_id not in self._members:
                     journal = SubagentJournal(self._journal, teammate.call_id, teammate.agent_id)
@@ -216,7 +217,7 @@ class TeamRun:
                 return False
             if self._has_left(one):
                 # Also where it said so beside a call that asks: nobody would run that any more.
-                await self._journal.cut_calls_of(one.teammate.agent_id, LEFT)
+                await self._journal.writes.cut_calls_of(one.teammate.agent_id, LEFT)
                 return False
             if ending is None:
                 await self._wait(one)
@@ -235,8 +236,8 @@ class TeamRun:
         """While the run waits it is in no process; this is until that is refused."""
         self._change(one, _Phase.WAITING)
         while one.phase is _Phase.WAITING:
-            await self._await_change(self._journal.changed.next, self._timing.poll_s)
-            if self._journal.draining.is_set():
+            await self._await_change(self._journal.writes.changed.next, self._timing.poll_s)
+            if self._journal.waits.draining.is_set():
                 raise DrainedError
 
     async def _is_called(self, one: _Member) -> bool:
@@ -246,7 +247,7 @@ class TeamRun:
         clock = asyncio.get_running_loop().time
         until = clock() + self._timing.idle_s
         while True:
-            changed = self._journal.changed.next
+            changed = self._journal.writes.changed.next
             if not self._rests and (found := self._next_events(one)) is not None:
                 one.phase = _Phase.WORKING
                 await one.journal.record(found)
@@ -257,7 +258,7 @@ class TeamRun:
                 await one.journal.record([updated(one.teammate, "left", reason="idle")])
                 return False
             await self._await_change(changed, max(min(left_s, self._timing.poll_s), 0.01))
-            if self._journal.draining.is_set():
+            if self._journal.waits.draining.is_set():
                 raise DrainedError
 
     def _next_events(self, one: _Member) -> list[StoredPayload] | None:
@@ -303,11 +304,11 @@ class TeamRun:
 
     def _change(self, one: _Member, phase: _Phase) -> None:
         one.phase = phase
-        self._journal.changed.notify()
+        self._journal.writes.changed.notify()
 
     async def _await_change(self, changed: asyncio.Event, within_s: float) -> None:
         """Or until the process is to end."""
-        tasks = [asyncio.ensure_future(one.wait()) for one in (changed, self._journal.draining)]
+        tasks = [asyncio.ensure_future(one.wait()) for one in (changed, self._journal.waits.draining)]
         try:
             await asyncio.wait(tasks, timeout=within_s, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -316,7 +317,7 @@ class TeamRun:
 
     async def _keep_mirrored(self) -> None:
         while not self._is_over:
-            changed = self._journal.changed.next
+            changed = self._journal.writes.changed.next
             await self._write_mirror()
             await changed.wait()
 
