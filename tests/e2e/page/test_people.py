@@ -1,4 +1,4 @@
-"""Agents that work for the agent are rows: what each writes is there as it comes, and the panel has their tasks."""
+"""Agents that work for the agent are rows: each text is there as it comes, and the panel has who has which task."""
 
 from __future__ import annotations
 

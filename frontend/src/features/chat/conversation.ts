@@ -6,14 +6,13 @@ import { openStream, type StreamHandle, type StreamState } from '@/api/stream'
 import type { SandboxState, SessionState, WireEvent } from '@/api/types'
 import { useAuth } from '@/features/auth'
 import { useSessions } from '@/features/sessions'
-import { createId } from '@/shared/lib/ids'
 import { passFrame } from '@/shared/lib/frames'
 import { createPaintSoon } from '@/shared/lib/paintSoon'
 import { activityOf } from './activity'
 import { withSandboxAnswer } from './computerState'
 import { createHistory } from './history'
 import { differsInTextAlone } from './live'
-import { isForLater, type Pending } from './outbox'
+import { isForLater, pendingOf, type Pending } from './outbox'
 import { createOutboxes } from './outboxes'
 import { reduce } from './reducer'
 import { createRunStop } from './runStop'
@@ -242,9 +241,7 @@ export const useConversation = defineStore('conversation', () => {
     to = sessionId.value,
     queued = false,
   ): Promise<void> {
-    const way = queued ? { queued } : { interrupt }
-    const entry: Pending = { clientMessageId: createId(), text, attachments, ...way, state: 'sending' }
-    if (to) await outboxes.add(to, [entry])
+    if (to) await outboxes.add(to, [pendingOf(text, attachments, queued ? { queued } : { interrupt })])
   }
   async function sendAgain(entry: Pending): Promise<void> {
     if (sessionId.value) await outboxes.add(sessionId.value, [entry])
@@ -260,7 +257,8 @@ export const useConversation = defineStore('conversation', () => {
   return {
     sessionId,
     transcript,
-    ...{ live, agentTexts },
+    live,
+    agentTexts,
     hasEarlier,
     loadEarlier,
     phase,

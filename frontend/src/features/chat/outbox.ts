@@ -1,6 +1,7 @@
 import { call } from '@/api/client'
 import { ApiError } from '@/api/problems'
 import type { MessageAnswer } from '@/api/types'
+import { createId } from '@/shared/lib/ids'
 import { outboxOf, recallJson, remember } from '@/shared/lib/storage'
 
 /** A message the server has not confirmed yet. Its id stays the same over resends, so none is ever doubled. */
@@ -16,6 +17,15 @@ export interface Pending {
   /** Code of what went wrong, and the server's own words for it. */
   readonly problem?: string
   readonly detail?: string
+}
+
+/** A new message, on its way. */
+export function pendingOf(
+  text: string,
+  attachments: readonly string[],
+  way: Pick<Pending, 'interrupt' | 'queued'>,
+): Pending {
+  return { clientMessageId: createId(), text, attachments, ...way, state: 'sending' }
 }
 
 /** Failures to send that are the network's or a restart's, not the message's. */

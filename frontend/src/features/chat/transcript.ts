@@ -89,14 +89,7 @@ export type Teammate = Pick<TeammateUpdatedEvent, 'name' | 'role' | 'status' | '
   readonly at?: string
 }
 /** What an agent that works for the main one is writing. */
-export interface AgentText {
-  readonly key: string
-  readonly agentId: string
-  readonly messageId: string
-  readonly kind: LiveItem['kind']
-  readonly text: string
-  readonly points: number
-}
+export type AgentText = Pick<LiveItem, 'key' | 'messageId' | 'kind' | 'text' | 'points'> & { readonly agentId: string }
 /** What agents of a team tell each other. */
 export interface TeamItem {
   readonly kind: 'team'
