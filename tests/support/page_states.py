@@ -15,6 +15,7 @@ from support.page import PHONE, WIDE
 from support.stack import Stack
 
 PATIENT_MS = 60_000
+SHOWN_MS = 20_000
 SETTINGS = (
     *("appearance", "models", "defaults", "skills", "memories", "agents", "mcp", "targets", "schedules"),
     *("notifications", "shares", "usage", "about"),
@@ -104,7 +105,7 @@ def _composer(page: Page) -> Any:
 
 def _panel(name: str) -> State:
     return State(
-        f"panel {name}", lambda made: f"/s/{made.tools}?panel={name}", lambda page: page.get_by_role("complementary")
+        f"panel {name}", lambda made: f"/s/{made.tools}?panel={name}", lambda page: page.get_by_role("tab", selected=True)
     )
 
 
@@ -137,7 +138,7 @@ STATES: tuple[State, ...] = (
         for name in SETTINGS
     ),
     State("palette", lambda made: f"/s/{made.tools}", _composer, _by_key("Control+k")),
-    State("shared", lambda made: made.share, lambda page: page.get_by_role("log")),
+    State("shared", lambda made: made.share),
     State("papers", lambda _: "/corpus"),
     State("projects", lambda _: "/writing"),
     State("project", lambda made: f"/writing/{made.project}"),
@@ -173,7 +174,7 @@ async def make(api: ApiClient) -> Made:
 async def show(page: Page, stack: Stack, state: State, made: Made) -> None:
     """That state, at rest."""
     await page.goto(f"{stack.base_url}{state.address(made)}")
-    await expect(state.shown(page).first).to_be_visible(timeout=PATIENT_MS)
+    await expect(state.shown(page).first, state.name).to_be_visible(timeout=SHOWN_MS)
     if state.step is not None:
         await state.step(page)
     await page.wait_for_load_state("load")

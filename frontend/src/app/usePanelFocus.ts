@@ -5,12 +5,12 @@ import { useFocusAfter } from '@/shared/lib/focusAfter'
 export function usePanelFocus(isShown: Readonly<Ref<boolean>>): void {
   const side = useTemplateRef<HTMLElement>('side')
   const bar = useTemplateRef<{ focusPanel: () => void }>('bar')
-  const faces = useTemplateRef<HTMLElement>('faces')
+  const faces = useTemplateRef<{ $el: HTMLElement }>('faces')
   useFocusAfter(
     () => side.value,
     () => isShown.value,
     () => {
-      faces.value?.querySelector<HTMLElement>('[aria-selected=true]')?.focus()
+      faces.value?.$el.querySelector<HTMLElement>('[aria-selected=true]')?.focus()
       bar.value?.focusPanel()
     },
   )

@@ -26,5 +26,8 @@ export function lazyPart<Part extends Component>(load: Loader<Part>, meanwhile?:
 /** A page of the router whose code comes as that of a `lazyPart`: the address changes at once, and a load that fails says so. */
 export function lazyPage(load: Loader<Component>): FunctionalComponent {
   const Part = lazyPart(load)
-  return (_, { attrs }) => h(Part, attrs)
+  const page: FunctionalComponent = (_, { attrs }) => h(Part, attrs)
+  // The router takes a function without a name for one that loads a page.
+  page.displayName = 'LazyPage'
+  return page
 }
