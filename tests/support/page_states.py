@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from playwright.async_api import Browser, BrowserContext, Page, expect
+from playwright.async_api import Browser, BrowserContext, Locator, Page, expect
 
 from support.api_client import ApiClient
 from support.page import PHONE, WIDE
@@ -90,7 +90,7 @@ Step = Callable[[Page], Awaitable[object]]
 class State:
     name: str
     address: Callable[[Made], str]
-    shown: Callable[[Page], Any] = lambda page: page.locator("main")
+    shown: Callable[[Page], Locator] = lambda page: page.locator("main")
     """What is there once it is whole."""
     step: Step | None = None
 
@@ -99,18 +99,24 @@ def _by_key(keys: str) -> Step:
     return lambda page: page.keyboard.press(keys)
 
 
-def _composer(page: Page) -> Any:
+def _composer(page: Page) -> Locator:
     return page.get_by_role("textbox", name=re.compile("^(Message|消息)"))
 
 
 def _panel(name: str) -> State:
     return State(
-        f"panel {name}", lambda made: f"/s/{made.tools}?panel={name}", lambda page: page.get_by_role("tab", selected=True)
+        f"panel {name}",
+        lambda made: f"/s/{made.tools}?panel={name}",
+        lambda page: page.get_by_role("tab", selected=True),
     )
 
 
-def _dialog(page: Page) -> Any:
+def _dialog(page: Page) -> Locator:
     return page.get_by_role("dialog")
+
+
+def _settings(name: str) -> State:
+    return State(f"settings {name}", lambda _: f"/?settings={name}", _dialog)
 
 
 def _card(of: str, name: Callable[[Made], str], words: str) -> State:
@@ -133,10 +139,7 @@ STATES: tuple[State, ...] = (
     _card("question", lambda made: made.question, "^(Answer|回答)"),
     _card("plan", lambda made: made.plan, "^(Approve the plan|批准)"),
     *(_panel(name) for name in PANELS),
-    *(
-        State(f"settings {name}", lambda _, name=name: f"/?settings={name}", _dialog)  # type: ignore[misc]
-        for name in SETTINGS
-    ),
+    *map(_settings, SETTINGS),
     State("palette", lambda made: f"/s/{made.tools}", _composer, _by_key("Control+k")),
     State("shared", lambda made: made.share),
     State("papers", lambda _: "/corpus"),

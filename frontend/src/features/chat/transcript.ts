@@ -19,6 +19,7 @@ import type {
 } from '@/api/types'
 import type { BackgroundCommand } from '@/features/background'
 import type { ModelCall } from '@/features/traces'
+import type { Pieces } from '@/shared/lib/pieces'
 
 export interface UserItem {
   readonly kind: 'user'
@@ -89,7 +90,7 @@ export type Teammate = Pick<TeammateUpdatedEvent, 'name' | 'role' | 'status' | '
   readonly at?: string
 }
 /** What an agent that works for the main one is writing. */
-export type AgentText = Pick<LiveItem, 'key' | 'messageId' | 'kind' | 'text' | 'points'> & { readonly agentId: string }
+export type AgentText = Pieces & Pick<LiveItem, 'key' | 'messageId' | 'kind'> & { readonly agentId: string }
 /** What agents of a team tell each other. */
 export interface TeamItem {
   readonly kind: 'team'
