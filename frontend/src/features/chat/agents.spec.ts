@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { agentView, agentsOf, lastLine, workedMs } from './agents'
+import { agentView, agentsOf, workedMs } from './agents'
+import { lastLine } from './lastLine'
 import type { Item, ToolItem } from './transcript'
 
 const call = (more: Partial<ToolItem>): ToolItem =>

@@ -1,4 +1,3 @@
-import { plainWords } from '@/shared/lib/plainWords'
 import { titleOf } from './subagents'
 import type { AgentText, Item, ToolItem } from './transcript'
 import { openWaits } from './waits'
@@ -44,18 +43,6 @@ export function workedMs({ teammate, startedAt, durationMs }: ToolItem, state: A
   if (!since) return null
   const until = isOver && teammate?.at ? Date.parse(teammate.at) : now
   return Math.max(0, until - Date.parse(since))
-}
-
-/** Most of a text that its last line is looked for in. */
-const LOOKED_AT = 600
-
-/** The last line of a text, without the signs that set it. */
-export function lastLine(text: string): string {
-  const line = text
-    .slice(-LOOKED_AT)
-    .split('\n')
-    .findLast((one) => /[\p{L}\p{N}]/u.test(one))
-  return line ? plainWords(line) : ''
 }
 
 /** What it writes at this moment, if it does. */

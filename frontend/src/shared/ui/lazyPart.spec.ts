@@ -2,6 +2,7 @@
 import { cleanup, render, screen } from '@testing-library/vue'
 import { afterEach, expect, it, vi } from 'vitest'
 import { defineComponent, h } from 'vue'
+import { createMemoryHistory, createRouter, RouterView } from 'vue-router'
 import { i18n } from '@/i18n'
 import { lazyPage, lazyPart } from './lazyPart'
 
@@ -37,4 +38,13 @@ it('asks again for code that did not come, and in the end says so and offers to 
 it('gives a page of the router its properties', async () => {
   shown(lazyPage(() => Promise.resolve({ default: Part })) as unknown as typeof Part)
   expect(await screen.findByText('here')).toBeTruthy()
+})
+it('is shown by the router as a page, and not taken for a function that loads one', async () => {
+  const router = createRouter({
+    history: createMemoryHistory(),
+    routes: [{ path: '/', component: lazyPage(() => Promise.resolve({ default: Part })), props: { word: 'shown' } }],
+  })
+  render(RouterView, { global: { plugins: [i18n, router] } })
+  await router.push('/')
+  expect(await screen.findByText('shown')).toBeTruthy()
 })
