@@ -106,7 +106,7 @@ async def test_a_team_of_three_is_four_rows_and_the_panel_says_who_has_which_tas
         plays(
             model,
             lead=[*digs, spawn(*NAMES), says("They are at it."), *[says("All is done.")] * 8],
-            **{one: [says(f"I am {one}.")] for one in NAMES},
+            **{one: [says(f"I am {one}.")] * 8 for one in NAMES},
         )
         async with (
             scripted(model, tmp_path) as stack,

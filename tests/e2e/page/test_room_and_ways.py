@@ -70,7 +70,7 @@ async def test_the_names_of_the_panels_have_room_on_a_phone(stack: Stack) -> Non
             page = await context.new_page()
             await page.goto(f"{stack.base_url}/s/{session}?panel=ports")
             strip = page.get_by_role("tablist").last
-            await expect(strip.get_by_role("tab")).to_have_count(6)
+            await expect(strip.get_by_role("tab")).to_have_count(8)
             over = await strip.evaluate("(strip) => strip.scrollWidth - strip.clientWidth")
             assert over <= 0, f"{over} px over at {width} px in {locale}"
 
