@@ -288,6 +288,7 @@ MANAGER: dict[str, Rule] = {
     "GET /sandboxes": SERVICE,
     "GET /sandboxes/events": SERVICE,
     "GET /stats": SERVICE,
+    "GET /choices": SERVICE,
     "GET /sandboxes/{sandbox_id}": SERVICE,
     "GET /sandboxes/{sandbox_id}/stats": SERVICE,
     "POST /sandboxes/{sandbox_id}/renew": SERVICE,
