@@ -89,8 +89,10 @@ class Sshd:
         (self.folder / "host_key.pub").write_text(pair.public)
         (self.folder / "host_key").chmod(0o600)
 
-    async def start(self) -> None:
+    async def start(self, *options: str) -> None:
+        """With these options of its configuration beside those that it has."""
         command = [str(self.programs.sshd), "-D", "-e", "-f", str(self.folder / "sshd_config")]
+        command += [part for option in options for part in ("-o", option)]
         if os.getuid() == 0:
             # As root it would want a user of its own for its unprivileged half, which this machine may lack.
             command = [*_as_ordinary_user(self.folder), *command]

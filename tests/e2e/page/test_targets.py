@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
+from urllib.parse import urlsplit
 
+import httpx
 import pytest
 from playwright.async_api import Page, expect
 
+from support.api_client import ApiClient
 from support.page import PHONE, WIDE, chromium
 from support.sshd import NoSshdError, run_sshd
 from support.stack import Stack
@@ -18,6 +22,27 @@ PATIENT_MS = 60_000
 async def picture(page: Page, name: str) -> None:
     if folder := os.environ.get("SCREENSHOTS"):
         await page.screenshot(path=Path(folder) / f"targets-{name}.png")
+
+
+async def sees_the_app(stack: Stack, session: str) -> None:
+    """An app on the host, in a browser that went to the address of its port."""
+
+    async def answers(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nshop")
+        await writer.drain()
+        writer.close()
+
+    async with ApiClient(stack.base_url) as api, await asyncio.start_server(answers, "127.0.0.1", 0) as app:
+        port = app.sockets[0].getsockname()[1]
+        opened = await api.json("POST", f"/sessions/{session}/ports", json={"port": port}, expect=201)
+        issued = await api.json("POST", f"/sessions/{session}/ports/{opened['id']}/address")
+        url = urlsplit(str(issued["url"]))
+        # Where names below localhost lead elsewhere or nowhere, as resolvers differ.
+        headers = {"Host": url.netloc}
+        async with httpx.AsyncClient(base_url=stack.base_url, headers=headers, timeout=60, trust_env=False) as browser:
+            assert (await browser.get(f"/?{url.query}")).status_code == 303
+            assert (await browser.get("/")).text == "shop"
 
 
 @pytest.mark.timeout(240)
@@ -59,5 +84,6 @@ async def test_a_host_is_added_confirmed_and_chosen_for_a_conversation(stack: St
             await box.press("Enter")
             await expect(page.get_by_title("Works on Build")).to_be_visible(timeout=PATIENT_MS)
             await picture(page, "conversation")
+            await sees_the_app(stack, page.url.rpartition("/")[2].partition("?")[0])
     except NoSshdError as error:
         pytest.skip(f"no real sshd: {error}")

@@ -37,7 +37,7 @@ from backend_api.previews.proxy.app import PreviewHosts
 from backend_api.previews.tool_api.port_tunnels import PortTunnels
 from backend_api.previews.tool_api.sandbox_apps import ToolApiSandboxApps
 from backend_api.previews.tools import PortTools, port_tools
-from backend_api.sandboxes.ports import RunningSandboxes
+from backend_api.sandboxes.ports import RemoteHosts, RunningSandboxes
 from backend_api.sandboxes.tool_api.endpoints import Endpoints
 
 _DOMAIN = re.compile(r"[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*(:[0-9]{1,5})?")
@@ -97,6 +97,7 @@ async def open_previews(
     endpoints: Endpoints,
     is_local: bool,
     sandbox_apps: SandboxApps | None = None,
+    remote_hosts: RemoteHosts | None = None,
 ) -> AsyncGenerator[Parts]:
     """Its ports are `opened_ports` and the use cases of its routes and hosts; its task ends what goes over ports that
     were closed."""
@@ -110,7 +111,8 @@ async def open_previews(
         tokens=tokens,
         log_ins=connections,
         sandboxes=running_sandboxes,
-        apps=sandbox_apps or ToolApiSandboxApps(PortTunnels(endpoints)),
+        hosts=remote_hosts,
+        apps=sandbox_apps or ToolApiSandboxApps(PortTunnels(endpoints, remote_hosts)),
         connections=held,
         policy=policy,
     )

@@ -30,8 +30,8 @@ from backend_api.runs.capabilities import (
     MICRO_COMPACT_MIN_TOKENS,
     capabilities,
 )
-from backend_api.sandboxes.ports import ConfigurationOf, Sandboxes, SandboxTools, Workspace
-from backend_api.sandboxes.remote import HostRoutes, RemoteHosts
+from backend_api.sandboxes.ports import ConfigurationOf, RemoteHosts, Sandboxes, SandboxTools, Workspace
+from backend_api.sandboxes.remote import HostRoutes
 from backend_api.sandboxes.tools import PlaceSkills, SandboxToolSource, foreground_tools, no_folders
 
 

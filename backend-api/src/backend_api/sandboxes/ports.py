@@ -141,3 +141,46 @@ class Screens(Protocol):
     def open(self, sandbox: Sandbox, *, control: bool) -> AbstractAsyncContextManager[Screen]:
         """Raises `NoDesktopError`, `SandboxUnavailableError`."""
         ...
+
+
+class PortConnection(Protocol):
+    """A connection to a program that listens on a remote host. What breaks is an `OSError`."""
+
+    async def read(self, most: int) -> bytes:
+        """At most so many bytes; empty at the end."""
+        ...
+
+    async def write(self, piece: bytes) -> None:
+        """Waits until the host takes it."""
+        ...
+
+
+class RemoteHosts(Protocol):
+    """Remote hosts of sessions, which no manager starts."""
+
+    @property
+    def tools(self) -> SandboxTools:
+        """Tools that run on them."""
+        ...
+
+    @property
+    def workspace(self) -> Workspace:
+        """Their working folders."""
+        ...
+
+    async def has(self, session_id: str) -> bool:
+        """Whether the session works on one. Raises `StoreUnavailableError`."""
+        ...
+
+    async def ensure(self, session_id: str) -> Sandbox:
+        """The session's, connected to. Raises `SandboxUnavailableError` with what failed and why."""
+        ...
+
+    async def status(self, session_id: str) -> SandboxStatus:
+        """As it is known, without a connection."""
+        ...
+
+    def port(self, sandbox: Sandbox, port: int) -> AbstractAsyncContextManager[PortConnection]:
+        """A connection to what listens at this port of the host's loopback, closed with the block. Raises
+        `ConnectionRefusedError` where nothing does, and `SandboxUnavailableError` with what else failed."""
+        ...

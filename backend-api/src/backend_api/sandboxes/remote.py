@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from backend_api.agent.tool import Done, ToolCall
 from backend_api.sandboxes.domain.choices import USUAL, SandboxConfiguration
@@ -16,6 +15,7 @@ from backend_api.sandboxes.ports import (
     Download,
     FileEntry,
     FilePreview,
+    RemoteHosts,
     RunningSandboxes,
     Sandboxes,
     SandboxTools,
@@ -24,32 +24,6 @@ from backend_api.sandboxes.ports import (
     Upload,
     Workspace,
 )
-
-
-class RemoteHosts(Protocol):
-    """Remote hosts of sessions, which no manager starts."""
-
-    @property
-    def tools(self) -> SandboxTools:
-        """Tools that run on them."""
-        ...
-
-    @property
-    def workspace(self) -> Workspace:
-        """Their working folders."""
-        ...
-
-    async def has(self, session_id: str) -> bool:
-        """Whether the session works on one. Raises `StoreUnavailableError`."""
-        ...
-
-    async def ensure(self, session_id: str) -> Sandbox:
-        """The session's, connected to. Raises `SandboxUnavailableError` with what failed and why."""
-        ...
-
-    async def status(self, session_id: str) -> SandboxStatus:
-        """As it is known, without a connection."""
-        ...
 
 
 @dataclass(slots=True)

@@ -19,7 +19,8 @@ TOOLS = frozenset(
         *("file_move", "file_delete"),
     }
 )
-"""Those of a sandbox that a remote host has, too."""
+"""Those that run in a sandbox and on a remote host."""
+PORT_TOOLS = frozenset({"expose_port", "close_port"})
 
 _TEXT = """\
 Your computer
@@ -29,8 +30,10 @@ on it, not a sandbox. Change nothing outside of the working folder that you were
 person should get there.
 - It has shells and files; there is no desktop and no browser. Shells have no terminal: programs that draw on one \
 don't work. Open shells end when the connection is lost; what ran may then run on.
+- A web app that you started there can be opened to the person's browser, where you have expose_port: it has to listen \
+on 127.0.0.1.
 - AGENTS.md files are not read by themselves here: read one where it matters."""
-_MISSING = "{name} does not work on the remote host of this conversation, which has shells and files only."
+_MISSING = "{name} does not work on the remote host of this conversation, which has shells, files and ports only."
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +44,11 @@ class RemoteHost(ExecutionTarget):
 def _tools(setup: Setup, tools: Sequence[ToolSpec]) -> Sequence[ToolSpec]:
     if not _is_remote(setup):
         return tools
-    return [tool for tool in tools if not tool.needs_sandbox or tool.name in TOOLS]
+    return [tool for tool in tools if not tool.needs_sandbox or tool.name in TOOLS | PORT_TOOLS]
 
 
 def _judge(setup: Setup, call: ProposedCall) -> Verdict:
-    if not _is_remote(setup) or not call.tool.needs_sandbox or call.tool.name in TOOLS:
+    if not _is_remote(setup) or not call.tool.needs_sandbox or call.tool.name in TOOLS | PORT_TOOLS:
         return ALLOW
     return Deny(_MISSING.format(name=call.tool.name))
 

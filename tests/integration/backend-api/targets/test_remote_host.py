@@ -5,20 +5,33 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
+from backend_api.previews.domain.errors import NothingListensError
+from backend_api.previews.ports import AppRequest
+from backend_api.previews.tool_api.port_tunnels import PortTunnels
+from backend_api.previews.tool_api.sandbox_apps import ToolApiSandboxApps
 from backend_api.sandboxes.domain.errors import SandboxLostError
+from backend_api.sandboxes.tool_api.endpoints import Endpoints
 from backend_api.targets.domain import SshHost
-from backend_api.targets.errors import HostKeyChangedError, HostUnreachableError, SignInRefusedError
+from backend_api.targets.errors import HostKeyChangedError, HostUnreachableError, HostUnusableError, SignInRefusedError
 from backend_api.targets.ssh.connecting import open_socket, sign_in
-from backend_api.targets.ssh.hosts import HostTools
+from backend_api.targets.ssh.hosts import HostTools, SshHosts
 from backend_api.targets.ssh.keys import AsyncsshKeys
+from support.gateway import NoEndpoints
 from support.relay import relay_to
 from support.remote_hosts import Host
+from support.servers import free_port
 
 STOPPED_S = 1.0
+HEADERS = [(b"host", b"localhost")]
+NO_TARGETS, NO_BOX = cast("Any", None), cast("Any", None)
+"""Ports are reached over the connection alone."""
 
 
 def alive(marker: str) -> list[int]:
@@ -221,3 +234,48 @@ async def test_a_host_that_says_nothing_or_anything_else_is_told_of_in_time(host
                 await host.connect()
     with pytest.raises(HostUnreachableError, match="can't be reached"):
         await host.connect()
+
+
+@asynccontextmanager
+async def app_at(port: int, said: bytes) -> AsyncGenerator[None]:
+    """A web app on the host's loopback."""
+
+    async def answers(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(said), said))
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(answers, "127.0.0.1", port):
+        yield
+
+
+async def body_of(apps: ToolApiSandboxApps, host: Host, port: int) -> bytes:
+    await host.connect()
+    async with apps.ask(host.sandbox, port, AppRequest(method=b"GET", target=b"/", headers=HEADERS)) as answer:
+        assert answer.status == 200
+        return b"".join([piece async for piece in answer.pieces()])
+
+
+def apps_of(host: Host) -> ToolApiSandboxApps:
+    hosts = SshHosts(store=NO_TARGETS, connections=host.connections, box=NO_BOX, access="any")
+    return ToolApiSandboxApps(PortTunnels(Endpoints(NoEndpoints()), hosts))
+
+
+async def test_an_app_on_the_host_is_reached_over_its_connection(host: Host) -> None:
+    apps, port = apps_of(host), free_port()
+    with pytest.raises(NothingListensError):
+        await body_of(apps, host, port)
+    page = b"shop " * 200_000
+    async with app_at(port, page):
+        bodies = await asyncio.gather(*(body_of(apps, host, port) for _ in range(12)))
+    assert bodies == [page] * 12
+    connected = await host.connect()
+    assert (connected.open_ports, connected.is_at_work) == (0, False)
+
+
+async def test_an_app_on_a_host_that_forwards_no_ports_says_so(host: Host) -> None:
+    await host.sshd.stop()
+    await host.sshd.start("AllowTcpForwarding=no")
+    with pytest.raises(HostUnusableError, match="AllowTcpForwarding"):
+        await body_of(apps_of(host), host, free_port())

@@ -10,8 +10,9 @@ from backend_api.agent.capabilities.sandbox import SANDBOX
 from backend_api.agent.capability import ALLOW, Deny, ProposedCall
 from backend_api.agent.options import Options
 from backend_api.kit.ids import SessionId, UserId
+from backend_api.previews.tools import port_tools
 from backend_api.sandboxes.tools import manifest_tools
-from backend_api.targets.capability import TOOLS, target_capability
+from backend_api.targets.capability import PORT_TOOLS, TOOLS, target_capability
 from backend_api.targets.domain import HOST_PREFIX, SshHost, Target, TargetId
 from backend_api.targets.ssh.hosts import TOOLS as ON_HOSTS
 from support.scripted import ANY
@@ -41,10 +42,11 @@ async def _setup(session: str):
     return replace(ANY, tools=SPECS, loaded={"target": await CAPABILITY.load_of_session(USER, SessionId(session))})
 
 
-async def test_shells_and_files_alone_are_offered_there() -> None:
+async def test_shells_files_and_ports_alone_are_offered_there() -> None:
     assert CAPABILITY.offers is not None
-    assert {spec.name for spec in CAPABILITY.offers(await _setup(SESSION), SPECS)} == TOOLS
-    assert list(CAPABILITY.offers(await _setup("another"), SPECS)) == SPECS
+    specs = [*SPECS, *(tool.spec for tool in port_tools())]
+    assert {spec.name for spec in CAPABILITY.offers(await _setup(SESSION), specs)} == TOOLS | PORT_TOOLS
+    assert list(CAPABILITY.offers(await _setup("another"), specs)) == specs
 
 
 async def test_other_tools_are_denied_with_the_reason() -> None:

@@ -13,7 +13,7 @@ from backend_api.previews.domain.entity import OpenedPort, PortId, PreviewGrant
 from backend_api.previews.domain.errors import PortNotFoundError, PreviewTokenError, SandboxNotRunningError
 from backend_api.previews.ports import OpenedPorts, PreviewTokens, SandboxApps
 from backend_api.sandboxes.domain.entity import Sandbox
-from backend_api.sandboxes.ports import RunningSandboxes
+from backend_api.sandboxes.ports import RemoteHosts, RunningSandboxes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +25,7 @@ class ReachPort:
     tokens: PreviewTokens
     log_ins: AuthenticatedConnections
     sandboxes: RunningSandboxes
+    hosts: RemoteHosts | None = None
     apps: SandboxApps
     connections: PreviewConnections
     policy: PreviewPolicy
@@ -42,7 +43,10 @@ class ReachPort:
         return await self._checked(port_id, grant), grant.claims
 
     async def sandbox_of(self, port: OpenedPort) -> Sandbox:
-        """None is started for this. Raises `SandboxNotRunningError`, `SandboxUnavailableError`."""
+        """None is started for this; a remote host is connected to. Raises `SandboxNotRunningError`,
+        `SandboxUnavailableError`."""
+        if self.hosts is not None and await self.hosts.has(port.session_id):
+            return await self.hosts.ensure(port.session_id)
         sandbox = await self.sandboxes.running(port.session_id)
         if sandbox is None:
             raise SandboxNotRunningError("The computer of this conversation is not running.")

@@ -1,9 +1,11 @@
-"""Bytes to and from a port of a sandbox, over the endpoint's WebSocket: a stream as `httpcore` wants one."""
+"""Bytes to and from a port of a sandbox, over the endpoint's WebSocket, or of a remote host, over SSH: a stream as
+`httpcore` wants one."""
 
 from __future__ import annotations
 
 import asyncio
 import ssl
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -20,6 +22,7 @@ from backend_api.previews.domain.errors import (
 )
 from backend_api.sandboxes.domain.entity import Sandbox, Scope
 from backend_api.sandboxes.domain.errors import SandboxUnavailableError
+from backend_api.sandboxes.ports import PortConnection, RemoteHosts
 from backend_api.sandboxes.tool_api.endpoints import Endpoints
 from backend_api.sandboxes.tool_api.sockets import BoundedConnection, open_socket
 from contracts.ports import MAX_FRAME_BYTES, PATH, CloseCode
@@ -30,26 +33,29 @@ SENT_BYTES = 64 * 1024
 _NORMAL = (CloseCode.ENDED, 1001)
 
 
-class TunnelStream(httpcore.AsyncNetworkStream):
+class PortStream(httpcore.AsyncNetworkStream, ABC):
     """One connection to a program. No more than `may_read` bytes of it are read, where that is set."""
 
-    def __init__(self, socket: BoundedConnection) -> None:
-        self._socket = socket
+    def __init__(self) -> None:
         self._rest = b""
         self.may_read: int | None = None
+
+    @abstractmethod
+    async def _receive(self) -> bytes:
+        """The next piece; empty at the end. Raises `httpcore.ReadError`."""
+
+    @abstractmethod
+    async def _send(self, piece: bytes) -> None:
+        """Raises `httpcore.WriteError`."""
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # the base's
         """Empty at the end. Raises `httpcore.ReadError` and `httpcore.ReadTimeout`."""
         if not self._rest:
             try:
                 async with asyncio.timeout(timeout):
-                    self._rest = await self._socket.recv(decode=False)
+                    self._rest = await self._receive()
             except TimeoutError as error:
                 raise httpcore.ReadTimeout from error
-            except ConnectionClosed as error:
-                if self._socket.refused is None and self._socket.close_code in _NORMAL:
-                    return b""
-                raise httpcore.ReadError(self._socket.refused or "the connection broke") from error
         piece, self._rest = self._rest[:max_bytes], self._rest[max_bytes:]
         if self.may_read is not None:
             self.may_read -= len(piece)
@@ -62,14 +68,12 @@ class TunnelStream(httpcore.AsyncNetworkStream):
         for start in range(0, len(buffer), SENT_BYTES):
             try:
                 async with asyncio.timeout(WRITE_S if timeout is None else timeout):
-                    await self._socket.send(buffer[start : start + SENT_BYTES])
+                    await self._send(buffer[start : start + SENT_BYTES])
             except TimeoutError as error:
                 raise httpcore.WriteTimeout from error
-            except ConnectionClosed as error:
-                raise httpcore.WriteError from error
 
     async def aclose(self) -> None:
-        """Whoever opened the tunnel closes it."""
+        """Whoever opened the connection closes it."""
 
     async def start_tls(
         self,
@@ -81,8 +85,53 @@ class TunnelStream(httpcore.AsyncNetworkStream):
         raise NotImplementedError
 
     def fault(self, reason: str, port: int) -> DomainError:
-        """Why there was no answer over it: what the sandbox says of the port, else `reason`."""
+        """Why there was no answer over it."""
+        return _app_failed(reason, port)
+
+
+class TunnelStream(PortStream):
+    """One over the endpoint of a sandbox, which says itself what is wrong with a port."""
+
+    def __init__(self, socket: BoundedConnection) -> None:
+        super().__init__()
+        self._socket = socket
+
+    async def _receive(self) -> bytes:
+        try:
+            return await self._socket.recv(decode=False)
+        except ConnectionClosed as error:
+            if self._socket.refused is None and self._socket.close_code in _NORMAL:
+                return b""
+            raise httpcore.ReadError(self._socket.refused or "the connection broke") from error
+
+    async def _send(self, piece: bytes) -> None:
+        try:
+            await self._socket.send(piece)
+        except ConnectionClosed as error:
+            raise httpcore.WriteError from error
+
+    def fault(self, reason: str, port: int) -> DomainError:
         return _BY_CODE.get(self._socket.close_code or 0, _app_failed)(reason, port)
+
+
+class ForwardedStream(PortStream):
+    """One over the connection to a remote host."""
+
+    def __init__(self, connection: PortConnection) -> None:
+        super().__init__()
+        self._connection = connection
+
+    async def _receive(self) -> bytes:
+        try:
+            return await self._connection.read(SENT_BYTES)
+        except OSError as error:
+            raise httpcore.ReadError("the connection broke") from error
+
+    async def _send(self, piece: bytes) -> None:
+        try:
+            await self._connection.write(piece)
+        except OSError as error:
+            raise httpcore.WriteError from error
 
 
 def _app_failed(reason: str, port: int) -> DomainError:
@@ -118,11 +167,19 @@ class PortTunnels:
     """Opens them: one for each request, so that nothing is ever shared by two."""
 
     endpoints: Endpoints
+    hosts: RemoteHosts | None = None
 
     @asynccontextmanager
-    async def open(self, sandbox: Sandbox, port: int) -> AsyncGenerator[TunnelStream]:
-        """Closed with the block. Whether anything listens there is told as it is read from. Raises
-        `SandboxUnavailableError`."""
+    async def open(self, sandbox: Sandbox, port: int) -> AsyncGenerator[PortStream]:
+        """Closed with the block. Whether anything listens at a port of a sandbox is told as it is read from. Raises
+        `SandboxUnavailableError`, and `NothingListensError` for a remote host."""
+        if sandbox.is_remote_host and self.hosts is not None:
+            try:
+                async with self.hosts.port(sandbox, port) as connection:
+                    yield ForwardedStream(connection)
+            except ConnectionRefusedError as error:
+                raise _nothing_listens("", port) from error
+            return
         token = await self.endpoints.address(sandbox, (Scope.PORTS,))
         async with AsyncExitStack() as stack:
             try:

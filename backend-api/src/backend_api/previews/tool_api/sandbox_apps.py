@@ -17,7 +17,7 @@ from websockets.typing import Subprotocol
 
 from backend_api.previews.domain.errors import AppFailedError
 from backend_api.previews.ports import AppRequest, Headers
-from backend_api.previews.tool_api.port_tunnels import SENT_BYTES, WRITE_S, PortTunnels, TunnelStream
+from backend_api.previews.tool_api.port_tunnels import SENT_BYTES, WRITE_S, PortStream, PortTunnels
 from backend_api.sandboxes.domain.entity import Sandbox
 from backend_api.sandboxes.tool_api.sockets import BoundedConnection
 from service_kit.amounts import duration_text
@@ -40,7 +40,7 @@ _CONTROLS = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 class StreamedAppAnswer:
     """An answer of a program, of which the head is there."""
 
-    def __init__(self, response: httpcore.Response, stream: TunnelStream, port: int) -> None:
+    def __init__(self, response: httpcore.Response, stream: PortStream, port: int) -> None:
         self._response = response
         self._stream = stream
         self._port = port
@@ -123,7 +123,7 @@ class ToolApiSandboxApps:
                 await response.aclose()
 
     async def _head(
-        self, connection: httpcore.AsyncHTTP11Connection, stream: TunnelStream, port: int, request: AppRequest
+        self, connection: httpcore.AsyncHTTP11Connection, stream: PortStream, port: int, request: AppRequest
     ) -> httpcore.Response:
         stream.may_read = MAX_HEAD_BYTES
         deadline = asyncio.timeout(None if request.body is not None else self.head_s)
@@ -191,7 +191,7 @@ class ToolApiSandboxApps:
 
 
 @asynccontextmanager
-async def _socket_over(stream: TunnelStream) -> AsyncGenerator[socket.socket]:
+async def _socket_over(stream: PortStream) -> AsyncGenerator[socket.socket]:
     """A socket whose bytes are those of the stream, for who can use nothing else."""
     end, inner = socket.socketpair()
     inner.setblocking(False)
@@ -207,7 +207,7 @@ async def _socket_over(stream: TunnelStream) -> AsyncGenerator[socket.socket]:
         end.close()
 
 
-async def _pump_down(stream: TunnelStream, writer: asyncio.StreamWriter) -> None:
+async def _pump_down(stream: PortStream, writer: asyncio.StreamWriter) -> None:
     with suppress(OSError, *_LIBRARY_FAULTS):
         while piece := await stream.read(SENT_BYTES):
             writer.write(piece)
@@ -215,7 +215,7 @@ async def _pump_down(stream: TunnelStream, writer: asyncio.StreamWriter) -> None
     writer.close()
 
 
-async def _pump_up(stream: TunnelStream, reader: asyncio.StreamReader) -> None:
+async def _pump_up(stream: PortStream, reader: asyncio.StreamReader) -> None:
     with suppress(OSError, *_LIBRARY_FAULTS):
         while piece := await reader.read(SENT_BYTES):
             await stream.write(piece)

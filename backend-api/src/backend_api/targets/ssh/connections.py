@@ -40,6 +40,8 @@ class Connected:
     folders: dict[str, str] = field(default_factory=dict[str, str])
     """Where shells that are closed were last."""
     used_at: float = 0.0
+    open_ports: int = 0
+    """Connections to programs that listen there."""
 
     @property
     def is_open(self) -> bool:
@@ -48,7 +50,9 @@ class Connected:
 
     @property
     def is_at_work(self) -> bool:
-        """Whether a command runs."""
+        """Whether a command runs, or somebody uses an app there."""
+        if self.open_ports:
+            return True
         commands = [shell.command for shell in self.shells.values() if shell.is_open]
         return any(command is not None and not command.is_finished for command in commands)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -38,6 +39,7 @@ from backend_api.targets.ssh.arguments import (
 )
 from backend_api.targets.ssh.connections import Connected, HostConnections
 from backend_api.targets.ssh.files import HostFiles
+from backend_api.targets.ssh.forwarding import ForwardedPort, open_port
 from backend_api.targets.ssh.workspace import HostWorkspace
 
 FILE_S = 60.0
@@ -151,6 +153,14 @@ class SshHosts:
             expires_at=datetime.now(UTC) + _LIVES,
             is_remote_host=True,
         )
+
+    @asynccontextmanager
+    async def port(self, sandbox: Sandbox, port: int) -> AsyncGenerator[ForwardedPort]:
+        on = self.connections.find(sandbox.session_id)
+        if on is None or not on.is_open:
+            raise SandboxUnavailableError("The connection to the host is gone. Try again.")
+        async with open_port(on, port) as connection:
+            yield connection
 
     async def status(self, session_id: str) -> SandboxStatus:
         try:
