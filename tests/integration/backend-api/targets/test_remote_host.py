@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -32,6 +32,30 @@ STOPPED_S = 1.0
 HEADERS = [(b"host", b"localhost")]
 NO_TARGETS, NO_BOX = cast("Any", None), cast("Any", None)
 """Ports are reached over the connection alone."""
+
+
+@asynccontextmanager
+async def serving(
+    handle: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]], port: int = 0
+) -> AsyncGenerator[int]:
+    """A server on loopback, and its port. What it was asked is over with the block."""
+    asked = list[asyncio.Task[None]]()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await handle(reader, writer)
+        finally:
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
+
+    def begin(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append(asyncio.create_task(answer(reader, writer)))
+
+    server = await asyncio.start_server(begin, "127.0.0.1", port)
+    async with server:
+        yield server.sockets[0].getsockname()[1]
+    await asyncio.gather(*asked, return_exceptions=True)
 
 
 def alive(marker: str) -> list[int]:
@@ -206,13 +230,11 @@ async def test_a_host_that_takes_the_connection_and_never_answers_is_told_of_in_
 
     async def listens(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         taken.set()
+        del writer
         while await reader.read(1024):
             pass
-        writer.close()
 
-    silent = await asyncio.start_server(listens, "127.0.0.1", 0)
-    async with silent, asyncio.timeout(20):
-        port = silent.sockets[0].getsockname()[1]
+    async with serving(listens) as port, asyncio.timeout(20):
         host = SshHost(host="127.0.0.1", port=port, username="anna")
         sock = await open_socket(["127.0.0.1"], host)
         with pytest.raises(HostUnreachableError, match="did not finish the sign-in within 1 s"):
@@ -223,12 +245,11 @@ async def test_a_host_that_takes_the_connection_and_never_answers_is_told_of_in_
 
 async def test_a_host_that_says_nothing_or_anything_else_is_told_of_in_time(host: Host) -> None:
     async def says(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        del reader
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n" * 3000)
-        writer.close()
 
-    other = await asyncio.start_server(says, "127.0.0.1", 0)
-    async with other:
-        host.at(other.sockets[0].getsockname()[1])
+    async with serving(says) as port:
+        host.at(port)
         async with asyncio.timeout(20):
             with pytest.raises(HostUnreachableError, match="not as an SSH server should"):
                 await host.connect()
@@ -244,9 +265,8 @@ async def app_at(port: int, said: bytes) -> AsyncGenerator[None]:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(said), said))
         await writer.drain()
-        writer.close()
 
-    async with await asyncio.start_server(answers, "127.0.0.1", port):
+    async with serving(answers, port):
         yield
 
 
