@@ -1,4 +1,4 @@
-"""It works on a remote host where the session has one: by shells and files alone, and asks first."""
+"""It works on a remote host where the session has one: by shells, files and ports alone, and asks first."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class NoDesktopError(ConflictError):
 
 
 class NotOnRemoteHostError(ConflictError):
-    """A remote host has shells and files, and nothing else that a sandbox has."""
+    """A remote host has shells, files and ports, and nothing else that a sandbox has."""
 
     code = "not_on_remote_host"
 
@@ -75,7 +75,7 @@ class NotOnRemoteHostError(ConflictError):
     def of_session(cls) -> NotOnRemoteHostError:
         """For what needs a sandbox of its own."""
         return cls(
-            "This conversation works on a remote host, which has shells and files only. Begin a conversation on the "
+            "This conversation works on a remote host, which has shells, files and ports only. Begin a conversation on the "
             "usual computer for this."
         )
 
