@@ -1096,7 +1096,7 @@ export default {
   },
   targets: {
     heading: 'Computers',
-    text: 'Machines of yours that the agent can work on over SSH instead of its usual computer: by shells and files, and it asks before it changes something.',
+    text: 'Machines of yours that the agent can work on over SSH instead of its usual computer: by shells, files and ports, and it asks before it changes something.',
     off: 'This server does not let anybody work on remote hosts.',
     add: 'Add a remote host',
     loading: 'Loading computers…',

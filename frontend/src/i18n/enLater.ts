@@ -1,14 +1,14 @@
 /** Texts of panels, pages and settings, which come after the first paint: their code waits for them. */
 export default {
   sandboxTargets: {
-    text: 'Or sandboxes with another image or size than the usual computer has.',
-    none: 'Sandboxes have one image and one size here: whoever runs the server can allow others (SANDBOX_IMAGES, SANDBOX_SIZES).',
-    away: 'Which images and sizes sandboxes may have can’t be told now. Open this page again in a moment.',
-    add: 'Add a sandbox with another image or size',
+    text: 'Or computers of another image or size than the usual one.',
+    none: 'Computers have one image and one size here: whoever runs the server can allow others.',
+    away: 'Which images and sizes there may be can’t be told now. Open this page again in a moment.',
+    add: 'Add a computer of another image or size',
     addAny: 'Add a computer',
     which: 'What it is',
-    of: { sandbox: 'Sandbox with another image or size', ssh: 'Remote host over SSH' },
-    kind: 'sandbox',
+    of: { sandbox: 'Another image or size', ssh: 'Remote host over SSH' },
+    kind: 'image or size',
     image: 'Image',
     size: 'Size',
     usual: 'Usual',

@@ -75,8 +75,8 @@ class NotOnRemoteHostError(ConflictError):
     def of_session(cls) -> NotOnRemoteHostError:
         """For what needs a sandbox of its own."""
         return cls(
-            "This conversation works on a remote host, which has shells, files and ports only. Begin a conversation on the "
-            "usual computer for this."
+            "This conversation works on a remote host, which has shells, files and ports only. Begin a conversation on "
+            "the usual computer for this."
         )
 
 
