@@ -20,7 +20,7 @@ from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.notifier import Notifier, Topic
 from backend_api.message_queue.domain import Claimed, Problem, Queue, Queued, check
 from backend_api.message_queue.errors import QueuedMessageChangedError
-from backend_api.message_queue.ports import QueuedMessages
+from backend_api.message_queue.ports import QueueClaims, QueuedMessages
 
 logger = logging.getLogger(__name__)
 
@@ -112,7 +112,7 @@ class SendQueued:
     A message is claimed before, sent under its own id, and gone from the queue after: whoever comes upon one that was
     left between sends none twice, as the session takes an id once."""
 
-    store: QueuedMessages
+    store: QueueClaims
     stream: SessionStream
     notifier: Notifier
     send: SendMessage

@@ -12,7 +12,7 @@ from backend_api.message_queue.domain import Claimed, Problem, Queue, Queued
 
 class QueuedMessages(Protocol):
     """Those of sessions. Each change tells how many wait in the stream of its session, in the same transaction; all but
-    `of_session`, `due` and what takes a claim raise `SessionNotFoundError` where the session is not the user's."""
+    `of_session` raise `SessionNotFoundError` where the session is not the user's."""
 
     async def of_session(self, session_id: SessionId) -> Queue:
         """In the order in which they are sent."""
@@ -37,13 +37,17 @@ class QueuedMessages(Protocol):
         """Raises `QueuedMessageNotFoundError`, `QueuedMessageLeavingError`."""
         ...
 
+
+class QueueClaims(Protocol):
+    """Messages that are being sent: each is claimed by one sender, and is then settled or released."""
+
     async def sessions(self) -> list[SessionId]:
         """Those in which messages wait."""
         ...
 
     async def claim(self, session_id: SessionId, user_id: UserId, message_id: str) -> Claimed:
         """Have one, wherever it stands, for sending it: until that is settled or released nobody else changes or sends
-        it. Raises `QueuedMessageNotFoundError`, `QueuedMessageLeavingError`."""
+        it. Raises `SessionNotFoundError`, `QueuedMessageNotFoundError`, `QueuedMessageLeavingError`."""
         ...
 
     async def claim_due(self, session_id: SessionId) -> Claimed | None:

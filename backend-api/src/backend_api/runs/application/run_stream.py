@@ -128,10 +128,10 @@ class RunStream:
         self._put_urgent(events)
 
     def show_text(self, message_id: str, text: str) -> None:
-        self._append_text(MESSAGE + message_id, text)
+        self.append(MESSAGE + message_id, text)
 
     def show_thinking(self, message_id: str, text: str) -> None:
-        self._append_text(THINKING + message_id, text)
+        self.append(THINKING + message_id, text)
 
     def show_as_thinking(self, message_id: str, since: int, thinking_id: str | None) -> None:
         self.take_back(MESSAGE + message_id, since, None if thinking_id is None else THINKING + thinking_id)
@@ -140,17 +140,13 @@ class RunStream:
         """Where an agent beside the main one writes."""
         return AgentOutput(self, agent_id)
 
-    def append(self, key: TextKey, text: str) -> None:
-        """More of a text, whoever writes it."""
-        self._append_text(key, text)
-
     def take_back(self, key: TextKey, since: int, thought: TextKey | None) -> None:
         """As `show_as_thinking`, whoever writes it."""
         text = "".join(self._open.get(key, ()))
         self._open[key] = [text[:since]]
         self._unshown.add(key)
         if thought is not None:
-            self._append_text(thought, text[since:])
+            self.append(thought, text[since:])
 
     def leave(self, writer: str) -> None:
         """Another message of an agent beside the main one begins: what it wrote before is stored, or given up."""
@@ -158,7 +154,7 @@ class RunStream:
 
     def show_output(self, call_id: str, text: str) -> None:
         key = OUTPUT + call_id
-        self._append_text(key, text)
+        self.append(key, text)
         self._open[key] = ["".join(self._open[key])[-MAX_KEPT_OUTPUT:]]
 
     def show_context(self, used: int, size: int) -> None:
@@ -230,8 +226,8 @@ class RunStream:
         except TimeoutError:
             logger.warning("live delivery was cut at the end of a run", extra={"run_id": self._run_id})
 
-    def _append_text(self, key: TextKey, text: str) -> None:
-        """Offsets are counted in code points."""
+    def append(self, key: TextKey, text: str) -> None:
+        """More of a text, whoever writes it. Offsets are counted in code points."""
         self._open.setdefault(key, []).append(text)
         if key in self._unshown:
             return
@@ -239,7 +235,13 @@ class RunStream:
         self._offsets[key] = offset + len(text)
         if offset + len(text) > MAX_LIVE_CHARACTERS:
             return
-        if (waiting := self._waiting_piece(key)) is not None:
+        last = self._waiting[-1] if self._waiting else None
+        # Mostly one writes alone.
+        if last is None or isinstance(last, list):
+            waiting = None
+        else:
+            waiting = last if last.key == key else self._waiting_piece(key)
+        if waiting is not None:
             waiting.texts.append(text)
         else:
             self._enqueue(_Piece(key, offset, self._seen_seq, [text]))
