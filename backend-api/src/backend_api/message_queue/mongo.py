@@ -55,8 +55,8 @@ class QueuedMessageDocument(beanie.Document):
 
 
 class MongoQueuedMessages:
-    """`QueuedMessages` and `QueueClaims`. Whoever changes those of one session at once writes the session, and so does so
-    one after the other; a claim is one write that finds none."""
+    """`QueuedMessages` and `QueueClaims`. Whoever changes those of one session at once writes the session, and so does
+    so one after the other; a claim is one write that finds none."""
 
     def __init__(self, database: Database, *, claim_s: float = CLAIM_S) -> None:
         # The driver: messages, session and event change in one transaction.
