@@ -19,6 +19,9 @@ from support.sources import python_path
 _UP_S = 20.0
 _SOURCES = python_path("sandbox-manager/engine-filter")
 
+MISSING_IMAGE = "agent-sandbox:that-nobody-built"
+"""One that is allowed and not there."""
+
 
 def engine_socket() -> str:
     """Where the real engine is."""
@@ -33,6 +36,7 @@ def engine_filter(stack: str, engine: str | None = None, **settings: str) -> Gen
         "PYTHONPATH": _SOURCES,
         "SANDBOX_STACK": stack,
         "SANDBOX_IMAGE": sandbox_image(),
+        "SANDBOX_IMAGES": f"gone={MISSING_IMAGE}",
         "SANDBOX_SECCOMP_PROFILE": str(ROOT / "sandbox-image" / "seccomp.json"),
         **settings,
     }

@@ -13,6 +13,7 @@ import pytest
 from sandbox_manager.domain.configuration import Configuration, Size
 from sandbox_manager.domain.errors import DomainError, EngineUnavailableError, WorkspaceExistsError
 from sandbox_manager.domain.sandbox import Identity, Started
+from support.engine_filters import MISSING_IMAGE
 from support.runtime_labs import Lab
 from support.sandboxes import KEYS, START_S, endpoint_client, new_identity, new_pooled, run_inside, spec_of
 
@@ -77,9 +78,9 @@ async def test_a_sandbox_of_another_size_is_held_to_it_and_those_beside_it_to_th
 async def test_an_image_that_no_sandbox_can_be_made_from_is_said_to_be(lab: Lab) -> None:
     if lab.runtime.name == "fake":
         return  # it has no images
-    trouble = await lab.runtime.image_trouble("agent-sandbox:that-nobody-built")
+    trouble = await lab.runtime.image_trouble(MISSING_IMAGE)
     assert trouble is not None
-    assert "agent-sandbox:that-nobody-built" in trouble
+    assert MISSING_IMAGE in trouble
     assert "no images" in trouble if lab.runtime.name == "process" else "missing" in trouble
 
 
