@@ -68,6 +68,7 @@ async def test_what_waits_in_one_conversation_goes_while_another_is_looked_at_an
         page = await context.new_page()
         await page.goto(f"{stack.base_url}/s/{first}")
         await expect(composer(page)).to_be_visible()
+        await expect(page.get_by_role("link", name="Looked at")).to_be_visible()
         await context.set_offline(True)
         await say(page, "run echo from behind")
         await expect(page.get_by_text(WAITS)).to_be_visible()
