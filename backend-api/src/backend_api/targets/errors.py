@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from backend_api.kit.errors import ConflictError, ForbiddenError, LimitError, NotFoundError
-from backend_api.sandboxes.domain.errors import SandboxUnavailableError
+from backend_api.sandboxes.domain.errors import RemoteHostError
 from backend_api.targets.domain import HostKey
 
 
@@ -34,12 +34,6 @@ class RemoteHostsOffError(ForbiddenError):
     """The deployment has no remote hosts."""
 
     code = "remote_hosts_off"
-
-
-class RemoteHostError(SandboxUnavailableError):
-    """A remote host can't be worked on; the detail says what failed and why."""
-
-    code = "remote_host_unavailable"
 
 
 class HostAddressRefusedError(RemoteHostError):

@@ -20,6 +20,7 @@ from backend_api.previews.domain.errors import (
     SandboxNotRunningError,
 )
 from backend_api.previews.proxy.origin import ForeignRequestError
+from backend_api.sandboxes.domain.errors import RemoteHostError
 
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -92,6 +93,12 @@ _PAGES: dict[type[DomainError], _Page] = {
                "this page, or ask the agent to look at it."),
         _Text("应用没有正常响应", "它中断了、耗时太长，或者返回的不是网页应用的响应。请刷新页面，或让智能体检查。"),
     ),
+    RemoteHostError: (
+        502,
+        _Text("The remote host can't show it", "This conversation works on a remote host of yours, and this is in the "
+               "way:"),
+        _Text("远程主机无法显示它", "这个对话在你的远程主机上工作，原因如下："),
+    ),
     UnavailableError: (
         503,
         _Text("The computer does not answer", "It can't be reached right now. Reload this page in a moment."),
@@ -112,10 +119,12 @@ def page_of(error: DomainError, scope: Scope) -> Response:
     is_chinese = wants_chinese(Headers(scope=scope).get("accept-language", ""))
     words, language = (chinese, "zh") if is_chinese else (english, "en")
     title, text = html.escape(words.title), html.escape(words.text)
+    # What is wrong with a machine of one's own nobody else can know.
+    reason = f"<p>{html.escape(error.detail)}</p>" if isinstance(error, RemoteHostError) else ""
     body = (
         f'<!doctype html><html lang="{language}"><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width"><title>{title}</title><style>{_STYLE}</style>'
-        f"<h1>{title}</h1><p>{text}</p></html>"
+        f"<h1>{title}</h1><p>{text}</p>{reason}</html>"
     )
     retry = {"Retry-After": str(error.retry_after_s)} if isinstance(error, LimitError) else {}
     return HTMLResponse(body, status, headers=_HEADERS | retry)

@@ -54,6 +54,12 @@ class SandboxNotAllowedError(ConflictError, SandboxUnavailableError):
         )
 
 
+class RemoteHostError(SandboxUnavailableError):
+    """A remote host can't be worked on; the detail says what failed and why."""
+
+    code = "remote_host_unavailable"
+
+
 class SandboxLostError(UnavailableError):
     """The sandbox went away in the middle of a call; what the call did is unknown."""
 
