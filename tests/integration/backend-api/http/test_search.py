@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from pymongo.read_concern import ReadConcern
 
 from backend_api.agent.events import MessageCompleted, MessageUser, StoredPayload, ToolFinished
 from backend_api.kit.ids import SessionId, UserId
@@ -157,4 +158,6 @@ async def test_two_processes_that_index_at_once_index_each_message_once(gateway:
     user_id = UserId((await gateway.client.get("/api/auth/me", headers=anna)).json()["id"])
     indexes = [MongoMessageIndex(gateway.database) for _ in range(4)]
     assert all(await asyncio.gather(*(index.catch_up(user_id, most=1000) for index in indexes)))
-    assert await gateway.database["search_messages"].count_documents({"user_id": user_id}) == 250
+    # Read as the index reads: what is written last is not yet durable.
+    messages = gateway.database.get_collection("search_messages", read_concern=ReadConcern("local"))
+    assert await messages.count_documents({"user_id": user_id}) == 250
