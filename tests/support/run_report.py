@@ -18,6 +18,7 @@ import pytest
 
 _ORDER = ("failed", "error", "passed", "skipped", "xfailed", "xpassed")
 _TESTS, _NAMES, _LINES, _PRINTED, _WIDTH = 10, 50, 60, 15, 400
+_FILES, _LONG_S = 40, 8.0
 _screen = os.dup(2)
 """Where a person looks: this module is read before pytest begins to capture."""
 
@@ -53,9 +54,19 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         "failures": [
             [one.nodeid, _end_of(one), _where(one)] for name in ("failed", "error") for one in stats.get(name, ())
         ],
+        "seconds": _seconds_by_file(stats),
     }
     with Path(path).open("a", encoding="utf-8") as file:
         file.write(json.dumps(report) + "\n")
+
+
+def _seconds_by_file(stats: dict[str, list[Any]]) -> dict[str, float]:
+    seconds: Counter[str] = Counter()
+    for reports in stats.values():
+        for one in reports:
+            if isinstance(one, pytest.TestReport):
+                seconds[one.nodeid.partition("::")[0]] += one.duration  # pyright: ignore[reportArgumentType] -- a float
+    return {name: round(float(spent), 1) for name, spent in seconds.items()}
 
 
 def _refuse_skip(report: Any) -> Any:
@@ -84,10 +95,12 @@ def _where(report: Any) -> str:
     return f"{' > '.join(lines[-4:])} {crash.strip().partition(chr(10))[0]}".strip()[:_WIDTH]
 
 
-def told(reports: list[dict[str, Any]]) -> str:
-    """The failures of all runs, then one line in pytest's words for their counts."""
+def summary_of(reports: list[dict[str, Any]]) -> str:
+    """The files that took longest, the failures of all runs, then one line in pytest's words for their counts."""
     failures = [failure for report in reports for failure in report["failures"]]
-    lines: list[str] = []
+    seconds = {name: spent for report in reports for name, spent in report.get("seconds", {}).items()}
+    longest = sorted(seconds.items(), key=lambda one: -one[1])[:_FILES]
+    lines = [f"{spent:6.0f} s  {name}" for name, spent in longest if spent >= _LONG_S]
     for test, text, _ in failures[:_TESTS]:
         lines += [f"===== FAILED {test}", *text]
     if len(failures) > 1:
@@ -121,4 +134,4 @@ def read_reports(path: Path) -> list[dict[str, Any]]:
 
 if __name__ == "__main__":
     every = [report for name in sys.argv[1:] for report in read_reports(Path(name))]
-    sys.stdout.write(told(every) + "\n")
+    sys.stdout.write(summary_of(every) + "\n")

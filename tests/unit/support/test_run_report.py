@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from support import run_report
-from support.run_report import read_reports, told
+from support.run_report import read_reports, summary_of
 
 TESTS = """
 import sys
@@ -125,7 +125,7 @@ def test_counts_of_several_runs_add_up_and_many_failures_stay_readable() -> None
     first, second = {"passed": 2}, {"passed": 3, "failed": 300}
     reports = [{"counts": first, "failures": []}, {"counts": second, "failures": many}]
 
-    lines = told(reports).splitlines()
+    lines = summary_of(reports).splitlines()
 
     assert lines[-1] == "===== 300 failed, 5 passed ====="
     assert "why 9" in lines
@@ -136,7 +136,7 @@ def test_counts_of_several_runs_add_up_and_many_failures_stay_readable() -> None
 
 @pytest.mark.parametrize("reports", [[], [{"counts": {}, "failures": []}]])
 def test_nothing_that_ran_is_said_so(reports: list[dict[str, object]]) -> None:
-    assert told(reports) == "===== no tests ran ====="
+    assert summary_of(reports) == "===== no tests ran ====="
 
 
 def test_what_vitest_counted_is_told_as_well(tmp_path: Path) -> None:
@@ -153,7 +153,17 @@ def test_what_vitest_counted_is_told_as_well(tmp_path: Path) -> None:
     }
     report = tmp_path / "frontend.vitest.report"
     report.write_text(json.dumps(run))
-    lines = told(read_reports(report)).splitlines()
+    lines = summary_of(read_reports(report)).splitlines()
     assert lines[-1] == "===== 1 failed, 1 error, 3 passed, 2 skipped ====="
     assert lines[:3] == ["===== FAILED sums.spec.ts::takes away", "expected 1", "to be 2"]
     assert "no such module" in lines
+
+
+def test_the_files_that_take_longest_stand_first() -> None:
+    reports = [
+        {"counts": {"passed": 2}, "failures": [], "seconds": {"a.py": 9.0, "b.py": 0.4}},
+        {"counts": {"passed": 1}, "failures": [], "seconds": {"c.py": 30.2}},
+    ]
+    lines = summary_of(reports).splitlines()
+    assert lines[:2] == ["    30 s  c.py", "     9 s  a.py"]
+    assert len(lines) == 3, "short ones are left out"
