@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from backend_api.web.fetch import guarded_network
-from backend_api.web.fetch.errors import AddressRefusedError, FetchFailedError
-from backend_api.web.fetch.guarded_client import FetchLimits, GuardedClient, guarded_client
-from backend_api.web.fetch.resolver import SystemResolver
-from backend_api.web.fetch.rules import FetchRules, allowed_hosts
+from backend_api.kit.untrusted import guarded_network
+from backend_api.kit.untrusted.errors import AddressRefusedError, FetchFailedError
+from backend_api.kit.untrusted.guarded_client import FetchLimits, GuardedClient, guarded_client
+from backend_api.kit.untrusted.resolver import SystemResolver
+from backend_api.kit.untrusted.rules import FetchRules, allowed_hosts
 from support.sites import PUBLIC, LoopbackNetwork, Names, Site, certified, site
 
 LIMITS = FetchLimits(body_bytes=64 * 1024, whole_s=10.0)

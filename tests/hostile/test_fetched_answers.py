@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from backend_api.web.fetch.errors import FetchFailedError, FetchTooLargeError
-from backend_api.web.fetch.guarded_client import (
+from backend_api.kit.untrusted.errors import FetchFailedError, FetchTooLargeError
+from backend_api.kit.untrusted.guarded_client import (
     AT_ONCE,
     AT_ONCE_OF_OWNER,
     FetchLimits,
     GuardedClient,
     guarded_client,
 )
-from backend_api.web.fetch.resolver import lookups_of
-from backend_api.web.fetch.rules import FetchRules
+from backend_api.kit.untrusted.resolver import lookups_of
+from backend_api.kit.untrusted.rules import FetchRules
 from support.sites import PUBLIC, Answer, LoopbackNetwork, Names, Site, site
 
 LIMIT = 256 * 1024

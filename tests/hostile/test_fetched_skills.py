@@ -13,13 +13,13 @@ import pytest
 
 from backend_api.kit.errors import DomainError
 from backend_api.kit.ids import UserId
+from backend_api.kit.untrusted.guarded_client import guarded_client
+from backend_api.kit.untrusted.rules import FetchRules
 from backend_api.skills.application.own_skills import OwnSkills
 from backend_api.skills.domain.entity import MAX_ARCHIVE_BYTES
 from backend_api.skills.library.downloads import FetchedSkills
 from backend_api.skills.library.library import read_library
 from backend_api.skills.module import skill_installer
-from backend_api.web.fetch.guarded_client import guarded_client
-from backend_api.web.fetch.rules import FetchRules
 from support.memory.skills import MemorySkillStore
 from support.sites import PUBLIC, Answer, LoopbackNetwork, Names, site
 

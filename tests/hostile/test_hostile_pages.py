@@ -9,8 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from backend_api.kit.untrusted.guarded_client import Fetched
 from backend_api.web.fetch import page_text
-from backend_api.web.fetch.guarded_client import Fetched
 from backend_api.web.fetch.page_text import MAX_TEXT_CHARACTERS, PageReader, UnreadableError
 from backend_api.web.tools.web_fetch import LIMITS
 

@@ -31,6 +31,8 @@ from backend_api.kit.masking import Mask
 from backend_api.kit.mongo.database import Database
 from backend_api.kit.notifier import Notifier
 from backend_api.kit.signed_tokens import Signing
+from backend_api.kit.untrusted.guarded_client import guarded_client
+from backend_api.kit.untrusted.rules import FetchRules, allowed_hosts
 from backend_api.main.app import Wire, create_app
 from backend_api.main.modules import MODULES
 from backend_api.main.runtime import running
@@ -52,9 +54,7 @@ from backend_api.sandboxes.ports import ReadChoices, Workspace
 from backend_api.sandboxes.tool_api.endpoints import Endpoints
 from backend_api.settings.mongo.user_settings import MongoSettingsStore
 from backend_api.skills.library.library import read_library
-from backend_api.web.fetch.guarded_client import guarded_client
 from backend_api.web.fetch.module import FETCH
-from backend_api.web.fetch.rules import FetchRules, allowed_hosts
 from contracts.sandboxes import EndpointToken
 from support.backend_stores import redis_channels
 from support.listening import on_loopback

@@ -9,12 +9,12 @@ from typing import Any
 from respx import MockRouter
 
 from backend_api.kit.ids import UserId
+from backend_api.kit.untrusted.guarded_client import guarded_transport
+from backend_api.kit.untrusted.rules import FetchRules
 from backend_api.mcp.client.network import Network, Networks
 from backend_api.mcp.domain.entity import McpServer, McpTarget
 from backend_api.mcp.domain.sign_in import AuthorizationRequest, PendingSignIn, binding_of
 from backend_api.mcp.oauth.authorizer import OAuthAuthorizer
-from backend_api.web.fetch.guarded_client import guarded_transport
-from backend_api.web.fetch.rules import FetchRules
 
 ANNA = UserId("anna")
 REDIRECT = "https://chat.example.org/api/mcp/oauth/callback"

@@ -6,14 +6,14 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from backend_api.kit.untrusted.guarded_client import guarded_client
+from backend_api.kit.untrusted.rules import FetchRules, allowed_hosts
 from backend_api.research.papers import Papers
 from backend_api.research.ports import Keys, Rate
 from backend_api.research.programs.running import TextPrograms
 from backend_api.research.reading import PaperTexts
 from backend_api.research.sources.registry import SOURCES
 from backend_api.research.web import PaperFiles, Web
-from backend_api.web.fetch.guarded_client import guarded_client
-from backend_api.web.fetch.rules import FetchRules, allowed_hosts
 from support.research.fake_sources import Fakes, fake_sources
 
 CONTACT = "librarian@example.org"

@@ -18,6 +18,8 @@ from backend_api.identity.application.limits import Limits
 from backend_api.identity.ports import RateLimiter
 from backend_api.kit.redis.client import Redis
 from backend_api.kit.settings import Names
+from backend_api.kit.untrusted.guarded_client import guarded_transport
+from backend_api.kit.untrusted.rules import AllowedHost, FetchRules, allowed_hosts
 from backend_api.mcp.application.change_servers import ChangeMcpServers
 from backend_api.mcp.application.list_tools import ListMcpTools
 from backend_api.mcp.application.own_servers import ServersOfUsers
@@ -45,8 +47,6 @@ from backend_api.module import Module, Parts, Planned
 from backend_api.sandboxes.ports import Sandboxes
 from backend_api.sandboxes.tool_api.endpoints import Endpoints
 from backend_api.settings.ports import SecretBox
-from backend_api.web.fetch.guarded_client import guarded_transport
-from backend_api.web.fetch.rules import AllowedHost, FetchRules, allowed_hosts
 
 AT_ONCE = 2_000
 """Connections of a process: a server with a stream has several for the length of a run."""

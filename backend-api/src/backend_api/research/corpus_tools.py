@@ -12,11 +12,11 @@ from backend_api.agent.tool import Done, Tool, ToolCall
 from backend_api.agent.tools.local import Arguments, Line, local_tool
 from backend_api.kit.errors import ConflictError, InvalidError, NotFoundError, TooLargeError, UpstreamError
 from backend_api.kit.ids import UserId
+from backend_api.kit.untrusted.resolver import lookups_of
 from backend_api.research.corpus import Corpus
 from backend_api.research.domain import MAX_NOTES_CHARACTERS, MAX_TAGS, Filter, RecordId
 from backend_api.research.identity import MAX_ID_CHARACTERS, parse_id
 from backend_api.research.listing import UNTRUSTED, record_text, records_text
-from backend_api.web.fetch.resolver import lookups_of
 
 DEADLINE_MS = 60_000
 _RECORD = "The id of the record, as corpus_list tells it."

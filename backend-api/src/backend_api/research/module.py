@@ -13,6 +13,8 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from backend_api.agent.model import ModelInfo
 from backend_api.agent.tools.local import LocalTools
 from backend_api.kit.redis.client import Redis
+from backend_api.kit.untrusted.guarded_client import GuardedClient
+from backend_api.kit.untrusted.resolver import lookups_of, owner_of_lookups
 from backend_api.module import Module, Parts, Planned
 from backend_api.research.application import Research
 from backend_api.research.corpus import Corpus
@@ -37,8 +39,6 @@ from backend_api.research.sources.shipped import SHIPPED
 from backend_api.research.tools import Budget, paper_tools
 from backend_api.research.web import PaperFiles, Web
 from backend_api.settings.application.open_settings import OpenSettings
-from backend_api.web.fetch.guarded_client import GuardedClient
-from backend_api.web.fetch.resolver import lookups_of, owner_of_lookups
 
 MAX_CALLS = 100
 _NAMES = frozenset(source.name for source in (*SOURCES, *LINK_SOURCES))

@@ -12,13 +12,13 @@ from pydantic import Field
 from backend_api.agent.tool import Done, Tool, ToolCall
 from backend_api.agent.tools.local import Arguments, Line, local_tool
 from backend_api.kit.errors import InvalidError, NotFoundError, UpstreamError
+from backend_api.kit.untrusted.resolver import lookups_of
 from backend_api.research.findings import ReadTexts
 from backend_api.research.identity import MAX_ID_CHARACTERS, parse_id
 from backend_api.research.listing import UNTRUSTED, displayed, linked, listed, read_text, whole
 from backend_api.research.papers import Found, Papers
 from backend_api.research.ports import Answers, Query
 from backend_api.research.reading import PaperTexts
-from backend_api.web.fetch.resolver import lookups_of
 
 DEADLINE_MS = 90_000
 READ_DEADLINE_MS = 180_000

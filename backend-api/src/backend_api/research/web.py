@@ -9,9 +9,9 @@ from urllib.parse import urlencode, urlsplit
 
 from pydantic import TypeAdapter
 
+from backend_api.kit.untrusted.errors import AddressRefusedError, FetchFailedError, FetchTooLargeError
+from backend_api.kit.untrusted.guarded_client import Fetched, FetchLimits
 from backend_api.research.ports import File, Keys, Rate, Source, SourceFaultError, Throttle
-from backend_api.web.fetch.errors import AddressRefusedError, FetchFailedError, FetchTooLargeError
-from backend_api.web.fetch.guarded_client import Fetched, FetchLimits
 from service_kit.bounded_json import MalformedJsonError, read_json
 
 LIMITS = FetchLimits(body_bytes=8 * 1024**2, whole_s=15.0)

@@ -11,6 +11,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from backend_api.agent.tools.local import LocalTools, MainAgentTools
 from backend_api.kit.ids import UserId
 from backend_api.kit.mongo.database import Database
+from backend_api.kit.untrusted.guarded_client import GuardedClient
 from backend_api.module import Module, Parts, Planned
 from backend_api.sandboxes.tool_api.endpoints import Endpoints
 from backend_api.skills.application.add_skill import AddSkill
@@ -31,7 +32,6 @@ from backend_api.skills.ports import SkillDownloads, SkillLibrary
 from backend_api.skills.skill_folders import ToolApiSkillFolders
 from backend_api.skills.tools.install_skill import install_skill
 from backend_api.skills.tools.skills import NO_READING, SkillReading, skill_tools
-from backend_api.web.fetch.guarded_client import GuardedClient
 
 
 class SkillSettings(BaseSettings):

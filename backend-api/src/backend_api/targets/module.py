@@ -12,6 +12,7 @@ from backend_api.identity.application.limits import Limits
 from backend_api.identity.ports import RateLimiter
 from backend_api.kit.ids import SessionId
 from backend_api.kit.mongo.database import Database
+from backend_api.kit.untrusted.resolver import SystemResolver
 from backend_api.module import Module, Parts
 from backend_api.sandboxes.ports import ReadChoices
 from backend_api.settings.ports import SecretBox
@@ -28,7 +29,6 @@ from backend_api.targets.ssh.connections import HostConnections
 from backend_api.targets.ssh.hosts import SshHosts
 from backend_api.targets.ssh.keys import AsyncsshKeys
 from backend_api.targets.ssh.trial import SshTrials
-from backend_api.web.fetch.resolver import SystemResolver
 
 
 class TargetSettings(BaseSettings):

@@ -11,10 +11,10 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from backend_api.agent.tools.local import LocalTools
 from backend_api.kit.settings import checked_key
+from backend_api.kit.untrusted.guarded_client import Fetched, FetchLimits, GuardedClient
 from backend_api.module import Module, Parts, Planned
 from backend_api.settings.application.open_settings import OpenSettings
 from backend_api.settings.domain.table import SEARCH_KEYS
-from backend_api.web.fetch.guarded_client import Fetched, FetchLimits, GuardedClient
 from backend_api.web.fetch.page_text import PageReader
 from backend_api.web.search.bounded_search import search_http
 from backend_api.web.search.own_search import OwnSearch, SearchKeyTrials

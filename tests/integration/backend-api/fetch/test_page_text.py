@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from backend_api.web.fetch.guarded_client import Fetched
+from backend_api.kit.untrusted.guarded_client import Fetched
+from backend_api.kit.untrusted.resolver import lookups_of
 from backend_api.web.fetch.page_text import PageReader, PageText, UnreadableError
-from backend_api.web.fetch.resolver import lookups_of
 
 PAGE = """<!doctype html><html><head><title>Otters &amp;
  rivers</title><base href="/wiki/"><style>p{}</style><script>alert("<p>evil</p>")</script></head><body>

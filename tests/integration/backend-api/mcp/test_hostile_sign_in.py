@@ -9,6 +9,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from starlette.responses import Response, StreamingResponse
 
+from backend_api.kit.untrusted.guarded_client import guarded_transport
+from backend_api.kit.untrusted.rules import FetchRules, allowed_hosts
 from backend_api.mcp.client.network import Network, Networks
 from backend_api.mcp.domain.entity import McpServer, McpTarget
 from backend_api.mcp.domain.sign_in import (
@@ -21,8 +23,6 @@ from backend_api.mcp.domain.sign_in import (
 )
 from backend_api.mcp.oauth import authorizer as authorizing
 from backend_api.mcp.oauth.authorizer import OAuthAuthorizer
-from backend_api.web.fetch.guarded_client import guarded_transport
-from backend_api.web.fetch.rules import FetchRules, allowed_hosts
 from support.backend_stores import ANNA
 from support.oauth_servers import METADATA, OAuthServers, oauth_servers
 

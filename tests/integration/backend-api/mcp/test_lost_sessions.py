@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from backend_api.agent.tool import Done, ToolCall
+from backend_api.kit.untrusted.guarded_client import guarded_transport
+from backend_api.kit.untrusted.rules import FetchRules, allowed_hosts
 from backend_api.mcp.client.connector import McpConnections
 from backend_api.mcp.client.network import Network, Networks
 from backend_api.mcp.domain.entity import McpServer, McpTarget
 from backend_api.mcp.ports import McpConnection, McpNotCalledError, McpServerError, Place
-from backend_api.web.fetch.guarded_client import guarded_transport
-from backend_api.web.fetch.rules import FetchRules, allowed_hosts
 from support.mcp_servers import OPENED, hostile_server, listed, ordinary_server
 
 CALL = ToolCall(session_id="s", user_id="u", run_id="r", call_id="c", name="x", arguments={"a": 1, "b": 1})

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from backend_api.agent.tool import Done, ToolCall
+from backend_api.kit.untrusted.guarded_client import guarded_transport
+from backend_api.kit.untrusted.rules import FetchRules, allowed_hosts
 from backend_api.mcp.client.connector import McpConnections
 from backend_api.mcp.client.network import Network, Networks
 from backend_api.mcp.client.session import MAX_LISTED
 from backend_api.mcp.domain.entity import MAX_TOOLS, McpServer, McpTarget
 from backend_api.mcp.ports import McpConnection, McpServerError, Place
-from backend_api.web.fetch.guarded_client import guarded_transport
-from backend_api.web.fetch.rules import FetchRules, allowed_hosts
 from support.mcp_servers import OPENED, PNG, hostile_server, listed, ordinary_server
 
 SECRET = "s3cret-of-the-server-42"

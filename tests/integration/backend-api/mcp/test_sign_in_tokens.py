@@ -15,6 +15,8 @@ from starlette.responses import JSONResponse
 
 from backend_api.agent.tool import ToolCall
 from backend_api.kit.ids import UserId
+from backend_api.kit.untrusted.guarded_client import guarded_transport
+from backend_api.kit.untrusted.rules import FetchRules, allowed_hosts
 from backend_api.mcp.application.user_sign_ins import SignInsOfUsers
 from backend_api.mcp.application.user_tokens import UserTokens
 from backend_api.mcp.client.connector import McpConnections
@@ -24,8 +26,6 @@ from backend_api.mcp.domain.sign_in import PendingSignIn, SignIn, binding_of, se
 from backend_api.mcp.oauth.authorizer import OAuthAuthorizer
 from backend_api.mcp.ports import McpConnection, McpServerError, Place
 from backend_api.settings.secret_box import AesSecretBox
-from backend_api.web.fetch.guarded_client import guarded_transport
-from backend_api.web.fetch.rules import FetchRules, allowed_hosts
 from support.mcp_servers import ordinary_server
 from support.memory.mcp_sign_ins import MemorySignIns
 from support.memory.store import MemoryStore

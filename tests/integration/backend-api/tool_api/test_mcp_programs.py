@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from backend_api.agent.tool import ToolCall
+from backend_api.kit.untrusted.guarded_client import guarded_transport
+from backend_api.kit.untrusted.rules import FetchRules
 from backend_api.mcp.client.connector import McpConnections
 from backend_api.mcp.client.network import Network, Networks
 from backend_api.mcp.domain.entity import McpServer, McpTarget
@@ -18,8 +20,6 @@ from backend_api.mcp.mcp_programs import McpPrograms
 from backend_api.mcp.ports import McpConnection, McpServerError, Place
 from backend_api.sandboxes.domain.entity import Sandbox
 from backend_api.sandboxes.tool_api.endpoints import Endpoints
-from backend_api.web.fetch.guarded_client import guarded_transport
-from backend_api.web.fetch.rules import FetchRules
 from support.endpoint import RunningEndpoint, await_true, processes_with
 from support.mcp_program import program_config
 from support.same_sandbox import SameSandbox

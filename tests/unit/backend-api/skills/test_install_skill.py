@@ -14,6 +14,8 @@ from backend_api.agent.tool import Done
 from backend_api.agent.tools.local import LocalTools, MainAgentTools
 from backend_api.kit.errors import UpstreamError
 from backend_api.kit.ids import UserId
+from backend_api.kit.untrusted.errors import AddressRefusedError, FetchFailedError, FetchTooLargeError
+from backend_api.kit.untrusted.guarded_client import Fetched, FetchLimits
 from backend_api.skills.application.add_skill import AddSkill
 from backend_api.skills.application.install_skill import InstallSkill
 from backend_api.skills.application.own_skills import OwnSkills
@@ -24,8 +26,6 @@ from backend_api.skills.library.downloads import FetchedSkills
 from backend_api.skills.library.library import read_library
 from backend_api.skills.ports import SkillDownload
 from backend_api.skills.tools.install_skill import install_skill
-from backend_api.web.fetch.errors import AddressRefusedError, FetchFailedError, FetchTooLargeError
-from backend_api.web.fetch.guarded_client import Fetched, FetchLimits
 from support.memory.skills import MemorySkillStore
 from support.scripted import ANY, call_tool
 

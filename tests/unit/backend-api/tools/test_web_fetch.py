@@ -6,8 +6,8 @@ import pytest
 
 from backend_api.agent.tool import Done
 from backend_api.agent.tools.local import LocalTools
-from backend_api.web.fetch.errors import AddressRefusedError, FetchFailedError, FetchTooLargeError
-from backend_api.web.fetch.guarded_client import Fetched, FetchLimits
+from backend_api.kit.untrusted.errors import AddressRefusedError, FetchFailedError, FetchTooLargeError
+from backend_api.kit.untrusted.guarded_client import Fetched, FetchLimits
 from backend_api.web.fetch.page_text import PageReader
 from backend_api.web.tools.web_fetch import web_fetch
 from support.scripted import ANY, call_tool

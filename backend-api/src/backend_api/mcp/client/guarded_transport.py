@@ -14,12 +14,12 @@ from typing import Any
 import httpx
 import httpx2
 
+from backend_api.kit.untrusted.errors import AddressRefusedError, FetchFailedError, HostRefusedError
+from backend_api.kit.untrusted.resolver import lookups_of
+from backend_api.kit.untrusted.rules import FetchRules
 from backend_api.mcp.client.lost_sessions import SESSION_HEADER, SessionLoss, session_loss
 from backend_api.mcp.client.traffic import CountedAnswer, TooMuchError, Traffic
 from backend_api.mcp.domain.entity import McpCause
-from backend_api.web.fetch.errors import AddressRefusedError, FetchFailedError, HostRefusedError
-from backend_api.web.fetch.resolver import lookups_of
-from backend_api.web.fetch.rules import FetchRules
 
 _BEARER = re.compile(r"\bbearer\b", re.IGNORECASE)
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import httpx
 
+from backend_api.kit.untrusted.rules import FetchRules
 from backend_api.mcp.domain.entity import Source
-from backend_api.web.fetch.rules import FetchRules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

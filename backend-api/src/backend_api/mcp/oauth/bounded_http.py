@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager
 
 import httpx2
 
+from backend_api.kit.untrusted.errors import AddressRefusedError
+from backend_api.kit.untrusted.rules import PORTS, FetchRules
 from backend_api.mcp.client.guarded_transport import GuardedTransport, Refusals
 from backend_api.mcp.client.network import Network
 from backend_api.mcp.domain.sign_in import McpSignInError
-from backend_api.web.fetch.errors import AddressRefusedError
-from backend_api.web.fetch.rules import PORTS, FetchRules
 
 CONNECT_S = 5.0
 MAX_BYTES = 256 * 1024

@@ -6,12 +6,12 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from backend_api.kit.ids import UserId
+from backend_api.kit.untrusted.errors import FetchFailedError
+from backend_api.kit.untrusted.guarded_client import Fetched, FetchLimits
+from backend_api.kit.untrusted.resolver import lookups_of
 from backend_api.skills.domain.entity import MAIN, MAX_ARCHIVE_BYTES
 from backend_api.skills.domain.errors import SkillRefusedError
 from backend_api.skills.ports import SkillDownload
-from backend_api.web.fetch.errors import FetchFailedError
-from backend_api.web.fetch.guarded_client import Fetched, FetchLimits
-from backend_api.web.fetch.resolver import lookups_of
 
 LIMITS = FetchLimits(body_bytes=MAX_ARCHIVE_BYTES, whole_s=30.0)
 ACCEPT = "application/zip, text/markdown;q=0.9, */*;q=0.5"

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 
 import asyncssh
 
+from backend_api.kit.untrusted.addresses import address_of, is_public
+from backend_api.kit.untrusted.errors import FetchFailedError
+from backend_api.kit.untrusted.resolver import Resolve, lookups_of
 from backend_api.targets.domain import HostKey, SshAccess, SshHost
 from backend_api.targets.errors import (
     HostAddressRefusedError,
@@ -18,9 +21,6 @@ from backend_api.targets.errors import (
     HostUnreachableError,
     SignInRefusedError,
 )
-from backend_api.web.fetch.addresses import address_of, is_public
-from backend_api.web.fetch.errors import FetchFailedError
-from backend_api.web.fetch.resolver import Resolve, lookups_of
 
 CONNECT_S = 10.0
 SIGN_IN_S = 15.0

@@ -10,9 +10,9 @@ from pydantic import SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from backend_api.kit.settings import Names
+from backend_api.kit.untrusted.guarded_client import guarded_client
+from backend_api.kit.untrusted.rules import FetchRules, allowed_hosts
 from backend_api.module import Module, Parts, Planned
-from backend_api.web.fetch.guarded_client import guarded_client
-from backend_api.web.fetch.rules import FetchRules, allowed_hosts
 
 
 class FetchSettings(BaseSettings):

@@ -14,9 +14,9 @@ from pathlib import Path
 from chardetng_py.detector import EncodingDetector
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from backend_api.web.fetch.guarded_client import Fetched
-from backend_api.web.fetch.resolver import owner_of_lookups
-from backend_api.web.fetch.shares import Shares
+from backend_api.kit.untrusted.guarded_client import Fetched
+from backend_api.kit.untrusted.resolver import owner_of_lookups
+from backend_api.kit.untrusted.shares import Shares
 from service_kit.programs import ProgramStart, TooMuchOutputError, run_program
 
 MAX_TEXT_CHARACTERS = 1_000_000

@@ -8,11 +8,11 @@ from pydantic import Field
 
 from backend_api.agent.tool import Done, Tool, ToolCall
 from backend_api.agent.tools.local import Arguments, local_tool
-from backend_api.web.fetch.errors import AddressRefusedError, FetchFailedError, FetchTooLargeError
-from backend_api.web.fetch.guarded_client import Fetched, FetchLimits
+from backend_api.kit.untrusted.errors import AddressRefusedError, FetchFailedError, FetchTooLargeError
+from backend_api.kit.untrusted.guarded_client import Fetched, FetchLimits
+from backend_api.kit.untrusted.resolver import lookups_of
+from backend_api.kit.untrusted.rules import MAX_URL_CHARACTERS
 from backend_api.web.fetch.page_text import PageReader, PageText, UnreadableError
-from backend_api.web.fetch.resolver import lookups_of
-from backend_api.web.fetch.rules import MAX_URL_CHARACTERS
 
 LIMITS = FetchLimits(body_bytes=5 * 1024 * 1024, whole_s=20.0)
 DEADLINE_MS = 40_000

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from backend_api.web.fetch.addresses import address_of, is_public
-from backend_api.web.fetch.errors import AddressRefusedError, HostRefusedError
+from backend_api.kit.untrusted.addresses import address_of, is_public
+from backend_api.kit.untrusted.errors import AddressRefusedError, HostRefusedError
 
 MAX_URL_CHARACTERS = 4_096
 PORTS = {"http": 80, "https": 443}

@@ -11,13 +11,13 @@ import httpx2
 import pytest
 
 from backend_api.agent.tools.local import LocalTools
+from backend_api.kit.untrusted.errors import FetchFailedError
+from backend_api.kit.untrusted.guarded_client import Fetched, FetchLimits
+from backend_api.kit.untrusted.resolver import AT_ONCE_OF_OWNER, SystemResolver, lookups_of, owner_of_lookups
+from backend_api.kit.untrusted.rules import FetchRules
 from backend_api.mcp.client.guarded_transport import GuardedTransport, Refusals
 from backend_api.skills.library.downloads import FetchedSkills
-from backend_api.web.fetch.errors import FetchFailedError
-from backend_api.web.fetch.guarded_client import Fetched, FetchLimits
 from backend_api.web.fetch.page_text import PageReader
-from backend_api.web.fetch.resolver import AT_ONCE_OF_OWNER, SystemResolver, lookups_of, owner_of_lookups
-from backend_api.web.fetch.rules import FetchRules
 from backend_api.web.tools.web_fetch import web_fetch
 from support.scripted import call_tool
 

@@ -6,7 +6,7 @@ import zlib
 
 import httpx
 
-from backend_api.web.fetch.errors import FetchFailedError, FetchTooLargeError
+from backend_api.kit.untrusted.errors import FetchFailedError, FetchTooLargeError
 from service_kit.amounts import size_text
 from service_kit.bounded_http import Bounds, RefusedAnswerError, StreamedAnswer
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend_api.web.fetch.addresses import address_of, is_public
+from backend_api.kit.untrusted.addresses import address_of, is_public
 
 PRIVATE = st.one_of(
     *(

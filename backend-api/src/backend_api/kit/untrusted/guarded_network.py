@@ -7,10 +7,10 @@ from typing import cast
 
 import httpcore
 
-from backend_api.web.fetch.addresses import address_of
-from backend_api.web.fetch.errors import AddressRefusedError
-from backend_api.web.fetch.resolver import Resolve
-from backend_api.web.fetch.rules import FetchRules
+from backend_api.kit.untrusted.addresses import address_of
+from backend_api.kit.untrusted.errors import AddressRefusedError
+from backend_api.kit.untrusted.resolver import Resolve
+from backend_api.kit.untrusted.rules import FetchRules
 
 MOST_TRIED = 4
 """Of the addresses of a name."""

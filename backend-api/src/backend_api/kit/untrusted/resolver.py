@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from backend_api.web.fetch.errors import FetchFailedError
-from backend_api.web.fetch.shares import Shares
+from backend_api.kit.untrusted.errors import FetchFailedError
+from backend_api.kit.untrusted.shares import Shares
 
 AT_ONCE = 32
 """Look-ups of a process, each in a thread."""

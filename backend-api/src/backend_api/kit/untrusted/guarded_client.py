@@ -13,13 +13,13 @@ import httpcore
 import httpx
 
 from backend_api.kit.tls import trusted_certificates
-from backend_api.web.fetch.bodies import ENCODINGS, whole_body
-from backend_api.web.fetch.errors import FetchFailedError
-from backend_api.web.fetch.guarded_network import AddressGuard, GuardedNetwork
-from backend_api.web.fetch.resolver import Resolve, SystemResolver, owner_of_lookups
-from backend_api.web.fetch.rules import FetchRules
-from backend_api.web.fetch.shares import Shares
-from backend_api.web.fetch.transport import PoolTransport
+from backend_api.kit.untrusted.bodies import ENCODINGS, whole_body
+from backend_api.kit.untrusted.errors import FetchFailedError
+from backend_api.kit.untrusted.guarded_network import AddressGuard, GuardedNetwork
+from backend_api.kit.untrusted.resolver import Resolve, SystemResolver, owner_of_lookups
+from backend_api.kit.untrusted.rules import FetchRules
+from backend_api.kit.untrusted.shares import Shares
+from backend_api.kit.untrusted.transport import PoolTransport
 from service_kit.amounts import duration_text
 
 MOST_REDIRECTS = 5

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend_api.web.fetch.addresses import is_public
-from backend_api.web.fetch.errors import AddressRefusedError
-from backend_api.web.fetch.rules import AllowedHost, FetchRules, allowed_hosts
+from backend_api.kit.untrusted.addresses import is_public
+from backend_api.kit.untrusted.errors import AddressRefusedError
+from backend_api.kit.untrusted.rules import AllowedHost, FetchRules, allowed_hosts
 
 RULES = FetchRules()
 FORMS = (
