@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 
 import pytest
 
-from backend_api.web.search import bounded_search
-from backend_api.web.search.bounded_search import search_http
+from backend_api.kit.untrusted.api_client import ApiClient, api_client
+from backend_api.web.search.asking import MAX_BYTES
 from backend_api.web.search.provider import SearchUnavailableError
 from support.search_providers import PROVIDERS, Build
 
@@ -57,6 +57,10 @@ async def provider(piece: bytes, pause_s: float, head: bytes = HEAD) -> AsyncGen
         server.close()
 
 
+def search_http(whole_s: float = 15.0) -> AbstractAsyncContextManager[ApiClient]:
+    return api_client(whole_s=whole_s, body_bytes=MAX_BYTES)
+
+
 @pytest.fixture(params=PROVIDERS)
 def build(request: pytest.FixtureRequest) -> Build:
     return PROVIDERS[request.param]
@@ -69,12 +73,11 @@ async def test_an_answer_without_end_is_left_early(build: Build) -> None:
                 await build(http, running.address).search("q", limit=5)
             await running.left.wait()
     # What is on its way in buffers of the system counts as sent.
-    assert running.sent < 10 * bounded_search.MAX_BYTES
+    assert running.sent < 10 * MAX_BYTES
 
 
-async def test_an_answer_that_drips_ends_at_the_deadline(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded_search, "DEADLINE_S", 1.0)
-    async with provider(b"x", 0.05) as running, search_http() as http:
+async def test_an_answer_that_drips_ends_at_the_deadline(build: Build) -> None:
+    async with provider(b"x", 0.05) as running, search_http(1.0) as http:
         # Without one it would go on for as long as anybody waits.
         async with asyncio.timeout(20):
             with pytest.raises(SearchUnavailableError, match="in time"):
@@ -82,11 +85,8 @@ async def test_an_answer_that_drips_ends_at_the_deadline(build: Build, monkeypat
             await running.left.wait()
 
 
-async def test_a_search_that_is_stopped_ends_long_before_its_deadline_with_its_connection(
-    build: Build, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(bounded_search, "DEADLINE_S", 60.0)
-    async with provider(b"x", 0.05) as running, search_http() as http:
+async def test_a_search_that_is_stopped_ends_long_before_its_deadline_with_its_connection(build: Build) -> None:
+    async with provider(b"x", 0.05) as running, search_http(60.0) as http:
         searching = asyncio.create_task(build(http, running.address).search("q", limit=5))
         await asyncio.wait_for(running.asked.wait(), 20)
         searching.cancel()
@@ -102,4 +102,4 @@ async def test_of_a_redirect_nothing_is_read_and_redirects_end(build: Build) -> 
         async with search_http() as http, asyncio.timeout(10):
             with pytest.raises(SearchUnavailableError, match="elsewhere"):
                 await build(http, running.address).search("q", limit=5)
-    assert running.sent < 10 * bounded_search.MAX_BYTES
+    assert running.sent < 10 * MAX_BYTES

@@ -31,6 +31,7 @@ from backend_api.kit.masking import Mask
 from backend_api.kit.mongo.database import Database
 from backend_api.kit.notifier import Notifier
 from backend_api.kit.signed_tokens import Signing
+from backend_api.kit.untrusted.api_client import ApiClient
 from backend_api.kit.untrusted.guarded_client import guarded_client
 from backend_api.kit.untrusted.rules import FetchRules, allowed_hosts
 from backend_api.main.app import Wire, create_app
@@ -55,6 +56,7 @@ from backend_api.sandboxes.tool_api.endpoints import Endpoints
 from backend_api.settings.mongo.user_settings import MongoSettingsStore
 from backend_api.skills.library.library import read_library
 from backend_api.web.fetch.module import FETCH
+from backend_api.web.search.asking import DEADLINE_S, MAX_BYTES
 from contracts.sandboxes import EndpointToken
 from support.backend_stores import redis_channels
 from support.listening import on_loopback
@@ -263,7 +265,7 @@ async def run_gateway(
             "sandbox_apps": apps or NoApps(),
             "file_editor": MemoryFileEditor(workspace),
             "terminals": terminals or MemoryTerminals(),
-            "search_client": search,
+            "search_client": ApiClient(search, whole_s=DEADLINE_S, body_bytes=MAX_BYTES),
             "shared_mcp": shared_mcp,
             **({} if mcp_hosts else {"mcp_connector": mcp_connections or NoMcpServers()}),
             "required": dict[str, Probe](),

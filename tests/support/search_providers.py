@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import httpx
-
+from backend_api.kit.untrusted.api_client import ApiClient
 from backend_api.web.search.brave import BraveSearch
 from backend_api.web.search.custom import CustomSearch
 from backend_api.web.search.duckduckgo import DuckDuckGoSearch
@@ -16,7 +15,7 @@ from backend_api.web.search.tavily import TavilySearch
 
 NOTHING = b'{"results": [], "organic": [], "web": {"results": []}}'
 """As any of them says that it found nothing."""
-Build = Callable[[httpx.AsyncClient, str], SearchProvider]
+Build = Callable[[ApiClient, str], SearchProvider]
 PROVIDERS: dict[str, Build] = {
     "duckduckgo": lambda http, address: DuckDuckGoSearch(http, address=address),
     "tavily": lambda http, address: TavilySearch(http, "key", address=address),

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 
-import httpx
 from pydantic import SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from backend_api.agent.tools.local import LocalTools
 from backend_api.kit.settings import checked_key
+from backend_api.kit.untrusted.api_client import ApiClient, api_client
 from backend_api.kit.untrusted.guarded_client import Fetched, FetchLimits, GuardedClient
 from backend_api.module import Module, Parts, Planned
 from backend_api.settings.application.open_settings import OpenSettings
 from backend_api.settings.domain.table import SEARCH_KEYS
 from backend_api.web.fetch.page_text import PageReader
-from backend_api.web.search.bounded_search import search_http
+from backend_api.web.search.asking import DEADLINE_S, MAX_BYTES
 from backend_api.web.search.own_search import OwnSearch, SearchKeyTrials
 from backend_api.web.search.provider import Hit
 from backend_api.web.search.registry import SearchSettings, check_search, own_keys, search_provider
@@ -79,11 +79,11 @@ async def open_web(
     settings: WebSettings,
     open_settings: OpenSettings,
     fetcher: GuardedClient,
-    search_client: httpx.AsyncClient | None = None,
+    search_client: ApiClient | None = None,
 ) -> AsyncGenerator[Parts]:
     """Its port `search_trials` tries keys of users."""
     async with AsyncExitStack() as stack:
-        http = search_client or await stack.enter_async_context(search_http())
+        http = search_client or await stack.enter_async_context(api_client(whole_s=DEADLINE_S, body_bytes=MAX_BYTES))
         given = settings.search
         search, own = search_provider(given, http), OwnSearch(open_settings, http, own_keys(given.search_provider))
         tools = [*([web_search(search, own)] if search is not None else []), web_fetch(fetcher, PageReader())]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 
-import httpx
 import pytest
 
-from backend_api.web.search.bounded_search import search_http
+from backend_api.kit.untrusted.api_client import ApiClient, api_client
+from backend_api.web.search.asking import DEADLINE_S, MAX_BYTES
 
 
 @pytest.fixture
-async def http() -> AsyncGenerator[httpx.AsyncClient]:
-    async with search_http() as client:
+async def http() -> AsyncGenerator[ApiClient]:
+    async with api_client(whole_s=DEADLINE_S, body_bytes=MAX_BYTES) as client:
         yield client

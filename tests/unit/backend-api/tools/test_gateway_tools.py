@@ -17,6 +17,7 @@ from backend_api.agent.tools.think import THINK
 from backend_api.agent.tools.utc_now import utc_now
 from backend_api.computers.tools import SignedLink, generate_download_url
 from backend_api.kit.ids import UserId
+from backend_api.kit.untrusted.api_client import ApiClient
 from backend_api.runs.capabilities import capabilities
 from backend_api.sandboxes.domain.entity import Sandbox
 from backend_api.sandboxes.domain.errors import FileMissingError, SandboxLostError, SandboxUnavailableError
@@ -81,13 +82,13 @@ async def test_a_link_is_made_and_its_fault_is_a_result() -> None:
     assert (missing.success, missing.output) == (False, "There is no file none.")
 
 
-async def test_duckduckgo_results_are_read_from_its_page(respx_mock: MockRouter, http: httpx.AsyncClient) -> None:
+async def test_duckduckgo_results_are_read_from_its_page(respx_mock: MockRouter, http: ApiClient) -> None:
     respx_mock.route().respond(text=PAGE)
     hits = await DuckDuckGoSearch(http).search("otters", limit=5)
     assert hits == [Hit(title="Otters & rivers", url="https://example.com/a?b=1", snippet="They swim well.")]
 
 
-async def test_tavily_results_are_read(respx_mock: MockRouter, http: httpx.AsyncClient) -> None:
+async def test_tavily_results_are_read(respx_mock: MockRouter, http: ApiClient) -> None:
     body = {"results": [{"title": "T", "url": "https://t", "content": "c"}, {"title": "U", "url": "https://u"}]}
     respx_mock.route().respond(json=body)
     assert await TavilySearch(http, "key").search("q", limit=1) == [Hit(title="T", url="https://t", snippet="c")]
@@ -98,7 +99,7 @@ async def test_tavily_results_are_read(respx_mock: MockRouter, http: httpx.Async
     [httpx.ConnectError("no"), httpx.Response(429), httpx.Response(500), httpx.Response(401), httpx.Response(202)],
 )
 async def test_a_search_that_cannot_be_made_is_a_clear_result(
-    respx_mock: MockRouter, http: httpx.AsyncClient, answer: Any
+    respx_mock: MockRouter, http: ApiClient, answer: Any
 ) -> None:
     respx_mock.route().mock(side_effect=answer)
     for provider in (TavilySearch(http, "key"), DuckDuckGoSearch(http)):
@@ -122,7 +123,7 @@ async def test_search_results_are_shown_and_told() -> None:
 
 
 async def test_a_users_own_key_searches_for_that_user_from_the_next_search_on(
-    respx_mock: MockRouter, http: httpx.AsyncClient
+    respx_mock: MockRouter, http: ApiClient
 ) -> None:
     store = MemorySettingsStore(MemoryStore())
     parts = settings_parts(store)

@@ -7,11 +7,11 @@ import gzip
 import json
 from contextlib import suppress
 
-import httpx
 import pytest
 from respx import MockRouter
 
-from backend_api.web.search.bounded_search import MAX_BYTES
+from backend_api.kit.untrusted.api_client import ApiClient
+from backend_api.web.search.asking import MAX_BYTES
 from backend_api.web.search.provider import SearchProvider, SearchUnavailableError
 from support.search_providers import NOTHING, PROVIDERS
 
@@ -19,7 +19,7 @@ ADDRESS = "http://provider.example"
 
 
 @pytest.fixture(params=PROVIDERS)
-def provider(request: pytest.FixtureRequest, http: httpx.AsyncClient) -> SearchProvider:
+def provider(request: pytest.FixtureRequest, http: ApiClient) -> SearchProvider:
     return PROVIDERS[request.param](http, ADDRESS)
 
 
@@ -97,7 +97,7 @@ async def test_a_page_in_any_coding_of_characters_is_a_page(
     ],
 )
 async def test_a_result_is_three_lines_and_leads_to_a_page(
-    respx_mock: MockRouter, http: httpx.AsyncClient, name: str, wrapped: str, url: str, snippet: str
+    respx_mock: MockRouter, http: ApiClient, name: str, wrapped: str, url: str, snippet: str
 ) -> None:
     page = {url: "https://a", "title": "a\n2. forged\n" + "x" * 9_000, snippet: "b\n" * 9_000}
     others = [{url: one} for one in ("javascript:alert(1)", "https://a\nb", "https://" + "a" * 9_000, "file:///etc", 7)]
@@ -107,7 +107,7 @@ async def test_a_result_is_three_lines_and_leads_to_a_page(
     assert "\n" not in hit.title + hit.snippet
 
 
-async def test_a_page_of_nothing_but_tags_keeps_nobody_waiting(respx_mock: MockRouter, http: httpx.AsyncClient) -> None:
+async def test_a_page_of_nothing_but_tags_keeps_nobody_waiting(respx_mock: MockRouter, http: ApiClient) -> None:
     turns = 0
 
     async def other() -> None:

@@ -9,10 +9,12 @@ import pytest
 from respx import MockRouter
 
 from backend_api.kit.ids import UserId
+from backend_api.kit.untrusted.api_client import ApiClient, api_client
 from backend_api.main.runtime import plan
 from backend_api.main.settings import SettingsError, load_settings
 from backend_api.settings.application.open_settings import bound_to
 from backend_api.settings.domain.table import SEARCH_KEYS, KeyedSearch
+from backend_api.web.search.asking import DEADLINE_S, MAX_BYTES
 from backend_api.web.search.brave import BraveSearch
 from backend_api.web.search.custom import CustomSearch
 from backend_api.web.search.duckduckgo import DuckDuckGoSearch
@@ -43,7 +45,7 @@ GOOD = "Zk3vXq81LmN0pRtYw7uBcD5eFgH2iJ4a"
 HIT = Hit(title="T", url="https://t", snippet="s")
 
 
-Build = Callable[[httpx.AsyncClient], SearchProvider]
+Build = Callable[[ApiClient], SearchProvider]
 KEYED: dict[str, Build] = {
     "tavily": lambda http: TavilySearch(http, "key-1"),
     "brave": lambda http: BraveSearch(http, "key-1"),
@@ -52,7 +54,7 @@ KEYED: dict[str, Build] = {
 }
 
 
-async def test_brave_is_asked_and_read(respx_mock: MockRouter, http: httpx.AsyncClient) -> None:
+async def test_brave_is_asked_and_read(respx_mock: MockRouter, http: ApiClient) -> None:
     asked = respx_mock.get("https://api.search.brave.com/res/v1/web/search", headers={"x-subscription-token": "key-1"})
     asked.respond(json={"web": {"results": [{"title": "T", "url": "https://t", "description": "s"}]}})
     assert await BraveSearch(http, "key-1").search("two  words " * 40, limit=3) == [HIT]
@@ -60,21 +62,19 @@ async def test_brave_is_asked_and_read(respx_mock: MockRouter, http: httpx.Async
     assert (len(sent["q"].split()), sent["count"]) == (50, "3")
 
 
-async def test_brave_says_that_nothing_was_found_by_leaving_it_out(
-    respx_mock: MockRouter, http: httpx.AsyncClient
-) -> None:
+async def test_brave_says_that_nothing_was_found_by_leaving_it_out(respx_mock: MockRouter, http: ApiClient) -> None:
     respx_mock.route().respond(json={"type": "search"})
     assert await BraveSearch(http, "key-1").search("q", limit=3) == []
 
 
-async def test_serper_is_asked_and_read(respx_mock: MockRouter, http: httpx.AsyncClient) -> None:
+async def test_serper_is_asked_and_read(respx_mock: MockRouter, http: ApiClient) -> None:
     respx_mock.post(
         "https://google.serper.dev/search", headers={"x-api-key": "key-1"}, json={"q": "q", "num": 3}
     ).respond(json={"organic": [{"title": "T", "link": "https://t", "snippet": "s"}]})
     assert await SerperSearch(http, "key-1").search("q", limit=3) == [HIT]
 
 
-async def test_searxng_is_asked_below_its_own_address_and_read(respx_mock: MockRouter, http: httpx.AsyncClient) -> None:
+async def test_searxng_is_asked_below_its_own_address_and_read(respx_mock: MockRouter, http: ApiClient) -> None:
     respx_mock.get(url="http://searxng:8080/of/search?q=a%26b&format=json").respond(
         json={"results": [{"title": "T", "url": "https://t", "content": "s"}] * 5}
     )
@@ -91,7 +91,7 @@ CAPTCHAS = (
 
 @pytest.mark.parametrize("query", ["the anomaly of the South Atlantic", "anomaly-modal__mask", "challenge-form"])
 async def test_what_is_searched_for_makes_no_captcha_of_a_page(
-    respx_mock: MockRouter, http: httpx.AsyncClient, query: str
+    respx_mock: MockRouter, http: ApiClient, query: str
 ) -> None:
     respx_mock.route().respond(text=RESULTS.format(query=query))
     assert [hit.url for hit in await DuckDuckGoSearch(http).search(query, limit=5)] == ["https://t"]
@@ -99,7 +99,7 @@ async def test_what_is_searched_for_makes_no_captcha_of_a_page(
 
 @pytest.mark.parametrize(("status", "page"), [(202, ""), *((200, page) for page in CAPTCHAS)])
 async def test_a_page_that_asks_for_a_captcha_is_told_as_that(
-    respx_mock: MockRouter, http: httpx.AsyncClient, status: int, page: str
+    respx_mock: MockRouter, http: ApiClient, status: int, page: str
 ) -> None:
     respx_mock.route().respond(status, text=f"<html>{page}</html>")
     with pytest.raises(SearchUnavailableError, match="captcha"):
@@ -115,7 +115,7 @@ async def test_a_page_that_asks_for_a_captcha_is_told_as_that(
     ],
 )
 async def test_what_is_wrong_with_a_searxng_is_said(
-    respx_mock: MockRouter, http: httpx.AsyncClient, answer: httpx.Response, words: str
+    respx_mock: MockRouter, http: ApiClient, answer: httpx.Response, words: str
 ) -> None:
     respx_mock.route().mock(answer)
     with pytest.raises(SearchUnavailableError, match=words):
@@ -123,9 +123,7 @@ async def test_what_is_wrong_with_a_searxng_is_said(
 
 
 @pytest.mark.parametrize("key", ["key-1", ""])
-async def test_a_server_of_ones_own_is_asked_as_documented(
-    respx_mock: MockRouter, http: httpx.AsyncClient, key: str
-) -> None:
+async def test_a_server_of_ones_own_is_asked_as_documented(respx_mock: MockRouter, http: ApiClient, key: str) -> None:
     asked = respx_mock.post("https://search.example/find?site=a", json={"query": "q", "max_results": 3})
     asked.respond(json={"results": [{"title": "T", "url": "https://t", "snippet": "s"}]})
     assert await CustomSearch(http, "https://search.example/find?site=a", key).search("q", limit=3) == [HIT]
@@ -145,7 +143,7 @@ async def test_a_server_of_ones_own_is_asked_as_documented(
     ],
 )
 async def test_what_is_wrong_is_told_without_the_key(
-    respx_mock: MockRouter, http: httpx.AsyncClient, name: str, status: int, fault: type[Exception]
+    respx_mock: MockRouter, http: ApiClient, name: str, status: int, fault: type[Exception]
 ) -> None:
     respx_mock.route().respond(status, text="no: key-1")
     with pytest.raises(SearchUnavailableError) as told:
@@ -156,7 +154,7 @@ async def test_what_is_wrong_is_told_without_the_key(
 
 
 async def test_what_providers_say_of_keys_in_their_own_way_is_understood(
-    respx_mock: MockRouter, http: httpx.AsyncClient
+    respx_mock: MockRouter, http: ApiClient
 ) -> None:
     respx_mock.get().respond(422, json={"error": {"code": "SUBSCRIPTION_TOKEN_INVALID"}})
     respx_mock.post().respond(400, json={"message": "Not enough credits"})
@@ -177,7 +175,7 @@ ALL = {
 
 async def test_the_first_that_is_set_searches_and_else_the_one_that_needs_nothing() -> None:
     given = dict(ALL)
-    async with httpx.AsyncClient() as http:
+    async with api_client(whole_s=DEADLINE_S, body_bytes=MAX_BYTES) as http:
         for name in ("tavily", "brave", "serper", "searxng", "custom", "duckduckgo"):
             found = search_provider(SearchSettings(**given), http)
             assert found is not None
@@ -246,7 +244,7 @@ def test_users_keys_are_for_what_the_deployment_lets_choose() -> None:
 
 
 async def test_of_several_keys_of_a_user_the_first_that_is_asked_searches_for_that_user_alone(
-    respx_mock: MockRouter, http: httpx.AsyncClient
+    respx_mock: MockRouter, http: ApiClient
 ) -> None:
     store = MemorySettingsStore(MemoryStore())
     parts = settings_parts(store)
@@ -286,7 +284,7 @@ async def test_of_several_keys_of_a_user_the_first_that_is_asked_searches_for_th
 )
 @pytest.mark.parametrize("provider", SEARCH_KEYS)
 async def test_a_key_is_tried_with_one_search(
-    respx_mock: MockRouter, http: httpx.AsyncClient, provider: KeyedSearch, answer: httpx.Response, outcome: str
+    respx_mock: MockRouter, http: ApiClient, provider: KeyedSearch, answer: httpx.Response, outcome: str
 ) -> None:
     asked = respx_mock.route().mock(answer)
     found = await SearchKeyTrials(http)(provider, "key-1")

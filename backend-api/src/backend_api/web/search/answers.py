@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
-
-import httpx
 
 from backend_api.web.search.provider import (
     Hit,
@@ -14,22 +13,23 @@ from backend_api.web.search.provider import (
     SearchUnavailableError,
     hit_of,
 )
+from service_kit.bounded_http import Answer
 
 
-def check_status(response: httpx.Response, provider: str, *, key_name: str, limits: Sequence[int] = ()) -> None:
+def check_status(response: Answer, provider: str, *, key_name: str, limits: Sequence[int] = ()) -> None:
     """`limits` are statuses of this provider's own for that. Raises `SearchUnavailableError`."""
-    if response.status_code in (401, 403):
+    if response.status in (401, 403):
         raise SearchKeyError(f"{provider} refuses the key. Check {key_name}.")
-    if response.status_code in (402, 429, *limits):
+    if response.status in (402, 429, *limits):
         raise SearchLimitError(f"{provider}'s limit is reached.")
     if not response.is_success:
-        raise SearchUnavailableError(f"{provider} answered {response.status_code}.")
+        raise SearchUnavailableError(f"{provider} answered {response.status}.")
 
 
-def members_of(response: httpx.Response, provider: str) -> dict[str, Any]:
+def members_of(response: Answer, provider: str) -> dict[str, Any]:
     """Of the object that it is. Raises `SearchUnavailableError`."""
     try:
-        found: object = response.json()
+        found: object = json.loads(response.content)
     except (ValueError, RecursionError) as error:
         raise _malformed(provider) from error
     if not isinstance(found, dict):

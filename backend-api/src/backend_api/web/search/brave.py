@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import httpx
-
+from backend_api.kit.untrusted.api_client import ApiClient
 from backend_api.web.search.answers import check_status, hits_of, inside, members_of
-from backend_api.web.search.bounded_search import ask
+from backend_api.web.search.asking import ask
 from backend_api.web.search.provider import Hit, SearchKeyError
 
 ADDRESS = "https://api.search.brave.com"
@@ -18,7 +17,7 @@ _WRONG_KEY = b"SUBSCRIPTION_TOKEN_INVALID"
 
 @dataclass(frozen=True, slots=True)
 class BraveSearch:
-    http: httpx.AsyncClient
+    http: ApiClient
     key: str = field(repr=False)
     address: str = ADDRESS
     key_name: str = "BRAVE_API_KEY"
@@ -29,7 +28,7 @@ class BraveSearch:
         headers = {"Accept": "application/json", "X-Subscription-Token": self.key}
         address = f"{self.address}/res/v1/web/search"
         response = await ask(self.http, "GET", address, "Brave", headers=headers, params=asked)
-        if response.status_code == 422 and _WRONG_KEY in response.content:
+        if response.status == 422 and _WRONG_KEY in response.content:
             raise SearchKeyError(f"Brave refuses the key. Check {self.key_name}.")
         check_status(response, "Brave", key_name=self.key_name)
         found = members_of(response, "Brave")

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import httpx
-
+from backend_api.kit.untrusted.api_client import ApiClient
 from backend_api.web.search.answers import check_status, hits_of, members_of
-from backend_api.web.search.bounded_search import ask
+from backend_api.web.search.asking import ask
 from backend_api.web.search.provider import Hit
 
 _NAME = "The search server"
@@ -19,7 +18,7 @@ _NAME = "The search server"
 
 @dataclass(frozen=True, slots=True)
 class CustomSearch:
-    http: httpx.AsyncClient
+    http: ApiClient
     address: str
     key: str = field(default="", repr=False)
     name: str = "custom"

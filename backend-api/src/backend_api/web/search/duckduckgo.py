@@ -6,9 +6,8 @@ import asyncio
 from html.parser import HTMLParser
 from urllib.parse import parse_qs, urlsplit
 
-import httpx
-
-from backend_api.web.search.bounded_search import ask
+from backend_api.kit.untrusted.api_client import ApiClient
+from backend_api.web.search.asking import ask
 from backend_api.web.search.provider import Hit, SearchUnavailableError, hit_of
 
 ADDRESS = "https://html.duckduckgo.com/html/"
@@ -19,7 +18,7 @@ CAPTCHA = "DuckDuckGo asks for a captcha. Wait, or set a key of another provider
 class DuckDuckGoSearch:
     name = "duckduckgo"
 
-    def __init__(self, http: httpx.AsyncClient, *, address: str = ADDRESS) -> None:
+    def __init__(self, http: ApiClient, *, address: str = ADDRESS) -> None:
         self._http = http
         self._address = address
 
@@ -28,10 +27,10 @@ class DuckDuckGoSearch:
         response = await ask(self._http, "POST", self._address, "DuckDuckGo", headers=headers, data={"q": query})
         # Not by what it says of its characters, which may be any coding that Python has.
         page = response.content.decode("utf-8", "replace")
-        if response.status_code == 202:
+        if response.status == 202:
             raise SearchUnavailableError(CAPTCHA)
-        if response.is_error:
-            raise SearchUnavailableError(f"DuckDuckGo answered {response.status_code}.")
+        if response.status >= 400:
+            raise SearchUnavailableError(f"DuckDuckGo answered {response.status}.")
         # Not on the event loop: a page of nothing but tags takes seconds.
         return (await asyncio.to_thread(_hits, page))[:limit]
 

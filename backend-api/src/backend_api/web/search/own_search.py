@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import httpx
-
 from backend_api.kit.ids import UserId
+from backend_api.kit.untrusted.api_client import ApiClient
 from backend_api.settings.application.open_settings import OpenSettings
 from backend_api.settings.domain.table import SEARCH_KEYS, KeyedSearch
 from backend_api.settings.ports import SearchTrialResult
@@ -27,7 +26,7 @@ class OwnSearch:
     """One read a search, so that a key acts at once. `providers` are those that users' keys are for."""
 
     open_settings: OpenSettings
-    http: httpx.AsyncClient
+    http: ApiClient
     providers: Sequence[KeyedSearch] = tuple(OWN)
 
     async def of(self, user_id: str) -> SearchProvider | None:
@@ -45,7 +44,7 @@ class OwnSearch:
 class SearchKeyTrials:
     """The port of this name: one search for one result."""
 
-    http: httpx.AsyncClient
+    http: ApiClient
 
     async def __call__(self, provider: KeyedSearch, key: str) -> SearchTrialResult:
         try:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-import httpx
-
 from backend_api.kit.http_address import HttpAddressError, check_http_address
+from backend_api.kit.untrusted.api_client import ApiClient
 from backend_api.settings.domain.table import SEARCH_KEYS, KeyedSearch
 from backend_api.web.search.brave import BraveSearch
 from backend_api.web.search.custom import CustomSearch
@@ -45,7 +44,7 @@ class SearchSettings:
 class Entry:
     """A provider; `needs` is the setting without which it can't be asked, empty for none."""
 
-    build: Callable[[httpx.AsyncClient, SearchSettings], SearchProvider]
+    build: Callable[[ApiClient, SearchSettings], SearchProvider]
     needs: str = ""
 
 
@@ -62,7 +61,7 @@ PROVIDERS: Mapping[str, Entry] = {
 }
 """Where `auto` is set, the first whose need is given."""
 
-OWN: Mapping[KeyedSearch, Callable[[httpx.AsyncClient, str, str], SearchProvider]] = {
+OWN: Mapping[KeyedSearch, Callable[[ApiClient, str, str], SearchProvider]] = {
     "tavily": lambda http, key, key_name: TavilySearch(http, key, key_name=key_name),
     "brave": lambda http, key, key_name: BraveSearch(http, key, key_name=key_name),
     "serper": lambda http, key, key_name: SerperSearch(http, key, key_name=key_name),
@@ -81,7 +80,7 @@ def check_search(given: SearchSettings) -> None:
             raise SearchSettingError(f"{name.upper()} has a character that no key has.")
 
 
-def search_provider(given: SearchSettings, http: httpx.AsyncClient) -> SearchProvider | None:
+def search_provider(given: SearchSettings, http: ApiClient) -> SearchProvider | None:
     """None where the deployment wants none. Raises `SearchSettingError`."""
     name = _provider_name(given)
     return PROVIDERS[name].build(http, given) if name != NONE else None

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import httpx
-
+from backend_api.kit.untrusted.api_client import ApiClient
 from backend_api.web.search.answers import check_status, hits_of, members_of
-from backend_api.web.search.bounded_search import ask
+from backend_api.web.search.asking import ask
 from backend_api.web.search.provider import Hit, SearchUnavailableError
 
 
@@ -15,7 +14,7 @@ from backend_api.web.search.provider import Hit, SearchUnavailableError
 class SearxngSearch:
     """`address` is that of its page."""
 
-    http: httpx.AsyncClient
+    http: ApiClient
     address: str
     name: str = "searxng"
 
@@ -24,7 +23,7 @@ class SearxngSearch:
         headers = {"Accept": "application/json"}
         address = f"{self.address.rstrip('/')}/search"
         response = await ask(self.http, "GET", address, "SearXNG", headers=headers, params=asked)
-        if response.status_code == 403:
+        if response.status == 403:
             raise SearchUnavailableError("SearXNG gives no JSON: `json` has to be in search.formats of its settings.")
         check_status(response, "SearXNG", key_name="SEARXNG_URL")
         found = members_of(response, "SearXNG")

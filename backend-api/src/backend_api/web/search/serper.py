@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import httpx
-
+from backend_api.kit.untrusted.api_client import ApiClient
 from backend_api.web.search.answers import check_status, hits_of, members_of
-from backend_api.web.search.bounded_search import ask
+from backend_api.web.search.asking import ask
 from backend_api.web.search.provider import Hit, SearchLimitError
 
 ADDRESS = "https://google.serper.dev"
@@ -16,7 +15,7 @@ _NOTHING_LEFT = b"not enough credits"
 
 @dataclass(frozen=True, slots=True)
 class SerperSearch:
-    http: httpx.AsyncClient
+    http: ApiClient
     key: str = field(repr=False)
     address: str = ADDRESS
     key_name: str = "SERPER_API_KEY"
@@ -26,7 +25,7 @@ class SerperSearch:
         headers = {"X-API-KEY": self.key}
         body = {"q": query, "num": limit}
         response = await ask(self.http, "POST", f"{self.address}/search", "Serper", headers=headers, json=body)
-        if response.status_code == 400 and _NOTHING_LEFT in response.content.lower():
+        if response.status == 400 and _NOTHING_LEFT in response.content.lower():
             raise SearchLimitError("Serper's limit is reached.")
         check_status(response, "Serper", key_name=self.key_name)
         results = members_of(response, "Serper").get("organic")

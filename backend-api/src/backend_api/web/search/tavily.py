@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import httpx
-
+from backend_api.kit.untrusted.api_client import ApiClient
 from backend_api.web.search.answers import check_status, hits_of, members_of
-from backend_api.web.search.bounded_search import ask
+from backend_api.web.search.asking import ask
 from backend_api.web.search.provider import Hit
 
 ADDRESS = "https://api.tavily.com"
@@ -15,7 +14,7 @@ ADDRESS = "https://api.tavily.com"
 
 @dataclass(frozen=True, slots=True)
 class TavilySearch:
-    http: httpx.AsyncClient
+    http: ApiClient
     key: str = field(repr=False)
     address: str = ADDRESS
     key_name: str = "TAVILY_API_KEY"
