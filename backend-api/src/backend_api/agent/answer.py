@@ -1,4 +1,4 @@
-"""What one turn of the model said, gathered from its parts."""
+"""One turn of the model, gathered from the parts of its stream."""
 
 from __future__ import annotations
 
@@ -39,9 +39,10 @@ from backend_api.agent.tool import ToolSpec
 from backend_api.agent.usage import add_usage
 
 MAX_OPAQUE_CHARACTERS = 256 * 1024
-"""Of what a provider wants back of a thought; a longer one is not kept, and so not sent back."""
+"""The longest signature or opaque part of a thought that is kept. A longer one is dropped, and so not sent back to the
+provider."""
 MOST_THOUGHTS = 1_000
-"""Of one answer: each is an event of its own. What is thought after them is neither shown nor kept."""
+"""The most thoughts of one answer, as each is an event of its own. Later ones are neither shown nor kept."""
 
 
 @dataclass(slots=True)
@@ -68,7 +69,7 @@ class Answer:
     new_id: Callable[[str], str]
     thinking: ThinkingLevel | None = None
     tools: Sequence[ToolSpec] = ()
-    """Those that the model was offered."""
+    """The tools that the model was offered."""
     calls: list[ToolRequest] = field(default_factory=list[ToolRequest])
     reason: FinishReason = "stop"
     total: Usage = NO_USAGE
@@ -77,7 +78,7 @@ class Answer:
     """The tool whose call the last model call was cut in."""
     continuations: list[Continuation] = field(default_factory=list[Continuation])
     context_tokens: int = 0
-    """What the last model call of the conversation read and wrote, 0 where that is not known."""
+    """Tokens that the last model call of the conversation read and wrote, 0 if not known."""
     _texts: list[str] = field(default_factory=list[str])
     _thoughts: list[_ThinkingText] = field(default_factory=list[_ThinkingText])
     has_begun: bool = False
@@ -132,7 +133,7 @@ class Answer:
         return [*said, NoteTurn(text=note)]
 
     async def read(self, parts: AsyncGenerator[Part, None]) -> None:
-        """All that one call of the model says, which is closed however this ends. Raises what that raises."""
+        """Add the parts of one model call, and close its stream however this ends. Raises what the stream raises."""
         async with aclosing(parts):
             async for part in parts:
                 self._add_part(part)
@@ -176,16 +177,16 @@ class Answer:
         self.last_call = NO_USAGE
 
     def cut_call(self, model: ModelInfo) -> Usage:
-        """What its calls used, the last one cut: as far as that was told."""
+        """The usage of its model calls, the last of which was cut: as far as the provider reported it."""
         return add_usage(self.total, replace(self._counted(), cost=model.cost_when_cut), model.id)
 
     def _counted(self) -> Usage:
-        """The last call's, with what was new in it."""
+        """The usage of the last call, with the number of tokens that were new in it."""
         call = self.last_call
         return replace(call, new=max(call.input - self.context_tokens, 0) + call.output)
 
     def payloads(self) -> list[StoredPayload]:
-        """What is recorded of it, before any call starts."""
+        """The events to record for this answer, before any call starts."""
         stored: list[StoredPayload] = [
             ThinkingCompleted(
                 message_id=thought.id,
@@ -207,7 +208,7 @@ class Answer:
         return stored
 
     def message(self) -> MessageCompleted:
-        """With the text so far; where it goes on afterwards, that is added to it."""
+        """The message with the text so far; a continuation adds to it later."""
         return MessageCompleted(
             message_id=self.message_id,
             text=self.text,
@@ -236,7 +237,7 @@ class Answer:
             self._finish_thinking()
 
     def _keep_added(self, part: AddedPart) -> None:
-        """It stands beside what is thought, and is kept however much is thought."""
+        """Keep what the provider added, also if thinking is off: it is stored in the place of a thought."""
         self._finish_thinking()
         if len(self._thoughts) < MOST_THOUGHTS and len(part.opaque) <= MAX_OPAQUE_CHARACTERS:
             added = _ThinkingText(self.new_id("think"), len(self.text), len(self.continuations), opaque=part.opaque)

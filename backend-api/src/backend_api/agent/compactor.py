@@ -1,4 +1,4 @@
-"""Replaces what was said so far by a summary, once there is one."""
+"""Replaces the conversation so far by a summary."""
 
 from __future__ import annotations
 
@@ -26,21 +26,22 @@ WriteTranscript = Callable[[], Awaitable[str | None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compactor:
-    """Keeps nothing: a worker that takes the run over in the middle of a summary asks for it anew."""
+    """It keeps no state: a worker that takes the run over during a summary requests it anew."""
 
     model: ResolvedModel
     instead: ResolvedModel | None
-    """The agent's own, asked where the other one fails at something that it would not; None where they are one."""
+    """The agent's own model, used if the one for summaries fails in a way that this one would not; None if both are the
+    same."""
     journal: Journal
     write_transcript: WriteTranscript
     count_tokens: CountTokens = count_estimated
-    """As the agent's model reads them, which need not be the one that sums up."""
+    """Counts tokens as the agent's model does, which may not be the one that writes summaries."""
 
     async def compact(
         self, request: ModelRequest, conversation: Conversation, wanted: Compact, kept: Sequence[str] = ()
     ) -> bool:
-        """Whether there is a summary now, with what is `kept` after it. `request` is what the agent's model would be
-        asked next. What the summary cost is counted in any case; without one nothing changes but that this is told."""
+        """Summarise, and return whether there is a summary now, followed by `kept`. `request` is the next request to
+        the agent's model. The cost is counted in any case; a failure changes nothing, but a notice is recorded."""
         transcript = await self.write_transcript()
         notices: list[Notice] = []
         try:
@@ -55,7 +56,7 @@ class Compactor:
         return isinstance(outcome, ContextCompacted)
 
     async def _summary(self, request: ModelRequest, focus: str | None, notices: list[Notice]) -> str:
-        """Raises `SummaryError`, of the first of the two where both fail."""
+        """The text of the summary. Raises the first model's `SummaryError` if both models fail."""
         try:
             return await self._summarize(self.model, request, focus)
         except SummaryError as error:
@@ -101,5 +102,6 @@ class Compactor:
 
 
 def _fails_again(fault: ModelError) -> bool:
-    """Whether the agent's own model would fail at the same request: what is too long for another is not so for it."""
+    """Whether the agent's own model would fail at the same request; a request too long for another model may fit its
+    window."""
     return fault.is_of_request and not isinstance(fault, ModelContextError)

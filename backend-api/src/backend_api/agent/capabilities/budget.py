@@ -12,7 +12,7 @@ from backend_api.agent.model import MAX_OUTPUT_TOKENS
 from service_kit.amounts import duration_text
 
 PROMPT_TOKENS = 1_000
-"""Of the system prompt, before an opening tells how long it is."""
+"""An estimate for the system prompt, before an opening records its size."""
 
 
 def budget(

@@ -1,4 +1,4 @@
-"""In plan mode it only reads, until a person approves its plan."""
+"""Plan mode: the agent only reads, until a person approves its plan."""
 
 from __future__ import annotations
 

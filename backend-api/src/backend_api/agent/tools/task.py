@@ -14,7 +14,7 @@ from backend_api.agent.tools.local import Arguments, Words, local_tool
 
 WITHIN_S = 1_800.0
 MAX_KINDS_CHARACTERS = 1_500
-"""Of what is told of the kinds there are, beside their names."""
+"""The most characters for descriptions of kinds, beside their names."""
 _DESCRIPTION = """\
 Give a part of the work to another agent, which knows nothing of this conversation; its last answer is the result. \
 Good for a search that reads much and finds little, and for parts that don't depend on each other: several in one \
@@ -46,16 +46,16 @@ class TaskArguments(Arguments):
 
 
 class TaskTool:
-    """`ToolSource` of `task`, which only the main agent has: sub-agents give nothing on."""
+    """`ToolSource` of `task`, which only the main agent has: sub-agents can't delegate."""
 
     async def tools(self, setup: Setup) -> Sequence[Tool]:
-        """One, or none."""
+        """The tool, for the main agent alone."""
         return [task_tool(tuple(setup.kinds))] if setup.kind == MAIN else []
 
 
 @lru_cache(maxsize=64)
 def task_tool(kinds: tuple[SubagentKind, ...] = BUILT_IN) -> Tool:
-    """The tool, for an agent that gives work on to agents of these kinds."""
+    """The tool, for an agent that delegates to agents of these kinds."""
 
     async def run_call(call: ToolCall, arguments: TaskArguments) -> Done | Waits:
         if call.delegate is None:
