@@ -1,4 +1,4 @@
-"""The presets of a deployment, looked at before anything is opened."""
+"""The presets of a deployment, checked before anything is opened."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from backend_api.kit.errors import InvalidError
 def build_presets(
     folder: Path | None, defaults: Options, models: Sequence[ModelInfo], tools: Sequence[ToolSpec]
 ) -> Presets:
-    """Those of the product and of the folder; `tools` are all that there may be. Raises `ValueError` that names
-    file or setting, and the reason."""
+    """The presets of the product and of the folder; `tools` are all that presets may name. Raises `ValueError` that
+    names file or setting, and the reason."""
     presets = read_presets(folder)
     rules = OptionRules(models, tools, defaults)
     for preset in presets:

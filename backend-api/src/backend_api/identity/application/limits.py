@@ -1,4 +1,4 @@
-"""How often somebody may try; 0 is without limit."""
+"""Rate limits and quotas; 0 means no limit."""
 
 from __future__ import annotations
 
@@ -22,4 +22,4 @@ class Limits:
     key_tests_per_minute: int = 10
     sessions_in_all: int = 10_000
     waiting_messages: int = 50
-    """Of one session, until the agent has read them."""
+    """The most waiting messages of one session, which the agent has not read yet."""
