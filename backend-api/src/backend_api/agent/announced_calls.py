@@ -29,7 +29,7 @@ class PendingCall:
     broken: str | None = None
     asks: Ask | None = None
     needs_approval: bool = False
-    """Whether it was recorded so, and is recorded as started once it may start."""
+    """Whether the call was recorded as needing an approval: then its start is recorded once it may start."""
     is_approved: bool = False
 
     @property

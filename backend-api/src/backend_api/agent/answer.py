@@ -59,8 +59,8 @@ class _ThinkingText:
 
 @dataclass(slots=True, kw_only=True)
 class Answer:
-    """Text, thinking and calls of one turn; a turn takes more than one model call when it is continued. Where
-    `thinking` is off, what a provider sends of it all the same is neither shown nor kept."""
+    """Text, thinking and calls of one turn; a turn takes more than one model call when it is continued. If `thinking`
+    is off, thoughts that a provider sends all the same are neither shown nor kept."""
 
     message_id: str
     turn: int
@@ -75,14 +75,14 @@ class Answer:
     total: Usage = NO_USAGE
     last_call: Usage = NO_USAGE
     unfinished: str = ""
-    """The tool whose call the last model call was cut in."""
+    """The tool in whose call the last model call was cut."""
     continuations: list[Continuation] = field(default_factory=list[Continuation])
     context_tokens: int = 0
     """Tokens that the last model call of the conversation read and wrote, 0 if not known."""
     _texts: list[str] = field(default_factory=list[str])
     _thoughts: list[_ThinkingText] = field(default_factory=list[_ThinkingText])
     has_begun: bool = False
-    """Whether anything of it came, shown or not."""
+    """Whether any part of it came, shown or not."""
     _is_thinking: bool = False
 
     @classmethod
@@ -93,7 +93,7 @@ class Answer:
         new_id: Callable[[str], str],
         thinking: ThinkingLevel | None,
     ) -> Answer:
-        """The next one in a conversation, of which nothing came yet."""
+        """An empty answer, the next one in a conversation."""
         return cls(
             message_id=new_id("msg"),
             turn=conversation.next_turn,
@@ -110,16 +110,16 @@ class Answer:
 
     @property
     def last_thought(self) -> str:
-        """The text of what was thought last."""
+        """The text of the last thought."""
         return "".join(self._thoughts[-1].texts) if self._thoughts else ""
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing came of it yet."""
+        """Whether nothing of it has come yet."""
         return not (self._texts or self._thoughts or self.calls or self.continuations)
 
     def go_on(self, note: str) -> list[Turn]:
-        """Continue it with another call; what the model is to read of it by then."""
+        """Continue it with another call; returns the turns that the model reads of it so far."""
         text = self.text
         since = self.continuations[-1].at if self.continuations else 0
         thinking = tuple(
@@ -143,7 +143,7 @@ class Answer:
         match part:
             case TextPart():
                 if part.text:
-                    # Once for each delta: asked for here, as a call costs more than the look.
+                    # Checked here, as this runs for each delta and a call costs more than the check.
                     if self._is_thinking:
                         self._finish_thinking()
                     self._texts.append(part.text)
@@ -162,13 +162,13 @@ class Answer:
             case FinishPart():
                 self.reason = part.reason
                 if part.reason == "length" and self.calls:
-                    # Cut where its arguments had not begun, it reads like one that has none. What stands before it was
-                    # asked for together with it, and is asked for again.
+                    # Cut before its arguments, it looks like a call without any. The calls before it belong to the same
+                    # answer, and are requested again.
                     self.unfinished = self.calls[-1].name
                     self.calls.clear()
 
     def close_call(self, model: ModelInfo) -> None:
-        """One model call of this turn has ended: count it, and show how full the model's window is."""
+        """Count a model call of this turn that has ended, and show how full the model's window is."""
         self.total = add_usage(self.total, self._counted(), model.id)
         self.context_tokens = self.last_call.input + self.last_call.output
         if self.context_tokens:
@@ -202,7 +202,7 @@ class Answer:
             )
             for thought in self._thoughts
         ]
-        # What it was told to go on with stands with its text, also where it went on with calls alone.
+        # Notes of continuations are stored with the text, also if only calls followed.
         if self.text or self.continuations or not self.calls:
             stored.append(self.message())
         return stored

@@ -13,7 +13,7 @@ from backend_api.agent.shortening import shorten
 from backend_api.agent.tool import Done
 
 MOST_ATTACHED = 8
-"""The most pictures of one message that are shown without the model reading them itself."""
+"""The most pictures of one message that are shown at once; others the model opens itself."""
 PICTURE_ENDINGS = frozenset(
     {".png", ".jpg", ".jpeg", ".jfif", ".gif", ".webp", ".heic", ".heif", ".avif", ".tif", ".tiff", ".bmp", ".svg"}
 )
@@ -38,7 +38,7 @@ class Attached:
     recorded: tuple[str, ...] = ()
 
     def without(self, paths: Sequence[str]) -> Attached | None:
-        """The same ones with these recorded as well; None where all are."""
+        """The same pictures with these recorded as well; None if all are recorded."""
         changed = replace(self, recorded=(*self.recorded, *paths))
         return changed if changed.left else None
 

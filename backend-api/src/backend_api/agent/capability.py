@@ -100,7 +100,7 @@ class Setup:
     @property
     def has_sandbox(self) -> bool:
         """Whether one of its tools works on a sandbox."""
-        # A list is one call, where a generator is one for each tool.
+        # A list is one call, but a generator is one for each tool.
         return True in [tool.needs_sandbox for tool in self.tools]
 
     def has_tool(self, name: str) -> bool:
@@ -198,7 +198,7 @@ class Judge(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Projection:
-    """A view of the history for the model. `apply` is pure, and makes the same of a turn until the next opening;
+    """A view of the history for the model. `apply` is pure, and renders a turn the same way until the next opening;
     `is_due` returns whether a new opening should leave something out; `limit` writes into an opening what it leaves
     out, and `tell` makes the event recorded beside it. All read the log alone, never the clock or what another process
     knows."""

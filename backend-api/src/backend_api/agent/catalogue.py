@@ -36,7 +36,7 @@ class ModelCatalogue(Protocol):
         ...
 
     def default(self) -> ModelInfo:
-        """The model used where a session chose none."""
+        """The model used if a session chose none."""
         ...
 
     def choose(self, model_id: str | None) -> ResolvedModel:

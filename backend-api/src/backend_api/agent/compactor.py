@@ -21,7 +21,7 @@ from backend_api.agent.usage import add_usage
 
 logger = logging.getLogger(__name__)
 WriteTranscript = Callable[[], Awaitable[str | None]]
-"""Writes the whole history into the session's workspace; its path there, None where there is no workspace."""
+"""Writes the whole history into the session's workspace, and returns its path there, or None without a workspace."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ class Compactor:
         closed = await self.count_tokens(texts_of(conversation.turns[: conversation.closed_turns]))
         kept = await self.count_tokens(texts_of(conversation.turns[conversation.closed_turns :]))
         size = wanted.size or closed + kept
-        # A size that is less than its turns was counted by another measure, and so is what was saved of it.
+        # A size below that of its turns was counted by another tokenizer, so the saved tokens are scaled to it.
         scale = min(size / max(closed + kept, 1), 1)
         saved = floor((closed - await self.count_tokens([summary])) * scale)
         return ContextCompacted(

@@ -142,5 +142,5 @@ def without_thinking(turns: Iterable[Turn]) -> list[Turn]:
 
 
 def _is_long(result: ToolTurn) -> bool:
-    # Of tools that were loaded the model reads what they take for as long as it may call them.
+    # Definitions of loaded tools stay, as the model may call those tools at any time.
     return len(result.output) > LONG_RESULT and result.name != LOAD_TOOL

@@ -1,11 +1,10 @@
-"""The closed union of everything a session says, in order: one ordered stream per session.
+"""The closed union of all events of a session: one ordered stream per session.
 
-`VOCABULARY_VERSION` grows when a type or a field is added; none is ever renamed or removed. While gateways are
-replaced one by one, an older process meets types of a newer vocabulary (`NewerEvent`). Stored events carry the
-session's next `seq`; live-only ones (`LIVE_TYPES`) have `seq` None and are contained in a stored event that follows,
-or over by then. Envelope fields (`seq`, `at`, `session_id`, `run_id`) stand in `Event`, the rest in the payload. All
-are in this one file, as it is the catalogue of what is on the wire: the union at its end and the version above it
-change together.
+`VOCABULARY_VERSION` grows when a type or a field is added; none is ever renamed or removed. While gateways are replaced
+one by one, an older process meets types of a newer vocabulary (`NewerEvent`). Stored events carry the session's next
+`seq`; live-only ones (`LIVE_TYPES`) have `seq` None and are contained in a stored event that follows, or over by then.
+Envelope fields (`seq`, `at`, `session_id`, `run_id`) stand in `Event`, the rest in the payload. All are in this one
+file, as it is the catalogue of what is on the wire: the union at its end and the version above it change together.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ MAX_PREVIEW_CHARACTERS = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens of a run or a call, and what they cost; `by_model` maps a model to the same first five counts, and `costs`
-    to its `cost` and `known_cost`.
+    """Tokens of a run or a call, and their cost; `by_model` maps a model to the same first five counts, and `costs` to
+    its `cost` and `known_cost`.
 
-    `input` is all that was sent: of it `cached` was read from the provider's cache, and `cache_write` written to it.
-    `cost` is in US dollars and is that of all calls: None as soon as one of them has no known price, or where nothing
-    was asked. `known_cost` is that of the calls whose price is known, and so the least it can have been. `new` is what
-    was new to a conversation: what a call read beyond what the one before it had read and written, and what it wrote
-    itself."""
+    `input` is everything that was sent: `cached` of it was read from the provider's cache, and `cache_write` written to
+    it. `cost` is in US dollars, of all calls: None as soon as one of them has no known price, or if there was no call.
+    `known_cost` is the cost of the calls with a known price, and so a lower bound. `new` are tokens that were new to a
+    conversation: what a call read beyond what the one before it had read and written, and what it wrote itself.
+    """
 
     input: int = 0
     cached: int = 0
@@ -113,8 +112,8 @@ class MessageUser:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleFired:
-    """The user's message that follows is sent by a schedule. `due_at` is None where the user had it run; `missed` are
-    the times, from `missed_from` to `missed_to`, at which none was sent, up to a thousand."""
+    """The user's message that follows is sent by a schedule. `due_at` is None if the user started it; `missed` is the
+    number of times, from `missed_from` to `missed_to`, at which none was sent, up to a thousand."""
 
     type: Literal["schedule.fired"] = "schedule.fired"
     schedule_id: str
@@ -138,8 +137,8 @@ class MessageDelta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Continuation:
-    """A model call that ended before its answer did: `at` so many code points of the text the next call began, after
-    this `note`."""
+    """A model call that ended before its answer did: the next call began at code point `at` of the text, after this
+    `note`."""
 
     at: int
     note: str
@@ -188,9 +187,9 @@ class AgentDelta(AgentEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkingCompleted(AgentEvent):
-    """`signature` and `opaque` go back to the provider unchanged, and are not shown; `offset` is the number of code
-    points of the answer's text before it, and `continued` the number of continuations; `seen_seq` is the last message
-    the model had read. `duration_ms` is the time from its first piece to its end, and null for one that was cut."""
+    """`signature` and `opaque` are sent back to the provider unchanged, and are not shown; `offset` is the number of
+    code points of the answer's text before it, and `continued` the number of continuations; `seen_seq` is the last
+    message the model had read. `duration_ms` is the time from its first piece to its end, null if it was cut."""
 
     type: Literal["thinking.completed"] = "thinking.completed"
     message_id: str
@@ -216,9 +215,10 @@ class SafetyCheck:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCalled(AgentEvent):
     """Recorded before the call starts. One that `asks` starts with `tool.started`, and only if it is approved; one with
-    `safety_checks` always does. `opaque` is what a provider had for the call, in JSON, and goes back to it; it is not
-    shown. `after` is the call whose next action it is: it only starts once that succeeded. `via` is the tool through
-    which the model called this one, and `said` the arguments of that where they are more than name and arguments."""
+    `safety_checks` always asks. `opaque` is the provider's own data for the call, in JSON, and is sent back to it; it
+    is not shown. `after` is the call whose action it continues: it only starts once that one succeeded. `via` is the
+    tool through which the model called this one, and `said` that tool's arguments if they are more than name and
+    arguments."""
 
     type: Literal["tool.called"] = "tool.called"
     call_id: str
@@ -278,9 +278,9 @@ class BodyReference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolFinished(AgentEvent):
-    """`preview` is at most 2,000 characters; `display` is one of the contract's typed views; `cancelled` says that a
-    stop or a new message cut the call; `has_begun` is false where that, or a person who denied it, came before anything
-    of it ran."""
+    """`preview` is at most 2,000 characters; `display` is one of the contract's typed views; `cancelled` means that a
+    stop or a new message cut the call; `has_begun` is false if that, or a person's denial, came before anything of it
+    ran."""
 
     type: Literal["tool.finished"] = "tool.finished"
     call_id: str
@@ -403,7 +403,7 @@ StepStatus = Literal["pending", "in_progress", "done", "skipped"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanStep:
-    """A step of the agent's work; `result` is one line, empty where there is none."""
+    """A step of the agent's work; `result` is one line, empty if there is none."""
 
     title: str
     status: StepStatus
@@ -423,7 +423,7 @@ TodoStatus = Literal["pending", "in_progress", "completed"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Todo:
-    """One thing an agent has to do; `active_form` is how it says so while it is at it, empty where it did not say."""
+    """One item of an agent's to-do list; `active_form` is its text while it is in progress, empty if there is none."""
 
     content: str
     status: TodoStatus
@@ -444,8 +444,8 @@ TaskPriority = Literal["low", "normal", "high"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """A part of the session's work. `blocked_by` are the ids of those that must be completed first, `blocks` the other
-    way round; `owner` is who works on it, empty where nobody said so."""
+    """A part of the session's work. `blocked_by` are the ids of tasks that must be completed first, `blocks` is the
+    inverse; `owner` is who works on it, empty if unassigned."""
 
     id: str
     subject: str
@@ -461,9 +461,9 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TasksUpdated:
-    """The tasks of the session, whole: its agents and the person share them. Of two, the one of the higher `version` is
-    the newer one, whichever was stored first; `last_id` is the highest number that was given, also to one that is
-    deleted. `by` is who changed them, and `edits` counts the changes of the person that are in them."""
+    """The tasks of the session, whole: its agents and the person share them. Of two events, the one with the higher
+    `version` is the newer one, whichever was stored first; `last_id` is the highest number given so far, deleted tasks
+    included. `by` is who changed them, and `edits` counts the person's changes so far."""
 
     type: Literal["tasks.updated"] = "tasks.updated"
     version: int
@@ -532,8 +532,8 @@ class ContextUsage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRetry:
-    """An attempt to ask a model for the main agent's answer, or for a summary of its conversation, failed by a fault of
-    this `code`; it is asked again in `wait_s` seconds, which is attempt number `attempt` of at most `most`."""
+    """A model call for the main agent's answer, or for a summary of its conversation, failed with the error `code`; it
+    is repeated in `wait_s` seconds, as attempt number `attempt` of at most `most`."""
 
     type: Literal["llm.retry"] = "llm.retry"
     code: str
@@ -583,7 +583,7 @@ class ContextOpened(AgentEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextNote(AgentEvent):
-    """A note to the model, right before its next answer, beside what people and tools say. The last note of a `kind` is
+    """A note to the model, right before its next answer, beside messages and tool results. The last note of a `kind` is
     the one that holds."""
 
     type: Literal["context.note"] = "context.note"
@@ -594,7 +594,7 @@ class ContextNote(AgentEvent):
 
     @property
     def key(self) -> str:
-        """The note that this one replaces is the last one of this key."""
+        """The key of the note: a later note replaces an earlier one with the same key."""
         return f"{self.kind} {self.about}" if self.about else self.kind
 
 
@@ -797,8 +797,8 @@ class ResourcesUpdated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueUpdated:
-    """The number of messages that wait for the end of the run. Their texts stand in `GET .../queue` alone, so that a
-    message that is taken back leaves no trace."""
+    """The number of messages that wait for the end of the run, after a change. Their texts stand in `GET .../queue`
+    alone, so that a message that is taken back leaves no trace."""
 
     type: Literal["queue.updated"] = "queue.updated"
     count: int

@@ -31,7 +31,7 @@ NO_PLAN = KnownPlan()
 
 
 class PlanFold:
-    """Adding an event costs the same however many came before."""
+    """Folds events into the plan; adding one costs the same however many came before."""
 
     def __init__(self) -> None:
         self._proposed: PlanProposed | None = None

@@ -68,7 +68,7 @@ class ResultLimits:
         limit = min(MAX_RESULT_CHARACTERS, len(output) * tokens // max(counted, 1))
         read = cut(output, limit, path)
         while limit > LEAST_TOKENS and await self.count_tokens([read]) > tokens:
-            # What is left of it may be of other stuff than the rest.
+            # The part that is kept may have more tokens per character than the rest.
             limit = limit * 3 // 4
             read = cut(output, limit, path)
         return replace(done, read=read)

@@ -73,7 +73,7 @@ class AgentLoop:
         """Run one answer and its calls; the result is what those wait for, or the end."""
         bound = await self.capabilities.brake(conversation)
         if self.journal.others_at_work > conversation.others_at_work:
-            return []  # They began while that was asked, and may use what it counted on.
+            return []  # They began during the brake, and may use what it counted on.
         if isinstance(bound, Ending):
             return bound
         if isinstance(bound, WaitForOthers | Compact):
@@ -136,10 +136,10 @@ class AgentLoop:
                     raise unexplained from error
                 if not request.pictures or not answer.is_empty or not error.may_be_of_pictures:
                     raise
-                # It may be one of them that the provider can't read: it never would, and the conversation were over.
+                # The provider may be unable to read one of the pictures: every further request would fail, too.
                 request = await self._request(conversation, last, answer, is_refused=True)
                 if not isinstance(error, ModelRequestError):
-                    # Open servers fail at such a picture just as they do in an outage, which is waited for only once.
+                    # Open servers fail at such a picture as in an outage, and the wait for one is not repeated.
                     request, unexplained = replace(request, is_retried=False), error
                 continue
             if last is not None:
@@ -191,7 +191,7 @@ class AgentLoop:
         try:
             await answer.read(self.model.chat.stream(request))
         except BaseException as error:
-            # What was asked is paid for, unless the provider refused it before it said anything.
+            # The request is paid for, unless the provider refused it before any part of an answer.
             if answer.has_begun or not isinstance(error, ModelError):
                 self.journal.counted(answer.cut_call(self.model.info))
             raise

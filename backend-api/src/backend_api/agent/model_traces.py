@@ -32,10 +32,10 @@ class TracedSoFar:
         """Add the next event of a call."""
         match event.payload:
             case LlmRequest(role="title") | LlmResponse(role="title"):
-                pass  # numbered apart: no run makes them
+                pass  # numbered apart, as they belong to no run
             case LlmRequest() as request:
                 self.last_number = max(self.last_number, request.number)
-                # One that is not kept is passed over: the next goes on from what is kept.
+                # An omitted request is skipped: the next one extends the last that is stored.
                 if request.role in OF_AN_AGENT and request.omitted is None:
                     self.requests[request.agent_id] = TracedRequest(
                         seqs=(*request.extends, event.seq or 0), turn_count=request.turn_count, digest=request.digest

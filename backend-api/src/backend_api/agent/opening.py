@@ -65,7 +65,7 @@ class ContextPrefix:
     def _cause(self, last: ContextOpened | None) -> OpeningCause | None:
         if last is None:
             return "started"
-        # What was opened before there were presets is what it was.
+        # Openings from before there were presets are not outdated by them.
         is_other = last.preset is not None and last.preset != self.preset
         if is_other or last.missing_preset != self.missing_preset:
             return "preset"
@@ -89,7 +89,7 @@ def _body(system: str, offers: tuple[str, ...]) -> bytes:
     return f'{{"system":{json.dumps(system, ensure_ascii=False)},"tools":{_json_list(offers)}}}'.encode()
 
 
-# Mostly the same as for the last run, and some tens of kilobytes.
+# Usually the same as for the last run, and some tens of kilobytes.
 @lru_cache(maxsize=16)
 def _reference_of_tools(offers: tuple[str, ...]) -> ContentReference:
     return _reference(_json_list(offers))

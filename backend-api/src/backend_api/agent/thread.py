@@ -210,7 +210,7 @@ class Thread:
             case InstructionsFound() as found:
                 remember(found, self._instructions)
             case BackgroundStarted(background_id=background_id) as started:
-                # A short one may have ended before its call had a result.
+                # A short command may have ended before its call had a result.
                 if background_id in self._background_over:
                     self._background_over.discard(background_id)
                 else:
@@ -285,7 +285,7 @@ class Thread:
         if last is not None and last.run_id == run_id:
             is_whole = last.is_answer
         else:
-            # A run that began to sum up has nothing to answer, unless something is said to it.
+            # A run that began for a compaction has nothing to answer, unless a message arrives.
             is_whole = self._compacts_alone is not None and self._compacts_alone == run_id and not self._wanted
         return Conversation(
             turns=[*self._closed, *said, *(turn for _, turn in unread), *self._notes],
@@ -399,13 +399,13 @@ class Thread:
         self._closed = [summary, *([last] if last is not None else [])]
         self._pictures, self._results, self._context_tokens = [], [], 0
         self._rendered = RenderedTurns()
-        # What it was told otherwise is gone with the turns it stood in, and told again.
+        # The other notes are gone with the turns that held them, and are added again.
         self._known = {kind: text for kind, text in self._known.items() if kind in NOTES_OF_A_RUN}
         if self._opened is not None:
             self._opened = replace(self._opened, pictures=0, replaced=0)
         self._opened_at, self._is_compacted = 0, True
         if compacted.kind == "manual":
-            # What was asked for while this was written, with a focus that it has not, comes next.
+            # Requests made while this summary was written, with a further focus, are handled next.
             number = len(self._wanted)
             told = (at for at in range(number, 0, -1) if _focus_of(self._wanted[:at]) == compacted.focus)
             self._wanted = self._wanted[next(told, number) :]

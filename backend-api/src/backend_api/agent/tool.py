@@ -142,7 +142,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """The call has no result yet: the run waits without a process, and calls the tool again once the waits are over."""
+    """The call has no result yet: the run waits without a process, and the call continues once the waits are over."""
 
     waits: Sequence[Wait]
 

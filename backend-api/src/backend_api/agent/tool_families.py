@@ -285,7 +285,7 @@ class _Specs:
     specs: Sequence[ToolSpec] = field(compare=False)
 
 
-# Mostly the same as for the last conversation.
+# Usually the same as for the last conversation.
 @lru_cache(maxsize=32)
 def _choose_told(all_: _Specs, wanted: frozenset[str], taken: int, free: frozenset[str]) -> ToolSet:
     specs = all_.specs
@@ -295,7 +295,7 @@ def _choose_told(all_: _Specs, wanted: frozenset[str], taken: int, free: frozens
     later = [spec for spec in own if not is_first(spec.name, wanted) and spec.name not in free]
     asked = {spec.name for spec in later}
     room = _Room(MOST_TOOLS - len(PAIR), max(MOST_BYTES - taken - _size_of_lines(later), LEAST_BYTES))
-    # What is asked for by a preset gives way to what is told everywhere, and both to what the provider knows.
+    # Tools that the provider knows come first, then the usual ones, then those that the preset wants.
     ranked = sorted(own, key=lambda spec: (spec.name not in free, is_named(spec.name, wanted)))
     told = {spec.name for spec in ranked if spec.name not in asked and room.take(spec, is_free=spec.name in free)}
     first = [spec for spec in specs if spec.name in told or spec.name in PAIR]

@@ -68,7 +68,7 @@ def _matches(name: str, rule: str) -> bool:
     if not (_matches_at(name, 0, first) and _matches_at(name, end, last)):
         return False
     for piece in middle:
-        # Where the first place of each is taken, most room is left for the others.
+        # The first match of each piece leaves most room for the others.
         at = _find_piece(name, piece, at, end)
         if at < 0:
             return False

@@ -160,7 +160,7 @@ class ToolRunner:
         tool = next((tool for tool in self.tools if tool.spec.name == READ_TOOL), None)
         for message in messages:
             if tool is None:
-                # The message names them, which is all that there is to say.
+                # The message names the files already, and more is not known.
                 await self.journal.record(
                     [AttachmentRead(message_id=message.message_id, paths=[*message.left], text="")]
                 )
@@ -205,7 +205,7 @@ class ToolRunner:
         request, via = meant.request, None if meant.said is None else USE_TOOL
         tool, arguments = tools.get(request.name), request.arguments or {}
         if via is not None and tool is None:
-            # There is nothing else to record it as.
+            # The named tool does not exist, so the call is recorded as one of `use_tool`.
             via, meant = None, replace(meant, fault=self._no_tool(request.name))
             request, arguments = replace(request, name=USE_TOOL), meant.said or {}
         broken, verdict = meant.fault, ALLOW
@@ -323,7 +323,7 @@ class ToolRunner:
                 async with deadline:
                     call.outcome = await tool.run_call(call)
             except DomainError:
-                # Not the tool's: the place it runs in, the model of an agent below, the store or the lease.
+                # A fault of the sandbox, a sub-agent's model, the store or the lease, and not of the tool.
                 raise
             except Exception as error:
                 if deadline.expired() and isinstance(error, TimeoutError):
@@ -386,5 +386,5 @@ async def _run_concurrently(runs: Sequence[Callable[[], Awaitable[None]]]) -> No
             for _ in range(min(len(runs), MAX_TOGETHER)):
                 group.create_task(work())
     except ExceptionGroup as errors:
-        # The loop above knows plain errors only; the first of several that came together stands for all.
+        # The loop above handles plain errors only; the first one stands for all.
         raise errors.exceptions[0] from errors

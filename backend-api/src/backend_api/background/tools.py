@@ -100,7 +100,7 @@ class BackgroundCalls:
         except TooManyBackgroundError as error:
             return Done(success=False, output=f"{error.detail} Wait for one ({CHECK}) or end one ({STOP}).")
         except asyncio.CancelledError:
-            # Nobody hears that it began, so the sandbox ends it; one that had begun just before is ended as well.
+            # The result is lost, so the command is ended, also if it had just begun.
             await asyncio.shield(self._schedule_stop(command))
             raise
 
@@ -110,7 +110,7 @@ class BackgroundCalls:
         try:
             outcome = await self.tools.call(sandbox, _with_arguments(call, given))
         except SandboxUnavailableError:
-            # Nothing ran: it is tried again, as another one.
+            # Nothing ran: the next attempt is another command.
             await self.commands.drop(command.id)
             raise
         if not outcome.success:
@@ -128,7 +128,7 @@ class BackgroundCalls:
             await self.commands.confirm(command.id)
             await self.commands.request_end(command.session_id, command.id)
         except DomainError as error:
-            # It is looked at all the same, once its start must be over.
+            # The watcher polls it all the same, once its start must be over.
             fields = {"session_id": command.session_id, "background_id": command.id, "reason": error.detail}
             logger.warning("a background command whose start was cut off is not stopped yet", extra=fields)
 
@@ -136,7 +136,7 @@ class BackgroundCalls:
         """Return the end of a command that has ended, unless it was recorded elsewhere before."""
         if command.state is not None:
             return _repeat_end(command)
-        # From here on whoever watches may tell of it first: then it is told so, and not here as well.
+        # The watcher may record the end first: then it is reported there, and not here as well.
         outcome = LOST
         if sandbox.generation == command.generation:
             outcome = await self.tools.call(sandbox, call)

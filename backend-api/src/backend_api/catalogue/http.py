@@ -72,7 +72,7 @@ class PresetBody(PresetTextBody):
     id: str
     is_default: bool
     has_computer: bool
-    """Whether any of its tools needs a computer: without one a session gets none."""
+    """Whether any of its tools needs a computer; if not, its sessions get none."""
     tools: list[str] | None
     """Names and globs of its tools; null: all."""
     model: str | None

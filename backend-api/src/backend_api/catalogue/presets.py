@@ -42,7 +42,7 @@ def _fault(preset: Preset, rules: OptionRules) -> str | None:
     if model is not None and all(offered.id != model for offered in rules.models):
         return f"model: {model} is not available. Models: {', '.join(offered.id for offered in rules.models)}"
     chosen = stored_options(preset.options)
-    # Whether the default model thinks is a matter of another setting.
+    # The default model's thinking is checked with another setting.
     rules = rules if model is not None else replace(rules, models=())
     try:
         rules.check(model, chosen, chosen)

@@ -78,7 +78,7 @@ class MongoControlLeases:
         try:
             return await in_transaction(self._database, work)
         except DuplicateKeyError:
-            # Two that both found nobody: by now one of them has it.
+            # Two clients found no lease at once: by now one of them has it.
             return await in_transaction(self._database, work)
 
     async def renew(self, session_id: SessionId, client: str) -> ControlLease:

@@ -141,7 +141,7 @@ async def open_identity(
     grant = IssueGrant(refresh_tokens, access_tokens, refresh_lifetime)
     log_out = LogOut(users, refresh_tokens, refresh_lifetime + timedelta(seconds=access_tokens.lifetime_s), notifier)
     connections = AuthenticatedConnections(users, notifier, clock)
-    # Never where a call without a token is the local user: nobody could log in as another one.
+    # Never in local mode: calls without a token are the local user's, and nobody could log in as another one.
     is_open = settings.registration_open and not is_local
     yield Parts(
         ports={

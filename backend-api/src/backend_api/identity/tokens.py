@@ -29,7 +29,7 @@ class JwtAccessTokens:
         self._signer = TokenSigner(secret, algorithm, AUDIENCE, "access", clock)
         self._key = secret.encode()
         self._expires_s = expires_s
-        # By the whole text of a token. What raises is not kept.
+        # Cached by the whole text of a token; errors are not cached.
         self._verified = lru_cache(VERIFIED_TOKENS)(self._verify)
 
     @property

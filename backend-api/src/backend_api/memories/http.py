@@ -94,7 +94,7 @@ async def delete_memory(path: Name, caller: CurrentCaller, memories: Change, if_
     etag = _etag(if_match)
 
     def change(present: Memories) -> Memories:
-        present.file(path)  # one that is not there can't have been read
+        present.file(path)  # a missing memory can't have been read
         if etag is None:
             raise MemoryChangedError("Say by If-Match as which ETag it was read, or * to delete it as it is.")
         return present.deleted(path, _resolve_etag(present, path, etag))

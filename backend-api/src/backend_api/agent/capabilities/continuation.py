@@ -1,4 +1,4 @@
-"""It goes on with an answer that was cut at its length, and says something where it said nothing."""
+"""An answer that was cut at its length is continued, and an empty one is requested again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""It leaves alone the tools that the session switched off."""
+"""Tools that the session switched off are refused."""
 
 from __future__ import annotations
 

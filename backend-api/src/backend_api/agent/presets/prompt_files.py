@@ -61,7 +61,7 @@ def _head(text: str, where: str, head: type[H]) -> H:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         raise PromptFileError(f"{where}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
-    except (ValueError, RecursionError) as error:  # of a number with thousands of digits, too
+    except (ValueError, RecursionError) as error:  # ValueError also for a number with thousands of digits
         raise PromptFileError(f"{where}: what stands between the lines of +++ is no TOML: {error}") from error
 
 

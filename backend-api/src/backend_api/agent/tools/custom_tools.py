@@ -56,7 +56,7 @@ def _checked(tool: Tool) -> Callable[[ToolCall], Awaitable[Done | Waits]]:
     """Wrap a tool: a return value that is no result is the tool's fault, reported to the model, and the run goes on."""
 
     async def run_call(call: ToolCall) -> Done | Waits:
-        # Nobody may have asked a type checker.
+        # The author may not use a type checker.
         outcome: Any = await tool.run_call(call)
         if not isinstance(outcome, Waits | Done) or not isinstance(getattr(outcome, "output", ""), str):
             raise TypeError(f"{tool.spec.name} has to answer Done(success=..., output=<a text>), not {outcome!r:.200}")
@@ -108,7 +108,7 @@ def _loaded(path: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise ToolFileError(f"{path}: it is no Python file")
     module = module_from_spec(spec)
-    # Dataclasses, models and relative imports look their module up.
+    # Dataclasses, models and relative imports look up their module.
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)

@@ -47,7 +47,7 @@ def _resolved(schema: Schema, definitions: Schema) -> Schema:
     """The schema with its reference resolved, and without the null of an optional field."""
     if isinstance(reference := schema.get("$ref"), str):
         named = cast("Schema", definitions[reference.removeprefix(_REFERENCE)])
-        # What a class says of itself is told where it is used, and there in the words of that place.
+        # The description of a class is dropped: the field that uses it has its own.
         own = {name: value for name, value in named.items() if name != "description"}
         return {**_resolved(own, definitions), **{name: value for name, value in schema.items() if name != "$ref"}}
     options = cast("list[Schema]", schema.get("anyOf", ()))

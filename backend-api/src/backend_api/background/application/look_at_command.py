@@ -96,7 +96,7 @@ class PollCommand:
             command,
             told,
             wakes=state != "stopped" and read_by is None,
-            # Those that a call has read are told of with its result.
+            # If a call read the end, its result reports the changed files.
             changed=changed_by(outcome) if read_by is None else None,
         )
         if not events:

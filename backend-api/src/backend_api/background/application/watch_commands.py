@@ -55,7 +55,7 @@ class WatchCommands:
             outcome = await self.look(command, wait_s=self.wait_s)
             await self.commands.release(command.id, for_s=0 if outcome is not None else self.retry_s)
         except (DomainError, TimeoutError) as error:
-            # The lease lapses: there may be no database to say so.
+            # The lease is left to lapse, as the database may be away.
             logger.warning("a background command could not be looked at", extra={"reason": str(error), **fields})
         except asyncio.CancelledError:
             with suppress(DomainError):

@@ -187,7 +187,7 @@ def _read_next(new_run: str) -> Document:
     """Changes to a session whose model is to read what follows: as for a message, but it begins at most `MAX_WAKES`
     runs."""
     may_wake: Document = {"$lt": [{"$ifNull": ["$background_wakes", 0]}, MAX_WAKES]}
-    # A message that no model has read begins the next run, if there is one; else this does.
+    # The next run begins for an unread message, if there is one; else for this.
     has_unread: Document = {"$gt": [{"$size": {"$ifNull": ["$waiting", []]}}, 0]}
     message: Document = {"$cond": [has_unread, "$last_user_message_id", None]}
 

@@ -111,6 +111,6 @@ class AuthenticatedConnections:
         found = await self._accounts.find_accounts(families)
         for user_id, asked in families.items():
             for auth in tuple(self._held.get(user_id, ())):
-                # What was opened meanwhile was checked then.
+                # Connections opened meanwhile were checked when they opened.
                 if auth.claims.family in asked and not auth.claims.holds(found.get(user_id)):
                     auth.end(TokenInvalidError("This login session has ended. Log in again."))

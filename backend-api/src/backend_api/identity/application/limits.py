@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Per address: log-ins (per name too), refreshes with unknown tokens, registrations. Per log-in: other refreshes.
-    Per user: the rest."""
+    """Counted per address: log-ins (per name too), refreshes with unknown tokens, registrations. Counted per log-in:
+    other refreshes. Counted per user: the rest."""
 
     login_per_minute: int = 10
     register_per_hour: int = 20

@@ -51,7 +51,7 @@ class LogOut:
         account = await self.users.get(user_id)
         if account is None:
             return
-        # First the tokens: one without a generation takes on that of the account as it is read before the token's use.
+        # Tokens first: one without a generation takes that of the account as read before its use.
         await self.refresh_tokens.revoke_all(user_id, account.token_version)
         await self.users.revoke_tokens(user_id, None, datetime.now(UTC))
         await self.notifier.notify(Topic.LOG_IN_ENDED, user_id)

@@ -39,8 +39,8 @@ class Refresh:
         """Of several tokens, use the one of `user_id`; without it there must be only one. The others, which an attacker
         may have planted, are left unchanged."""
         own = await self._find_own(refresh_tokens, user_id)
-        # Pages refresh whenever they are loaded, and many people may share an address. By log-in, not by user: who
-        # holds a token of one that was ended must not use up what the owner's has.
+        # Pages refresh whenever they are loaded, and many people may share an address. Counted by log-in, not by user:
+        # the holder of a token of an ended log-in must not use up the limit of the owner's.
         who = f"log-in:{own[1].family}" if own else address
         await self.limiter.hit(f"refresh:{who}", limit=self.limits.refresh_per_minute, window_s=60)
         if own is None:
