@@ -113,14 +113,13 @@ export interface RunFinishedEvent {
   duration_ms: number
 }
 /**
- * Tokens of a run or a call, and what they cost; `by_model` maps a model to the same first five counts, and `costs`
- * to its `cost` and `known_cost`.
+ * Tokens of a run or a call, and their cost; `by_model` maps a model to the same first five counts, and `costs` to
+ * its `cost` and `known_cost`.
  *
- * `input` is all that was sent: of it `cached` was read from the provider's cache, and `cache_write` written to it.
- * `cost` is in US dollars and is that of all calls: None as soon as one of them has no known price, or where nothing
- * was asked. `known_cost` is that of the calls whose price is known, and so the least it can have been. `new` is what
- * was new to a conversation: what a call read beyond what the one before it had read and written, and what it wrote
- * itself.
+ * `input` is everything that was sent: `cached` of it was read from the provider's cache, and `cache_write` written to
+ * it. `cost` is in US dollars, of all calls: None as soon as one of them has no known price, or if there was no call.
+ * `known_cost` is the cost of the calls with a known price, and so a lower bound. `new` are tokens that were new to a
+ * conversation: what a call read beyond what the one before it had read and written, and what it wrote itself.
  */
 export interface Usage {
   input: number
@@ -143,8 +142,8 @@ export interface Usage {
   }
 }
 /**
- * The user's message that follows is sent by a schedule. `due_at` is None where the user had it run; `missed` are
- * the times, from `missed_from` to `missed_to`, at which none was sent, up to a thousand.
+ * The user's message that follows is sent by a schedule. `due_at` is None if the user started it; `missed` is the
+ * number of times, from `missed_from` to `missed_to`, at which none was sent, up to a thousand.
  */
 export interface ScheduleFiredEvent {
   seq: number
@@ -190,17 +189,17 @@ export interface MessageCompletedEvent {
   continuations: Continuation[]
 }
 /**
- * A model call that ended before its answer did: `at` so many code points of the text the next call began, after
- * this `note`.
+ * A model call that ended before its answer did: the next call began at code point `at` of the text, after this
+ * `note`.
  */
 export interface Continuation {
   at: number
   note: string
 }
 /**
- * `signature` and `opaque` go back to the provider unchanged, and are not shown; `offset` is the number of code
- * points of the answer's text before it, and `continued` the number of continuations; `seen_seq` is the last message
- * the model had read. `duration_ms` is the time from its first piece to its end, and null for one that was cut.
+ * `signature` and `opaque` are sent back to the provider unchanged, and are not shown; `offset` is the number of
+ * code points of the answer's text before it, and `continued` the number of continuations; `seen_seq` is the last
+ * message the model had read. `duration_ms` is the time from its first piece to its end, null if it was cut.
  */
 export interface ThinkingCompletedEvent {
   seq: number
@@ -222,9 +221,10 @@ export interface ThinkingCompletedEvent {
 }
 /**
  * Recorded before the call starts. One that `asks` starts with `tool.started`, and only if it is approved; one with
- * `safety_checks` always does. `opaque` is what a provider had for the call, in JSON, and goes back to it; it is not
- * shown. `after` is the call whose next action it is: it only starts once that succeeded. `via` is the tool through
- * which the model called this one, and `said` the arguments of that where they are more than name and arguments.
+ * `safety_checks` always asks. `opaque` is the provider's own data for the call, in JSON, and is sent back to it; it
+ * is not shown. `after` is the call whose action it continues: it only starts once that one succeeded. `via` is the
+ * tool through which the model called this one, and `said` that tool's arguments if they are more than name and
+ * arguments.
  */
 export interface ToolCalledEvent {
   seq: number
@@ -274,9 +274,9 @@ export interface ToolStartedEvent {
   call_id: string
 }
 /**
- * `preview` is at most 2,000 characters; `display` is one of the contract's typed views; `cancelled` says that a
- * stop or a new message cut the call; `has_begun` is false where that, or a person who denied it, came before anything
- * of it ran.
+ * `preview` is at most 2,000 characters; `display` is one of the contract's typed views; `cancelled` means that a
+ * stop or a new message cut the call; `has_begun` is false if that, or a person's denial, came before anything of it
+ * ran.
  */
 export interface ToolFinishedEvent {
   seq: number
@@ -631,7 +631,7 @@ export interface PlanUpdatedEvent {
   steps: PlanStep[]
 }
 /**
- * A step of the agent's work; `result` is one line, empty where there is none.
+ * A step of the agent's work; `result` is one line, empty if there is none.
  */
 export interface PlanStep {
   title: string
@@ -651,7 +651,7 @@ export interface TodosUpdatedEvent {
   todos: Todo[]
 }
 /**
- * One thing an agent has to do; `active_form` is how it says so while it is at it, empty where it did not say.
+ * One item of an agent's to-do list; `active_form` is its text while it is in progress, empty if there is none.
  */
 export interface Todo {
   content: string
@@ -659,9 +659,9 @@ export interface Todo {
   active_form: string
 }
 /**
- * The tasks of the session, whole: its agents and the person share them. Of two, the one of the higher `version` is
- * the newer one, whichever was stored first; `last_id` is the highest number that was given, also to one that is
- * deleted. `by` is who changed them, and `edits` counts the changes of the person that are in them.
+ * The tasks of the session, whole: its agents and the person share them. Of two events, the one with the higher
+ * `version` is the newer one, whichever was stored first; `last_id` is the highest number given so far, deleted tasks
+ * included. `by` is who changed them, and `edits` counts the person's changes so far.
  */
 export interface TasksUpdatedEvent {
   seq: number
@@ -676,8 +676,8 @@ export interface TasksUpdatedEvent {
   edits: number
 }
 /**
- * A part of the session's work. `blocked_by` are the ids of those that must be completed first, `blocks` the other
- * way round; `owner` is who works on it, empty where nobody said so.
+ * A part of the session's work. `blocked_by` are the ids of tasks that must be completed first, `blocks` is the
+ * inverse; `owner` is who works on it, empty if unassigned.
  */
 export interface Task {
   id: string
@@ -793,7 +793,7 @@ export interface ContentReference {
   size: number
 }
 /**
- * A note to the model, right before its next answer, beside what people and tools say. The last note of a `kind` is
+ * A note to the model, right before its next answer, beside messages and tool results. The last note of a `kind` is
  * the one that holds.
  */
 export interface ContextNoteEvent {
@@ -1030,8 +1030,8 @@ export interface KeptResource {
   version: number
 }
 /**
- * The number of messages that wait for the end of the run. Their texts stand in `GET .../queue` alone, so that a
- * message that is taken back leaves no trace.
+ * The number of messages that wait for the end of the run, after a change. Their texts stand in `GET .../queue`
+ * alone, so that a message that is taken back leaves no trace.
  */
 export interface QueueUpdatedEvent {
   seq: number
@@ -1325,8 +1325,8 @@ export interface ContextUsageEvent {
   ratio: number
 }
 /**
- * An attempt to ask a model for the main agent's answer, or for a summary of its conversation, failed by a fault of
- * this `code`; it is asked again in `wait_s` seconds, which is attempt number `attempt` of at most `most`.
+ * A model call for the main agent's answer, or for a summary of its conversation, failed with the error `code`; it
+ * is repeated in `wait_s` seconds, as attempt number `attempt` of at most `most`.
  */
 export interface ModelRetryEvent {
   seq: null
